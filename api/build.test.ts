@@ -1,4 +1,4 @@
-// The published form, used as a stranger would: installed into a folder of its own, under every Node on this machine.
+// Tests the built npm package as a user would: installed in a separate folder, with every Node on this machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => rm(home, { recursive: true, force: true }))
 
-/** The Node that runs this, and the machine's own when it has another one. */
+/** The Node that runs this test, and the one in PATH if it differs. */
 async function nodes(): Promise<string[]> {
   const found = [process.execPath]
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -41,7 +41,7 @@ async function nodes(): Promise<string[]> {
   return found
 }
 
-/** Every file that importing this one loads, and every name that is not a file of the package. */
+/** All files that an import of this file loads, and all imports that are not files of the package. */
 async function graph(path: string, files = new Set<string>(), foreign = new Set<string>()) {
   if (files.has(path)) return { files, foreign }
   files.add(path)
@@ -64,14 +64,14 @@ const script = `
 `
 
 describe('the built client', () => {
-  test('loads nothing but its own files: no schema kit, no platform module', async () => {
+  test('imports only its own files: no schema library, no Node module', async () => {
     const { files, foreign } = await graph(join(installed, 'dist/client.js'))
     assert.deepEqual([...foreign], [])
     assert.ok(files.size >= 6, `${files.size} files`)
     assert.ok(![...files].some((path) => /kit|contract|wire/.test(path.slice(installed.length))))
   })
 
-  test('pages, fails and times out as it should under every Node of this machine', async (t) => {
+  test('reads pages, reports errors and times out with every Node of this machine', async (t) => {
     await writeFile(join(home, 'use.js'), script)
     for (const node of await nodes()) {
       await using server = await serveScript(
@@ -89,7 +89,7 @@ describe('the built client', () => {
   })
 })
 
-/** The TypeScript examples of all pages, each a program of its own. Endpoint pages show single lines, with a client at hand. */
+/** The TypeScript examples of all pages. Those of endpoint pages are single lines that use a client. */
 async function examples(): Promise<string[]> {
   const docs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
   const texts = await Promise.all(
@@ -100,7 +100,7 @@ async function examples(): Promise<string[]> {
   return found
 }
 
-/** What the compiler says, with settings as strict as a stranger's can be. */
+/** Messages of the compiler with its strictest settings. */
 async function compiled(name: string, texts: readonly string[], types: string): Promise<string> {
   const files = texts.map((_, at) => join(home, `${name}-${at}.ts`))
   for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
@@ -121,7 +121,7 @@ async function compiled(name: string, texts: readonly string[], types: string): 
 }
 
 describe('the built package', () => {
-  test('contract and OpenAPI document load with the schema kit beside them', async () => {
+  test('exports the contract and the OpenAPI document if the schema library is installed', async () => {
     const code = `
       import { contract } from '@tetrad/api/contract'
       import { openapi } from '@tetrad/api/openapi'
@@ -135,7 +135,7 @@ describe('the built package', () => {
     }
   })
 
-  test("its types hold for a user: right calls and the documents' examples compile, wrong calls do not", async () => {
+  test('has correct types: valid calls and the examples of the documentation compile, wrong calls do not', async () => {
     const code = `
       import { createClient, FxError } from '@tetrad/api'
       import type { Market } from '@tetrad/api/wire/markets'

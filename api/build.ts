@@ -1,4 +1,4 @@
-// Makes the published form: plain JavaScript with types beside it, in api/dist. `npm run build:api`
+// Builds the npm package: JavaScript and type declarations in api/dist. Run with `npm run build:api`.
 import { execFile } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const here = import.meta.dirname
 
-/** Writes the package's files into `outDir`, replacing what is there. */
+/** Replaces the content of `outDir`. */
 export async function buildApi(outDir: string): Promise<void> {
   const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
   await rm(outDir, { recursive: true, force: true })
@@ -25,7 +25,7 @@ export async function buildApi(outDir: string): Promise<void> {
   }
 }
 
-/** The compiler rewrites `./x.ts` in code but leaves it in declarations, where older compilers would not find it. */
+/** The compiler rewrites imports of `./x.ts` in code but not in declarations, where older compilers do not find them. */
 async function nameBuiltFiles(path: string): Promise<void> {
   const text = await readFile(path, 'utf8')
   await writeFile(path, text.replace(/(from |import\()(['"])(\.[^'"]*)\.ts\2/g, '$1$2$3.js$2'))

@@ -1,20 +1,20 @@
-// What a call takes and gives, by endpoint id. Types only: nothing of this file is left when it runs.
+// Types of the input and the reply of each endpoint, by endpoint id.
 import type { Contract } from './contract.ts'
 import type { Extensions } from './extensions.ts'
 import type { Endpoint, Input, Reply } from './kit.ts'
 import type { AnyId } from './routes.ts'
 import type { SendOptions } from './send.ts'
 
-/** Texts on the wire that a caller may have at hand as a number. */
+/** Inputs that are text on the wire, but may be passed as numbers. */
 type NumberToo = 'chainid' | 'validator_index_or_pubkey' | 'from' | 'to'
 type Widened<T, K> = K extends NumberToo ? (string extends T ? T | number : T) : T
-/** What may be left out may also be undefined, at every depth: neither is sent. */
+/** Optional members may be undefined, at every depth. They are not sent. */
 type Loose<T> = T extends readonly unknown[]
   ? T
   : T extends object
     ? { [K in keyof T]: Loose<T[K]> | (Record<never, never> extends Pick<T, K> ? undefined : never) }
     : T
-/** What a method takes: inputs with a default may be left out. */
+/** Input of a client method; inputs with a default are optional. */
 export type ClientInput<E extends Endpoint> = Loose<{ [K in keyof Input<E>]: Widened<Input<E>[K], K> }>
 
 type All = Contract & Extensions

@@ -18,7 +18,7 @@ const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.creat
 
 describe('requests', () => {
   for (const id of Object.keys(contract) as EndpointId[]) {
-    test(`${id}: the example's input is sent where the contract says and its reply comes back`, async () => {
+    test(`${id}: sends the example input as the contract describes and returns the reply`, async () => {
       const { example, path, method, auth, select } = contract[id] as (typeof contract)['explorer.fundedBy']
       await using server = await serveScript({ body: example.reply })
       const { client } = clientOf(server)
@@ -39,7 +39,7 @@ describe('requests', () => {
     })
   }
 
-  test('lists are joined by commas, the network is a header, what is left out is not sent', async () => {
+  test('joins lists with commas, sends the network as a header and omits absent inputs', async () => {
     await using server = await serveScript({ body: contract['validators.aggregateEffectiveness'].example.reply })
     const { client } = clientOf(server)
     await client.validators.aggregateEffectiveness({
@@ -55,7 +55,7 @@ describe('requests', () => {
     assert.equal(server.requests[0]?.headers['x-validator-network'], 'hoodi')
   })
 
-  test('a quote is posted as JSON without the idempotency key, which is a header', async () => {
+  test('posts a quote as JSON and sends the idempotency key as a header', async () => {
     await using server = await serveScript({ body: contract['fx.createQuote'].example.reply })
     const { client } = clientOf(server)
     await client.fx.createQuote({ ...quoteInput, idempotencyKey: 'abc' })
@@ -64,7 +64,7 @@ describe('requests', () => {
     assert.equal(server.requests[0]?.headers['content-type'], 'application/json')
   })
 
-  test('each group can have its own address, label lists too, under a path', async () => {
+  test('each group, and the label lists, can have their own base URL with a path', async () => {
     await using one = await serveScript({ body: { status: '1', message: 'OK', result: [] } })
     await using two = await serveScript({ body: { status: '1', message: 'OK', result: {} } })
     const { client } = clientOf(one, { baseUrls: { explorerMetadata: `${one.url}/labels/`, explorer: two.url } })
@@ -80,7 +80,7 @@ describe('requests', () => {
     )
   })
 
-  test('what a URL cannot carry as a path segment is refused before anything is sent', async () => {
+  test('refuses values that cannot be path segments before it sends anything', async () => {
     await using server = await serveScript({})
     const { client } = clientOf(server)
     for (const slug of ['', '.', '..']) await assert.rejects(client.markets.bySlug({ slug }), TypeError)
@@ -91,15 +91,15 @@ describe('requests', () => {
     )
   })
 
-  test('a base URL that is missing or malformed is refused in words that do not repeat it', async () => {
+  test('refuses a missing or malformed base URL without repeating it in the error', async () => {
     for (const baseUrl of ['nowhere', 'ftp://host', 'https://user:pass@host', 'https://host/?apikey=1']) {
       const call = createClient({ baseUrl }).markets.bySlug({ slug: 'a' })
       await assert.rejects(call, (error) => error instanceof TypeError && !error.message.includes(baseUrl))
     }
-    await assert.rejects(createClient({}).markets.bySlug({ slug: 'a' }), /no address: give baseUrl/)
+    await assert.rejects(createClient({}).markets.bySlug({ slug: 'a' }), /no base URL: set baseUrl/)
   })
 
-  test('integers beyond 2^53 arrive without loss', async () => {
+  test('keeps integers beyond 2^53 exact', async () => {
     await using server = await serveScript({ body: '{"data":[{"earnings":12345678901234567890}],"next":null}' })
     const { client } = clientOf(server)
     const { data } = await client.validators.aggregateEffectiveness({ indices: [1] })
@@ -107,10 +107,10 @@ describe('requests', () => {
   })
 })
 
-describe('failures', () => {
+describe('errors', () => {
   const at = { 'x-request-id': 'r-1' }
 
-  test('group A: status 0 is an ExplorerError although HTTP says 200', async () => {
+  test('group A: status 0 is an ExplorerError although the HTTP status is 200', async () => {
     const body = { status: '0', message: 'NOTOK', result: 'Error! Invalid address format' }
     await using server = await serveScript({ headers: at, body })
     const error = await failureOf(clientOf(server).client.explorer.fundedBy({ address: '0x' }))
@@ -131,7 +131,7 @@ describe('failures', () => {
     assert.equal(error.message, 'explorer.fundedBy: Error! Invalid address format')
   })
 
-  test('group A: nothing found is an error of a lookup and an empty list of a list', async () => {
+  test('group A: "No data found" is an error for a lookup and an empty list for a list', async () => {
     await using server = await serveScript({ body: { status: '0', message: 'No data found', result: [] } })
     const { client } = clientOf(server)
     const error = await failureOf(client.explorer.fundedBy({ address: '0x' }))
@@ -140,7 +140,7 @@ describe('failures', () => {
     assert.deepStrictEqual((await client.explorer.labelListV2()).result, [])
   })
 
-  test('group B: code and parameter problems', async () => {
+  test('group B: the error has the code and the parameter problems', async () => {
     const problem = { error: 'invalid', message: 'body.from.amount is odd', location: 'body.from.amount' }
     await using server = await serveScript({
       status: 400,
@@ -153,10 +153,10 @@ describe('failures', () => {
     assert.match(error.message, /^fx\.createQuote: Invalid parameters\.; body\.from\.amount is odd \(code 2\)$/)
   })
 
-  test('group B: a quote that is not there is not found; an interface that is off is another 404', async () => {
+  test('group B: an unknown quote is notFound, a disabled interface is not', async () => {
     await using server = await serveScript(
       { status: 404, body: { code: 404, message: 'Not found.' } },
-      { status: 404, body: { code: 404, message: 'This interface is switched off here.' } },
+      { status: 404, body: { code: 404, message: 'This interface is disabled on this server.' } },
     )
     const { client } = clientOf(server)
     const id = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
@@ -166,14 +166,14 @@ describe('failures', () => {
     }
   })
 
-  test('an option that is undefined in a call is the client’s, not the default', async () => {
+  test('an undefined option of a call falls back to that of the client', async () => {
     await using server = await serveScript({ status: 503 }, { body: {} })
     const { client } = clientOf(server, { retries: 0 })
     const error = await failureOf(client.markets.bySlug({ slug: 'a' }, { retries: undefined }))
     assert.equal(error.status, 503)
   })
 
-  test('group C: one text or one entry per parameter', async () => {
+  test('group C: the error has one text, or one entry per parameter', async () => {
     const detail = [{ loc: ['query', 'size'], msg: 'must be at most 1000', type: 'value_error' }]
     await using server = await serveScript(
       { status: 404, body: { detail: 'Not found.' } },
@@ -188,25 +188,25 @@ describe('failures', () => {
     assert.match(wrong.message, /query\.size: must be at most 1000/)
   })
 
-  test('group D: type and words', async () => {
+  test('group D: the error has type and text', async () => {
     await using server = await serveScript({ status: 404, body: { type: 'not found error', error: 'slug not found' } })
     const error = await failureOf(clientOf(server).client.markets.bySlug({ slug: 'a' }))
     assert.ok(error instanceof MarketsError && error.notFound)
     assert.deepStrictEqual([error.type, error.error], ['not found error', 'slug not found'])
   })
 
-  test('an answer that is not of this interface says so and asks about the base URL', async () => {
+  test('a response of another interface is an error that mentions the base URL', async () => {
     await using server = await serveScript({ status: 404, body: '<html>' }, { body: '<html>' }, { body: '"text"' })
     const { client } = clientOf(server)
     for (const status of [404, 200, 200]) {
       const error = await failureOf(client.markets.bySlug({ slug: 'a' }))
       assert.ok(error instanceof TransportError && error.reason === 'unreadable')
       assert.deepStrictEqual([error.status, error.retryable, error.notFound], [status, false, false])
-      assert.match(error.message, /is the base URL right/)
+      assert.match(error.message, /check the base URL/)
     }
   })
 
-  test('no connection, a cut connection and a redirect are TransportErrors', async () => {
+  test('a refused connection, a broken connection and a redirect are TransportErrors', async () => {
     await using server = await serveScript({ instead: 'drop' }, { status: 302, headers: { location: '/x' } })
     const { client } = clientOf(server, { retries: 0 })
     for (let turn = 0; turn < 2; turn++) {
@@ -216,7 +216,7 @@ describe('failures', () => {
     assert.equal(server.requests.length, 2)
   })
 
-  test('no answer in time is a TransportError; an aborted call rejects with the reason', async () => {
+  test('a timeout is a TransportError; an aborted call rejects with the reason', async () => {
     await using server = await serveScript({ instead: 'hang' })
     const { client } = clientOf(server, { retries: 0 })
     const error = await failureOf(client.markets.bySlug({ slug: 'a' }, { timeoutMs: 20 }))
@@ -228,7 +228,7 @@ describe('failures', () => {
     await assert.rejects(client.markets.bySlug({ slug: 'a' }, { signal: stop.signal }), /^Error: enough$/)
   })
 
-  test('no error holds the key, whoever words it', async () => {
+  test('no error contains the key', async () => {
     const leaky = async (url: string | URL | Request) => {
       throw new Error(`request to ${url} failed`, { cause: new Error(`authorization was Bearer ${key}`) })
     }

@@ -1,6 +1,5 @@
-// The contract × fetch: one typed method per endpoint, page iterators, retries, lossless integers. Types come from the
-// contract and vanish when it is built; what runs is the route table and this folder's plain files, without the schema
-// kit, in Node and in browsers alike.
+// The typed client: one method per endpoint, page iterators, retries, exact integers. It runs in Node and in browsers.
+// At run time it needs only the route table; the schemas are used for types and are not loaded.
 import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
@@ -23,11 +22,11 @@ export type { ResponseMeta } from './send.ts'
 export { type QuoteSigner, type SignOptions, signQuote } from './sign-quote.ts'
 export { signable } from './signable.ts'
 
-/** An option that is undefined counts as left out, so that one which may be unset can be passed on as it is. */
+/** Options may be undefined, so that callers can pass optional values through. */
 type EnvironmentOptions = { readonly [K in keyof ClientEnvironment]?: ClientEnvironment[K] | undefined }
 
 export interface ClientOptions extends Addresses, SendOptions, EnvironmentOptions {
-  /** `tetrad:<id>:<secret>`; only the open interface works without. */
+  /** `tetrad:<id>:<secret>`; not needed for markets by default. */
   readonly key?: string | undefined
 }
 
@@ -38,7 +37,7 @@ type Method<Id extends AnyId> =
     ? (input?: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
     : (input: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
 
-/** Has an iterator of its own. */
+/** Has an iterator instead of a method. */
 type Streamed = 'markets.changeStream'
 
 type Methods<G extends Group> = {
@@ -46,7 +45,7 @@ type Methods<G extends Group> = {
 }
 
 export interface Client {
-  /** Any endpoint by its id; what the methods below are made of. */
+  /** Calls any endpoint by its id. The methods below use it. */
   call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
   readonly explorer: Methods<'explorer'>
   readonly fx: Methods<'fx'> & { readonly signQuote: typeof signQuote }
@@ -57,7 +56,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const { key } = options
   const environment: ClientEnvironment = {
-    // Called through the global, whose `this` browsers insist on.
+    // Browsers require `this` to be the global object.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     sleep: options.sleep ?? pause,
     random: options.random ?? Math.random,
@@ -85,7 +84,7 @@ export function createClient(options: ClientOptions): Client {
   return { call, ...methods } as unknown as Client
 }
 
-/** What a call says for itself, and otherwise what was said for all. */
+/** Options of the call override those of the client. */
 const sendOptions = (call: SendOptions, all: SendOptions): SendOptions => ({
   retries: call.retries ?? all.retries,
   timeoutMs: call.timeoutMs ?? all.timeoutMs,
@@ -93,7 +92,7 @@ const sendOptions = (call: SendOptions, all: SendOptions): SendOptions => ({
   onResponse: call.onResponse ?? all.onResponse,
 })
 
-/** Takes the key out of foreign words, as it is and as a URL holds it. */
+/** Removes the key from texts of other libraries, plain and URL-encoded. */
 function scrubber(key: string | undefined): (text: string) => string {
   if (!key) return (text) => text
   return (text) => text.replaceAll(key, '[key]').replaceAll(encodeURIComponent(key), '[key]')

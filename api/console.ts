@@ -1,5 +1,5 @@
-// What the console's own calls under /console take and answer, as types that the server and the pages share. They are the
-// operator's, go by a session cookie instead of a key, and are not part of the contract (behaviour/operations.md#console-sign-in).
+// Inputs and replies of the calls under /console, shared by the server and the web console. They use a session cookie
+// instead of a key and are not part of the contract (behaviour/operations.md#console-sign-in).
 import type { AnyId, Group, Plan } from './routes.ts'
 
 /** GET, POST and DELETE /console/session. */
@@ -7,19 +7,19 @@ export interface ConsoleSession {
   readonly signedIn: boolean
   /** Only when signed in. */
   readonly expiresAt?: string
-  /** Which interfaces are served, and under which host name each (empty: any). For everybody. */
-  readonly groups: Readonly<Record<Group, { readonly on: boolean; readonly host: string }>>
-  /** Those of the explorer, as the configuration orders and names them. For everybody. */
+  /** Which interfaces are served, and under which host name (empty: any). Also without a session. */
+  readonly groups: Readonly<Record<Group, { readonly enabled: boolean; readonly host: string }>>
+  /** Chains of the explorer in the order of the configuration. Also without a session. */
   readonly chains: readonly { readonly id: string; readonly name: string }[]
 }
 
-/** POST /console/key: the key the pages call with; the same one until the session ends. */
+/** POST /console/key: the key that the pages use, the same until the session ends. */
 export interface ConsoleKey {
   readonly key: string
   readonly expiresAt: string
 }
 
-/** A key as an operator may see it. */
+/** A key, without its secret. */
 export interface KeyView {
   readonly id: string
   readonly name: string
@@ -33,7 +33,7 @@ export interface KeyView {
   readonly lastUsedAt: string | null
 }
 
-/** GET /console/keys?find=words&page=1, both may be left out: newest first, those of sessions that have ended left out. */
+/** GET /console/keys?find=words&page=1, both optional: newest first, without keys of ended sessions. */
 export interface KeyList {
   readonly keys: readonly KeyView[]
   /** On all pages. */
@@ -45,14 +45,14 @@ export interface KeyList {
 export interface NewKeyInput {
   readonly name: string
   readonly plan: Plan
-  /** Left out: all. */
+  /** Default: all. */
   readonly groups?: readonly Group[]
-  /** ISO 8601 with its zone; left out: never. */
+  /** ISO 8601 with time zone; default: never. */
   readonly expiresAt?: string
   readonly admin?: boolean
 }
 
-/** POST /console/keys/{id}: what is left out stays. */
+/** POST /console/keys/{id}: absent members stay unchanged. */
 export interface KeyChangeInput {
   readonly name?: string
   readonly plan?: Plan
@@ -65,26 +65,26 @@ export interface KeyChangeInput {
 
 /** POST /console/keys/{id}/secret. */
 export interface RotationInput {
-  /** Needed for a key that was revoked, which then works again. */
+  /** Required for a revoked key, which then works again. */
   readonly restore?: boolean
 }
 
-/** What both that make a secret answer: the only time the whole key is shown. */
+/** Reply of both calls that create a secret. The key is shown only here. */
 export interface NewKeyReply {
   readonly id: string
   readonly key: string
 }
 
 export interface CallTally {
-  readonly admitted: number
-  /** By the fault it was refused with: `limit.second`, `limit.day`, `plan.too_low`, `key.group`. */
+  readonly accepted: number
+  /** By error code: `limit.second`, `limit.day`, `plan.too_low`, `key.group`. */
   readonly refused: Readonly<Record<string, number>>
 }
 
-/** GET /console/keys/{id}/usage?days=30, `anonymous` for calls without a key: newest day first, days without calls left out. */
+/** GET /console/keys/{id}/usage?days=30, with `anonymous` for calls without a key: days with calls, newest first. */
 export interface KeyUsage {
   readonly id: string
-  /** First and last UTC day that was asked for, `2026-11-15`. */
+  /** First and last requested UTC day, `2026-11-15`. */
   readonly from: string
   readonly to: string
   readonly days: readonly (CallTally & {
@@ -98,34 +98,34 @@ export interface PlanList {
   readonly plans: readonly { readonly name: Plan; readonly perSecond: number; readonly perDay: number }[]
 }
 
-/** One stream of data, as /coverage tells it. */
+/** One stream of data, as in /coverage. */
 export interface StreamView {
   readonly group: Group
   readonly name: string
   readonly from: number | null
   readonly until: number | null
   readonly read: number | null
-  readonly holes: readonly { readonly from: number; readonly until: number }[]
-  readonly holesCount: number
+  readonly gaps: readonly { readonly from: number; readonly until: number }[]
+  readonly gapsCount: number
   readonly ageSeconds: number | null
   readonly complete: boolean
   readonly fresh: boolean | null
   /** All of this in a word. */
-  readonly standing: 'well' | 'catching up' | 'stale' | 'holes' | 'on demand' | 'not followed'
+  readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }
 
-/** How reading of one stream goes on in this process; `stream` is the name under `streams`. */
+/** Progress of one stream in this process; `stream` is its name in `streams`. */
 export interface ProgressView {
   readonly group: Group
   readonly stream: string
   readonly unit: 'blocks' | 'epochs' | 'records'
-  /** Since the start of the server; it only grows. */
+  /** Since the start of the server. */
   readonly done: number
   /** Over the last minute or so. */
   readonly perSecond: number
-  /** Still to be read; null where the end is not known. */
+  /** Still to be read; null if unknown. */
   readonly remaining: number | null
-  /** At this speed; null without a speed or an end, 0 when nothing remains. */
+  /** Null if the speed or the remaining amount is unknown. */
   readonly etaSeconds: number | null
   /** When something was last read. */
   readonly lastAt: string | null
@@ -137,25 +137,25 @@ export interface SourceView {
   readonly kind: 'node' | 'rates' | 'feed'
   /** `chain 1, node.example:8545`, `network mainnet, node.example`, `desk`, `main`. */
   readonly name: string
-  /** Null: nobody has asked it yet. */
+  /** Null: not requested yet. */
   readonly ok: boolean | null
-  /** What is wrong, or how it stands, in words; empty when there is nothing to say. Addresses are cut to their host. */
+  /** The error or the state; may be empty. URLs are shortened to their host. */
   readonly message: string
   readonly lastTriedAt: string | null
   readonly lastGoodAt: string | null
-  /** In a row, up to now. */
+  /** Consecutive failures until now. */
   readonly failures: number
-  /** How long the last answer took, where it is measured. */
+  /** Duration of the last request, if measured. */
   readonly latencyMs: number | null
 }
 
-/** Requests of one endpoint since the start of the server: figures only grow, so two readings give a rate. */
+/** Requests of one endpoint since the start of the server. The counts only grow, so two readings give a rate. */
 export interface RequestView {
   /** An endpoint's id, a path outside the contract, or `none`. */
   readonly endpoint: string
-  /** `ok`, `unchanged`, `nothing`, or a fault's code. */
+  /** `ok`, `unchanged`, `not_found`, `client_gone`, or an error code. */
   readonly outcomes: Readonly<Record<string, number>>
-  /** How many answers were timed, and their time together. */
+  /** Number of timed responses, and their total time. */
   readonly answered: number
   readonly seconds: number
 }
@@ -171,7 +171,7 @@ export interface Overview {
   readonly ingest: readonly ProgressView[]
   readonly sources: readonly SourceView[]
   readonly requests: readonly RequestView[]
-  /** Calls refused, by kind, since the start. */
+  /** Calls refused by a limit since the start, by kind. */
   readonly limited: Readonly<Record<string, number>>
   readonly engine: string
 }

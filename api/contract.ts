@@ -1,6 +1,5 @@
-// The eight endpoints by id, in the order of the specification. Validation, serialization, OpenAPI, client, command
-// line and documents are all derived from this object.
-
+// The eight endpoints of the specification, by id. Validation, serialization, OpenAPI, the client, the command line and
+// the documentation are derived from this object.
 import type { Endpoint } from './kit.ts'
 import type { EndpointId } from './routes.ts'
 import { fundedBy, labelListV1, labelListV2 } from './wire/explorer.ts'

@@ -1,16 +1,16 @@
-// What the client throws: one class per group, because each group words its failures differently, and one for the way
-// there. No message ever holds a key, although group A's key is in the URL.
+// The errors that the client throws: one class per group, because each group has its own error format, and one for
+// connection problems. No message contains a key, although group A's key is in the URL.
 import type { AnyId, Group } from './routes.ts'
 import type { FxFailure } from './wire/fx.ts'
 import type { ValidatorsFailure } from './wire/validators.ts'
 
-/** What is known about any failure, whatever its wording. */
+/** What every error has. */
 export interface FailureContext {
   readonly group: Group
   readonly endpoint: AnyId
-  /** HTTP status; 0 when no response came. Group A fails with 200 (behaviour/explorer.md#error-responses). */
+  /** HTTP status; 0 without a response. Group A fails with 200 (behaviour/explorer.md#error-responses). */
   readonly status: number
-  /** Names the request in the server's log. */
+  /** The server logs the request under this id. */
   readonly requestId: string | undefined
   /** How long the server asks the caller to wait. */
   readonly retryAfterMs: number | undefined
@@ -23,9 +23,9 @@ export class TetradError extends Error implements FailureContext {
   readonly status: number
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
-  /** The same call may succeed later without any change. */
+  /** The same call may succeed later. */
   readonly retryable: boolean
-  /** There is no such record; an interface that is switched off or a wrong address is not that. */
+  /** The record does not exist. False for a disabled interface or a wrong URL. */
   readonly notFound: boolean
 
   constructor(
@@ -44,7 +44,7 @@ export class TetradError extends Error implements FailureContext {
   }
 }
 
-/** No usable answer came: the network failed, time ran out, or what came is not an answer of this interface. */
+/** No usable response: the network failed, the time limit was reached, or the response is not of this interface. */
 export class TransportError extends TetradError {
   override readonly name: string = 'TransportError'
   readonly reason: 'network' | 'timeout' | 'unreadable'
@@ -55,15 +55,16 @@ export class TransportError extends TetradError {
   }
 }
 
-/** Group A: the envelope's `message`, and the words of its `result`. */
+/** Group A: the envelope's `message` and `result`. */
 export class ExplorerError extends TetradError {
   override readonly name: string = 'ExplorerError'
   readonly result: string
 
   constructor(context: FailureContext, message: string, result: string) {
     const notFound = message === noDataFound
-    const busy = context.retryAfterMs !== undefined || passing.test(result) || retryableStatuses.has(context.status)
-    super(context, result || message, { retryable: busy && !notFound, notFound })
+    const retryable =
+      context.retryAfterMs !== undefined || retryableText.test(result) || retryableStatuses.has(context.status)
+    super(context, result || message, { retryable: retryable && !notFound, notFound })
     this.result = result
   }
 }
@@ -95,14 +96,14 @@ export class ValidatorsError extends TetradError {
   }
 }
 
-/** Group D: the kind of failure and its words. */
+/** Group D: the type of the error and its text. */
 export class MarketsError extends TetradError {
   override readonly name: string = 'MarketsError'
   readonly type: string
   readonly error: string
 
   constructor(context: FailureContext, type: string, error: string) {
-    super(context, `${error} (${type})`, { notFound: context.status === 404 && error === 'slug not found' })
+    super(context, `${error} (${type})`, { notFound: context.status === 404 && /^(slug|id) not found$/.test(error) })
     this.type = type
     this.error = error
   }
@@ -111,14 +112,14 @@ export class MarketsError extends TetradError {
 export const noDataFound = 'No data found'
 
 /**
- * Statuses whose faults pass with time in groups B, C and D, and 502, which a proxy in between answers with. A test holds
- * them against the fault table.
+ * Statuses of temporary errors in groups B, C and D, and 502, which a proxy may return. A test checks them against the
+ * fault table.
  */
 export const retryableStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 
-/** Group A says the same in words only. A test holds these against the fault table. */
-const passing =
-  /rate limit|try again later|temporarily|at the moment|shutting down|took too long|not been read completely|broke on our side/i
+/** Texts of temporary errors in group A, which returns 200. A test checks them against the fault table. */
+const retryableText =
+  /rate limit|try again later|temporarily|at the moment|took too long|not been read|^Internal error/i
 
 /** The group's own error for a failure body. Undefined: the body is not of the group's shape. */
 export function toGroupError(at: FailureContext, body: unknown): TetradError | undefined {

@@ -1,6 +1,5 @@
-// Endpoints beyond the specification, by id. They are described in the same words as the contract's eight, so that
-// validation, client, OpenAPI and documents come from one place; they are kept apart so that the contract stays the
-// specification (behaviour/http.md#endpoints-beyond-the-specification).
+// Endpoints beyond the specification, by id, described like those of the contract. They are separate so that the
+// contract equals the specification (behaviour/http.md#endpoints-beyond-the-specification).
 import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
 import { currencies } from './wire/fx-currencies.ts'
@@ -8,6 +7,7 @@ import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-e
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import { search } from './wire/market-search.ts'
+import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
@@ -23,6 +23,7 @@ export const extensions = {
   'fx.setRate': setRate,
   'validators.explain': explain,
   'validators.find': find,
+  'markets.byId': byId,
   'markets.search': search,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,

@@ -1,5 +1,5 @@
-// How each fault looks on the wire, by group: the examples of the OpenAPI document and of the endpoint pages. The server
-// words its failures itself, per group; a test holds the two against each other.
+// Example bodies of each fault in the format of each group, for the OpenAPI document and the endpoint pages. A test
+// checks them against the error formats of the server.
 import { commonFaults, type FaultCode, type FaultRule, faults, keyFaults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
 import { type Group, plans, type Route } from './routes.ts'
@@ -14,7 +14,7 @@ export interface FailureExample {
   readonly body: ExplorerFailure | FxFailure | ValidatorsFailure | MarketsFailure
 }
 
-/** Every fault this endpoint can raise, once each, in the order of the table. */
+/** Every fault of this endpoint, in the order of the table. */
 export function faultsOf(endpoint: Endpoint): readonly FaultCode[] {
   const raised = new Set<FaultCode>([...commonFaults, ...keyFaults, ...endpoint.faults])
   if (endpoint.plan === 'free') raised.delete('plan.too_low')
@@ -26,23 +26,23 @@ export const failuresOf = (endpoint: Endpoint): readonly FailureExample[] =>
   faultsOf(endpoint).map((code) => failureExample(endpoint, code))
 
 export function failureExample(
-  route: Pick<Route, 'group' | 'plan' | 'perSecond' | 'select'>,
+  route: Pick<Route, 'group' | 'path' | 'plan' | 'perSecond' | 'select'>,
   code: FaultCode,
 ): FailureExample {
-  return { code, ...written[route.group](code, faults[code], route) }
+  return { code, ...writers[route.group](code, faults[code], route) }
 }
 
 type Writer = (
   code: FaultCode,
   rule: FaultRule,
-  route: Pick<Route, 'plan' | 'perSecond' | 'select'>,
+  route: Pick<Route, 'path' | 'plan' | 'perSecond' | 'select'>,
 ) => Omit<FailureExample, 'code'>
 
-/** Group A keeps HTTP 200, except where no endpoint of the group was reached at all (behaviour/explorer.md#error-responses). */
+/** Group A returns HTTP 200 except if no endpoint was reached (behaviour/explorer.md#error-responses). */
 const explorerKeepsStatus: ReadonlySet<FaultCode> = new Set([
   'route.unknown',
   'route.method',
-  'route.off',
+  'route.disabled',
   'explorer.link',
 ])
 
@@ -50,7 +50,7 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
   const message: Partial<Record<FaultCode, string>> = {
     'key.missing': 'Missing/Invalid API Key',
     'key.invalid': 'Invalid API Key',
-    'key.guarded': 'Too many invalid api key attempts, please try again later',
+    'key.throttled': 'Too many invalid api key attempts, please try again later',
     'limit.second': `Max calls per sec rate limit reached (${perSecond}/sec)`,
     'limit.day': 'Max daily rate limit reached',
     'plan.too_low': `This endpoint needs the ${plan} plan${plan === plans.at(-1) ? '' : ' or a higher one'}`,
@@ -61,13 +61,13 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
       select?.module === 'nametag' ? 'Error! format must be one of csv, json' : 'Error! Invalid address format',
   }
   const status = explorerKeepsStatus.has(code) ? rule.status : 200
-  const known = code !== 'record.unknown'
+  const isError = code !== 'record.not_found'
   return {
     status,
     body: {
       status: '0',
-      message: known ? 'NOTOK' : 'No data found',
-      result: known ? (message[code] ?? rule.message) : [],
+      message: isError ? 'NOTOK' : 'No data found',
+      result: isError ? (message[code] ?? rule.message) : [],
     },
   }
 }
@@ -89,12 +89,12 @@ const fx: Writer = (code, { status, message: faultMessage }) => {
 
 const validators: Writer = (code, { status, message: faultMessage }) => {
   const message: Partial<Record<FaultCode, string>> = {
-    'key.guarded': 'Too many requests',
+    'key.throttled': 'Too many requests',
     'limit.second': 'Too many requests',
     'limit.day': 'Too many requests',
     'key.missing': 'Not authenticated',
     'key.invalid': 'Could not validate access token.',
-    'record.unknown': 'Not found.',
+    'record.not_found': 'Not found.',
     'route.unknown': 'Not found.',
     'server.internal': 'Internal server error.',
   }
@@ -111,12 +111,13 @@ const validators: Writer = (code, { status, message: faultMessage }) => {
   return { status, body: { detail } }
 }
 
-const markets: Writer = (code, { status, message }) => {
+const markets: Writer = (code, { status, message }, { path }) => {
+  const key = path.endsWith('/{id}') ? 'id' : 'slug'
   switch (code) {
-    case 'record.unknown':
-      return { status, body: { type: 'not found error', error: 'slug not found' } }
+    case 'record.not_found':
+      return { status, body: { type: 'not found error', error: `${key} not found` } }
     case 'input.invalid':
-      return { status: 422, body: { type: 'validation error', error: 'slug is invalid' } }
+      return { status: 422, body: { type: 'validation error', error: `${key} is invalid` } }
     case 'server.internal':
       return { status, body: { type: 'internal error', error: 'cannot get the information' } }
     default:
@@ -131,4 +132,4 @@ function marketsType(status: number): string {
   return status >= 500 ? 'availability error' : 'request error'
 }
 
-const written: Readonly<Record<Group, Writer>> = { explorer, fx, validators, markets }
+const writers: Readonly<Record<Group, Writer>> = { explorer, fx, validators, markets }

@@ -1,10 +1,10 @@
-// Every failure a caller can meet. `status` is what groups B, C and D answer with (group A answers 200 and says it in
-// the envelope); `retry` is read by the client and by the server's own loops alike. A retired code keeps its line and
-// is never reused. docs/errors.md is held against this table by a test.
+// Every error that a caller can get: HTTP status (group A returns 200 instead), whether to retry, and the public message.
+// The server and the client both use this table. Do not reuse a code that was released. A test checks docs/errors.md
+// against it.
 
 export interface FaultRule {
   readonly status: number
-  /** `never`: the same call fails again. `later`: try again after a while. `changed`: the caller must change it first. */
+  /** `never`: the same call fails again. `later`: it may succeed later. `changed`: the caller must change the call. */
   readonly retry: 'never' | 'later' | 'changed'
   readonly message: string
 }
@@ -14,77 +14,75 @@ export const faults = {
   'route.method': {
     status: 405,
     retry: 'changed',
-    message: 'This path does not answer that method; see the allow header.',
+    message: 'This path does not support that method. See the allow header.',
   },
-  'route.off': { status: 404, retry: 'never', message: 'This interface is switched off here.' },
+  'route.disabled': { status: 404, retry: 'never', message: 'This interface is disabled on this server.' },
   'input.invalid': { status: 400, retry: 'changed', message: 'A parameter is missing or malformed.' },
   'input.url_too_long': { status: 414, retry: 'changed', message: 'The request line is too long.' },
   'input.headers_too_large': { status: 431, retry: 'changed', message: 'The request headers are too large.' },
   'body.too_large': { status: 413, retry: 'changed', message: 'The request body is too large.' },
-  'body.type': { status: 415, retry: 'changed', message: 'The content type is not supported; send application/json.' },
-  'body.unreadable': { status: 400, retry: 'changed', message: 'The request body is not valid JSON.' },
-  'key.missing': { status: 401, retry: 'changed', message: 'An API key is needed.' },
+  'body.type': { status: 415, retry: 'changed', message: 'The content type is not supported. Send application/json.' },
+  'body.invalid_json': { status: 400, retry: 'changed', message: 'The request body is not valid JSON.' },
+  'key.missing': { status: 401, retry: 'changed', message: 'An API key is required.' },
   'key.invalid': { status: 401, retry: 'changed', message: 'This API key is not valid.' },
-  'key.guarded': { status: 429, retry: 'later', message: 'Too many invalid API keys from this address.' },
+  'key.throttled': { status: 429, retry: 'later', message: 'Too many invalid API keys from this address.' },
   'key.group': { status: 403, retry: 'changed', message: 'This API key may not use this interface.' },
   'plan.too_low': { status: 403, retry: 'changed', message: 'This endpoint needs a higher plan.' },
   'console.session': {
     status: 401,
     retry: 'changed',
-    message:
-      'This is the operator’s: open the sign-in link that the server printed, or make one with tetrad console link.',
+    message: 'Sign in first: open the sign-in link that the server printed, or create one with `tetrad console link`.',
   },
   'console.link': {
     status: 401,
     retry: 'changed',
-    message: 'This sign-in link is not valid, was used already or is too old; make a new one with tetrad console link.',
+    message: 'This sign-in link is invalid, used or expired. Create a new one with `tetrad console link`.',
   },
   'console.origin': {
     status: 403,
     retry: 'changed',
-    message: 'Only a page of this server may make this call.',
+    message: 'This call is only accepted from pages of this server.',
   },
   'console.key': {
     status: 403,
     retry: 'changed',
-    message: 'The key of this session’s pages was revoked or replaced; sign out and in again for a new one.',
+    message: 'The key of this session was revoked or replaced. Sign out and sign in again.',
   },
   'limit.second': { status: 429, retry: 'later', message: 'Too many calls in one second.' },
-  'limit.day': { status: 429, retry: 'later', message: 'The daily number of calls is used up.' },
+  'limit.day': { status: 429, retry: 'later', message: 'The daily call limit is used up.' },
   'limit.unavailable': {
     status: 503,
     retry: 'later',
-    message: 'The rate limit of this endpoint cannot be checked at the moment; try again in a second.',
+    message: 'The rate limit of this endpoint cannot be checked at the moment. Try again in a second.',
   },
-  'explorer.module': { status: 400, retry: 'changed', message: 'The module name is missing or not known.' },
-  'explorer.action': { status: 400, retry: 'changed', message: 'The action name is missing or not known.' },
-  'explorer.chain_unsupported': { status: 400, retry: 'changed', message: 'This chain is not served here.' },
+  'explorer.module': { status: 400, retry: 'changed', message: 'The module name is missing or unknown.' },
+  'explorer.action': { status: 400, retry: 'changed', message: 'The action name is missing or unknown.' },
+  'explorer.chain_unsupported': { status: 400, retry: 'changed', message: 'This server does not serve this chain.' },
   'explorer.chain_unavailable': { status: 503, retry: 'later', message: 'This chain is temporarily unavailable.' },
   'explorer.not_covered': {
     status: 503,
     retry: 'later',
-    message: 'The blocks of this chain have not been read completely, so the absence of a record proves nothing.',
+    message: 'No funding is known, but some blocks of this chain have not been read yet.',
   },
   'explorer.node_unavailable': {
     status: 503,
     retry: 'later',
-    message: 'No node of this chain gives a usable answer at the moment.',
+    message: 'No node of this chain returned a usable response at the moment.',
   },
   'explorer.not_archive': {
     status: 503,
     retry: 'never',
-    message:
-      'The node of this chain keeps no old state; the operator must configure an archive node or index the chain.',
+    message: 'The node of this chain has no old state. Configure an archive node, or index the chain.',
   },
   'explorer.no_traces': {
     status: 503,
     retry: 'never',
-    message: 'The node of this chain cannot show internal transfers; the operator must configure one that can trace.',
+    message: 'The node of this chain cannot trace internal transfers. Configure a node that can.',
   },
   'explorer.probe_bounds': {
     status: 503,
     retry: 'never',
-    message: 'The search for the first funding of this address did not finish within its limits.',
+    message: 'The search for the first funding of this address reached its limits.',
   },
   'explorer.needs_index': {
     status: 503,
@@ -100,7 +98,7 @@ export const faults = {
   'explorer.link': {
     status: 403,
     retry: 'changed',
-    message: 'This download link is not valid or has expired; ask for a new one.',
+    message: 'This download link is invalid or expired. Request a new one.',
   },
   'fx.amount_range': {
     status: 400,
@@ -111,81 +109,79 @@ export const faults = {
   'fx.no_spender': {
     status: 501,
     retry: 'never',
-    message:
-      'Tradable quotes are not given here, reference quotes are: the operator must set fx.spender, the contract that settles.',
+    message: 'Tradable quotes are not available, only reference quotes. Set fx.spender to the settlement contract.',
   },
   'fx.rate_stale': { status: 503, retry: 'later', message: 'No fresh rate for this pair.' },
   'fx.rate_disputed': {
     status: 503,
     retry: 'later',
-    message: 'The sources of this pair’s rate disagree; no price is given until they agree again.',
+    message: 'The rate sources of this pair disagree. There is no price until they agree again.',
   },
   'fx.idempotency': {
     status: 409,
     retry: 'changed',
-    message: 'This idempotency key was used with another body; use a new key.',
+    message: 'This idempotency key was used with another body. Use a new key.',
   },
   'validators.not_covered': {
     status: 503,
     retry: 'later',
-    message: 'No epoch of this network has been read here yet, so whether there is such a validator is not known.',
+    message: 'No epoch of this network has been read yet, so it is unknown whether this validator exists.',
   },
-  'validators.not_kept': {
+  'validators.not_watched': {
     status: 404,
     retry: 'never',
-    message: 'Only chosen validators of this network are kept here, and this is none of them.',
+    message: 'This server records only selected validators of this network, and this is not one of them.',
   },
   'validators.windows_changed': {
     status: 503,
     retry: 'never',
-    message:
-      'What is stored of this network was added up in other hours or days than are configured; the operator must set them back.',
+    message: 'The stored data of this network uses other hours or days than configured. Restore the old settings.',
   },
   'markets.not_covered': {
     status: 503,
     retry: 'later',
-    message: 'The feeds of this server have not been read completely yet, so the absence of a market proves nothing.',
+    message: 'Not all feeds have been read completely, so it is unknown whether this market exists.',
   },
-  'markets.history_gone': {
+  'markets.history_expired': {
     status: 410,
     retry: 'never',
-    message: 'The history that is kept here does not hold that time or cursor.',
+    message: 'The stored history does not contain that time or cursor.',
   },
-  'markets.too_much': {
+  'markets.too_many_changes': {
     status: 400,
     retry: 'changed',
-    message: 'Too much has changed since then for one answer; ask for a later time.',
+    message: 'Too many changes since then for one response. Request a later time.',
   },
   'markets.streams_full': {
     status: 503,
     retry: 'later',
-    message: 'No more callers can follow the changes at the moment.',
+    message: 'The server has no free change stream at the moment.',
   },
-  'markets.streams_own': {
+  'markets.streams_per_caller': {
     status: 429,
     retry: 'later',
-    message: 'This caller follows the changes as often at the same time as one may; end one of the streams first.',
+    message: 'You have the maximum number of open change streams. Close one first.',
   },
-  'record.unknown': { status: 404, retry: 'never', message: 'Not found.' },
+  'record.not_found': { status: 404, retry: 'never', message: 'Not found.' },
   'store.unavailable': {
     status: 503,
     retry: 'later',
-    message: 'The store cannot be reached or written at the moment.',
+    message: 'The database cannot be read or written at the moment.',
   },
-  'server.timeout': { status: 504, retry: 'later', message: 'The answer took too long and was given up.' },
+  'server.timeout': { status: 504, retry: 'later', message: 'The request took too long and was aborted.' },
   'server.internal': {
     status: 500,
     retry: 'later',
-    message: 'Something broke on our side; the request id names it in the log.',
+    message: 'Internal error. The log has details under the request id.',
   },
 } as const satisfies Record<string, FaultRule>
 
 export type FaultCode = keyof typeof faults
 
-/** Faults any endpoint can raise. */
+/** Faults of every endpoint. */
 export const commonFaults: readonly FaultCode[] = [
   'route.method',
-  'route.off',
+  'route.disabled',
   'input.invalid',
   'input.url_too_long',
   'input.headers_too_large',
@@ -195,11 +191,11 @@ export const commonFaults: readonly FaultCode[] = [
   'server.internal',
 ]
 
-/** Faults of every endpoint that asks for a key. */
+/** Faults of every endpoint that requires a key. */
 export const keyFaults: readonly FaultCode[] = [
   'key.missing',
   'key.invalid',
-  'key.guarded',
+  'key.throttled',
   'key.group',
   'plan.too_low',
   'limit.day',

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parseJson, stringifyJson } from './json.ts'
 
-/** A number that JSON.stringify writes as sixteen digits or more reads back as the bigint of those digits. */
+/** Numbers that JSON.stringify writes with sixteen or more digits are parsed as bigint. */
 const writtenAsLongInteger = (n: number) => Number.isInteger(n) && !Number.isSafeInteger(n) && Math.abs(n) < 1e21
 
-/** Any JSON value; integers of any size as the parser would give them; strings that look like numbers and escapes. */
+/** Any JSON value, including integers of any size and strings that look like numbers or escapes. */
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 5, withCrossShrink: true },
@@ -44,16 +44,16 @@ describe('parseJson', () => {
     ['"12345678901234567890"', '12345678901234567890'],
     ['[12345678901234567890,true,null,"\\u0041\\n"]', [12345678901234567890n, true, null, 'A\n']],
   ] as [string, unknown][]) {
-    test(`${text.trim()} is read without loss`, () => assert.deepStrictEqual(parseJson(text), value))
+    test(`${text.trim()} is parsed exactly`, () => assert.deepStrictEqual(parseJson(text), value))
   }
 
-  test('names and strings that look like long integers stay text', () => {
+  test('names and strings that look like long integers stay strings', () => {
     assert.deepStrictEqual(parseJson('{"12345678901234567890":["a\\",12345678901234567890,",12345678901234567890]}'), {
       '12345678901234567890': ['a",12345678901234567890,', 12345678901234567890n],
     })
   })
 
-  test('a repeated name keeps its last value and __proto__ is an ordinary member', () => {
+  test('the last of repeated names wins, and __proto__ is an ordinary member', () => {
     const read = parseJson('{"a":1,"a":12345678901234567890,"__proto__":{"b":1}}') as Record<string, unknown>
     assert.deepStrictEqual(Object.entries(read), [
       ['a', 12345678901234567890n],
@@ -62,20 +62,20 @@ describe('parseJson', () => {
     assert.equal(Object.getPrototypeOf(read), Object.prototype)
   })
 
-  test('text that is not JSON fails as JSON.parse does', () => {
+  test('invalid JSON fails as in JSON.parse', () => {
     for (const text of ['', '{', '[12345678901234567890', '01234567890123456789', '"12345678901234567890', '[1,]']) {
       assert.throws(() => parseJson(text), SyntaxError, text)
     }
   })
 
-  test('depth is no limit', () => {
+  test('nesting depth is not limited', () => {
     const depth = 50_000
     let read = parseJson(`${'['.repeat(depth)}12345678901234567890${']'.repeat(depth)}`)
     for (let level = 0; level < depth; level++) read = (read as unknown[])[0]
     assert.equal(read, 12345678901234567890n)
   })
 
-  test('a long text is read in one pass: megabytes of escaped quotes beside a long integer', () => {
+  test('long texts are parsed in linear time: megabytes of escaped quotes next to a long integer', () => {
     const inner = '\\"'.repeat(1_000_000)
     assert.deepStrictEqual(parseJson(`["${inner}",12345678901234567890]`), [
       '"'.repeat(1_000_000),
@@ -83,12 +83,12 @@ describe('parseJson', () => {
     ])
   })
 
-  test('without long integers it is JSON.parse', () => {
+  test('equals JSON.parse without long integers', () => {
     const plain = fc.json().filter((text) => !/\d{16}/.test(text))
     fc.assert(fc.property(plain, (text) => assert.deepStrictEqual(parseJson(text), JSON.parse(text))))
   })
 
-  test('whatever stands beside a long integer is read as JSON.parse reads it', () => {
+  test('values next to a long integer are parsed as by JSON.parse', () => {
     const plain = fc.json().filter((text) => !/\d{16}/.test(text))
     fc.assert(
       fc.property(plain, (text) => {
@@ -100,7 +100,7 @@ describe('parseJson', () => {
 })
 
 describe('stringifyJson', () => {
-  test('what was written is read back, whatever the spacing', () => {
+  test('parseJson returns what stringifyJson wrote, with any spacing', () => {
     fc.assert(
       fc.property(json, fc.integer({ min: 0, max: 12 }), (value, space) => {
         assert.deepStrictEqual(parseJson(stringifyJson(value, space)), value)
@@ -109,7 +109,7 @@ describe('stringifyJson', () => {
     )
   })
 
-  test('with bigints replaced by numbers it is JSON.stringify, whatever the spacing', () => {
+  test('equals JSON.stringify if bigints are replaced by numbers, with any spacing', () => {
     const numbers = (value: unknown): unknown =>
       typeof value === 'bigint'
         ? 7
@@ -128,13 +128,13 @@ describe('stringifyJson', () => {
     )
   })
 
-  test('undefined, functions and toJSON are treated as JSON.stringify does', () => {
+  test('treats undefined, functions and toJSON like JSON.stringify', () => {
     const value = { a: undefined, b: [undefined, () => 1], c: new Date(0), d: Number.NaN }
     assert.equal(stringifyJson({ ...value, e: 1n }), `${JSON.stringify(value).slice(0, -1)},"e":1}`)
     assert.equal(stringifyJson({ e: [1n], f: [], g: {} }, 2), '{\n  "e": [\n    1\n  ],\n  "f": [],\n  "g": {}\n}')
   })
 
-  test('a value that contains itself is refused, the same value twice is not', () => {
+  test('throws for circular values, but not for the same value twice', () => {
     const shared = { n: 1n }
     assert.equal(stringifyJson([shared, shared]), '[{"n":1},{"n":1}]')
     const loop: unknown[] = [1n]

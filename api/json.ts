@@ -1,6 +1,6 @@
-// JSON whose integers keep every digit. The platform's own parser rounds integers beyond 2^53; here they become bigint,
-// and bigint is written back as a bare integer. Everything else is exactly JSON.parse and JSON.stringify.
-// No reviver context and no raw JSON: neither is in Node 20 nor in every current browser (behaviour/http.md#integers-beyond-253).
+// JSON with exact integers: those beyond 2^53 are parsed as bigint and written as plain integers. Everything else equals
+// JSON.parse and JSON.stringify. Reviver context and JSON.rawJSON are not used because Node 20 and some browsers lack
+// them (behaviour/http.md#integers-beyond-253).
 
 export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json }
 
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return longInteger.test(text) ? parseValid(text) : plain
 }
 
-/** Reads text that JSON.parse has accepted. It keeps its own stack, so that depth is no limit here either. */
+/** Parses text that JSON.parse has accepted. Uses its own stack, so that deeply nested text does not overflow. */
 function parseValid(text: string): Json | undefined {
   const root: { value?: Json } = {}
   const stack: (Json[] | { [name: string]: Json })[] = []
@@ -46,7 +46,7 @@ function parseScalar(piece: string): Json {
   return JSON.parse(piece) as Json
 }
 
-/** A member named __proto__ is a member like any other. */
+/** `__proto__` must become an ordinary member. */
 function setMember(holder: { [name: string]: Json }, name: string, value: Json): void {
   if (name !== '__proto__') holder[name] = value
   else Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true })
@@ -57,7 +57,7 @@ export function stringifyJson(value: unknown, space = 0): string {
   try {
     return JSON.stringify(value, undefined, space) as string
   } catch (error) {
-    // The platform's writer refuses bigint with a TypeError; only then is ours, which is slower, needed.
+    // JSON.stringify throws a TypeError for bigint. Only then use the slower writer.
     if (!(error instanceof TypeError)) throw error
     return write(value, ' '.repeat(Math.min(space, 10)), '\n', new Set()) as string
   }

@@ -1,4 +1,4 @@
-// The words the contract is written in. The only file that names the schema kit; everyone else asks here.
+// Building blocks of the contract: schema types and the `Endpoint` type. The only file that imports the schema library.
 import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
 import type { FaultCode } from './faults.ts'
 import type { AnyId, Route } from './routes.ts'
@@ -6,7 +6,7 @@ import type { AnyId, Route } from './routes.ts'
 export type { Static, TObject, TProperties, TSchema }
 export { Type }
 
-/** An input that the server fills in when the caller leaves it out. */
+/** An optional input with a default. */
 export type Defaulted<S extends TSchema> = S & { default: unknown }
 
 export const withDefault = <S extends TSchema>(schema: S, value: Static<S>): Defaulted<S> => ({
@@ -22,7 +22,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const DateTime = Type.String({ format: 'date-time' })
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
 export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer' })
-/** Text of a shape. People read `x-must` instead of the pattern: "`address` must be 0x and 40 hexadecimal digits". */
+/** Text with a pattern. Error messages use `x-must`: "`address` must be 0x and 40 hexadecimal digits". */
 export const PatternText = (pattern: string, must: string, options: object = {}) =>
   Type.String({ pattern, 'x-must': must, ...options })
 export const Address = PatternText('^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits')
@@ -31,7 +31,7 @@ export const Hash = PatternText('^0x[0-9a-fA-F]{64}$', 'be 0x and 64 hexadecimal
 export const oneOf = <const V extends string>(values: readonly V[], options: object = {}) =>
   Type.Unsafe<V>({ type: 'string', enum: values, ...options })
 
-/** Null beside the schema's own type; only for schemas with a single JSON type. */
+/** Allows null; only for schemas with a single JSON type. */
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as unknown as { type: string }).type, 'null'] })
 
@@ -41,7 +41,7 @@ export const many = <S extends TSchema>(
   options: { minItems?: number; maxItems?: number; description?: string } = {},
 ) => Type.Array(schema, options)
 
-/** The same optional schema under many names, with words where a name needs some; the specification lists the big records this way. */
+/** Optional members with the same schema, with their descriptions. The specification lists large records this way. */
 export const each = <S extends TSchema, const K extends string>(
   schema: S,
   names: readonly K[],
@@ -54,7 +54,7 @@ export const each = <S extends TSchema, const K extends string>(
 const described = <S extends TSchema>(schema: S, description: string | undefined): S =>
   description === undefined ? schema : { ...schema, description }
 
-/** The same required schema under many names. */
+/** Required members with the same schema. */
 export const every = <S extends TSchema, const K extends string>(
   schema: S,
   names: readonly K[],
@@ -64,19 +64,21 @@ export const every = <S extends TSchema, const K extends string>(
 interface Example<I, R> {
   readonly input: I
   readonly reply: R
-  /** What has to be there before the input is answered; left out: the demo answers it as it stands. */
+  /** Preconditions of the example; absent if it works with the demo. */
   readonly needs?: string
 }
 
 export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
   readonly id: AnyId
-  /** One line for help texts and documents. */
+  /** One line for help texts and documentation. */
   readonly summary: string
-  /** What a reader should know beyond the summary. */
+  /** Further explanation. */
   readonly notes: string
   /** Path, query, header and body inputs by name, in one object. */
   readonly input: I
   readonly reply: R
+  /** Replies have an `etag`; a request that sends it back gets 304 while nothing has changed. */
+  readonly etag?: true
   /** Faults beyond those that every endpoint of its group can raise. */
   readonly faults: readonly FaultCode[]
   readonly example: Example<Partial<Static<I>>, Static<R>>
@@ -87,11 +89,11 @@ export const endpoint = <const Id extends AnyId, I extends TProperties, R extend
 ): Endpoint<TObject<I>, R> & { readonly id: Id } => described
 
 export type Reply<E extends Endpoint> = Static<E['reply']>
-/** What the server's answer receives: defaults are filled in. */
+/** Input of a handler: defaults are filled in. */
 export type Parsed<E extends Endpoint> = Static<E['input']>
 
 type DefaultedNames<P> = { [K in keyof P]: P[K] extends { default: unknown } ? K : never }[keyof P]
-/** What a caller passes: inputs with a default may be left out. */
+/** Input of a caller: inputs with a default are optional. */
 export type Input<E extends Endpoint> =
   E['input'] extends TObject<infer P>
     ? Omit<Parsed<E>, DefaultedNames<P>> & Partial<Pick<Parsed<E>, DefaultedNames<P> & keyof Parsed<E>>>

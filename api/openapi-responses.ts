@@ -1,4 +1,4 @@
-// The responses of an OpenAPI operation: the reply, and each fault of the table under the status it is answered with.
+// The responses of an OpenAPI operation: the reply, and the faults by status.
 import { type FailureExample, failuresOf } from './failures.ts'
 import { faults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
@@ -15,9 +15,6 @@ const failureSchemas = {
   markets: MarketsFailure,
 } as const
 
-/** Replies that carry a validator for conditional requests. */
-const cacheable: ReadonlySet<string> = new Set(['explorer.labelListV2', 'explorer.labelListV1', 'markets.bySlug'])
-
 /** Replies whose figures come by a method that has a version. */
 const methodVersioned: ReadonlySet<string> = new Set([
   'validators.aggregateEffectiveness',
@@ -28,19 +25,19 @@ const methodVersioned: ReadonlySet<string> = new Set([
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
 
 export const headers = {
-  'x-request-id': header('Names the request in the log; a caller may choose it.'),
-  'retry-after': header('Seconds to wait before the next try.', { type: 'integer', minimum: 1 }),
-  'x-tetrad-as-of': header('Block, epoch or time the answer rests on.'),
-  'x-tetrad-finality': header('Whether what it rests on can still change.', {
+  'x-request-id': header('Id of the request in the log; a caller may choose it.'),
+  'retry-after': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 1 }),
+  'x-tetrad-as-of': header('Block, epoch or time that the response is based on.'),
+  'x-tetrad-finality': header('Whether the data can still change.', {
     type: 'string',
     enum: ['finalized', 'head'],
   }),
   'x-tetrad-coverage': header(
-    '`complete`, or the ranges that are there; `probed` for a first funding that was found by a search in a node.',
+    '`complete`, or the ranges that have been read; `probed` for a first funding that was searched in a node.',
   ),
-  'x-tetrad-method': header('Version of the method behind the figures.'),
-  etag: header('Changes when the body does.'),
-  allow: header('Methods this path answers.'),
+  'x-tetrad-method': header('Version of the rating method.'),
+  etag: header('Changes with the body.'),
+  allow: header('Methods that this path supports.'),
 }
 
 type HeaderName = keyof typeof headers
@@ -55,7 +52,7 @@ export const jsonContent = (schema: SchemaObject, examples: SchemaObject) => ({
   'application/json': { schema, examples },
 })
 
-/** Each event holds one reply. */
+/** Each event contains one reply. */
 const streamContent = ({ example }: Endpoint) => ({
   'text/event-stream': {
     schema: { type: 'string' },
@@ -66,10 +63,10 @@ const streamContent = ({ example }: Endpoint) => ({
 /** Responses of the endpoints that share one operation, by status. */
 export function responsesOf(there: readonly Endpoint[], components: Components): SchemaObject {
   const failures = byStatus(there)
-  const isCacheable = there.some(({ id }) => cacheable.has(id))
+  const isCacheable = there.some(({ etag }) => etag)
   const responses: SchemaObject = { 200: success(there, failures.get(200) ?? [], isCacheable, components) }
   if (isCacheable) {
-    responses[304] = { description: 'Not changed since the etag that was sent.', ...withHeaders(['etag']) }
+    responses[304] = { description: 'Not modified: the etag in the request is current.', ...withHeaders(['etag']) }
   }
   for (const [status, ones] of failures) {
     if (status === 200) continue
@@ -104,7 +101,7 @@ function success(
   if (isCacheable) names.push('etag')
   if (failures.length > 0) names.push('retry-after')
   return {
-    description: failures.length > 0 ? 'The answer, or a failure in the same envelope.' : 'The answer.',
+    description: failures.length > 0 ? 'Success, or an error in the same envelope.' : 'Success.',
     ...withHeaders(names),
     content: there[0]?.stream
       ? streamContent(there[0])
@@ -115,7 +112,7 @@ function success(
   }
 }
 
-/** Group A tells success from failure by the envelope's status, so the success shape says which one it is. */
+/** Group A returns errors with HTTP 200. The status in the envelope distinguishes them. */
 const succeeded = (schema: SchemaObject): SchemaObject => ({
   ...schema,
   properties: { ...(schema.properties as SchemaObject), status: { type: 'string', enum: ['1'] } },

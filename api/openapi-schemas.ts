@@ -1,5 +1,5 @@
-// The contract's schemas as OpenAPI components. A record that the wire files export by name becomes a component under
-// that name, wherever it is used, and is referred to instead of repeated.
+// The schemas of the contract as OpenAPI components. A record that a wire file exports becomes a component with the name
+// of the export.
 import * as explorer from './wire/explorer.ts'
 import * as fx from './wire/fx.ts'
 import * as marketChanges from './wire/market-changes.ts'
@@ -9,7 +9,7 @@ import * as validators from './wire/validators.ts'
 
 export type SchemaObject = { [keyword: string]: unknown }
 
-/** Records by their member table, which wrapping a schema as optional or nullable leaves the same. */
+/** Records by their `properties` object, which is the same object after a schema is made optional or nullable. */
 const namesByMembers = new Map<unknown, string>()
 const records = new Map<string, SchemaObject>()
 for (const [name, value] of Object.entries({
@@ -25,7 +25,7 @@ for (const [name, value] of Object.entries({
   records.set(name, value as unknown as SchemaObject)
 }
 
-/** Writes schemas and remembers which components they refer to. */
+/** Converts schemas and collects the components they refer to. */
 export class Components {
   readonly schemas: Record<string, SchemaObject> = {}
 
@@ -34,7 +34,7 @@ export class Components {
     const name = namesByMembers.get((schema as SchemaObject).properties)
     if (name === undefined) return this.#inline(schema as SchemaObject)
     if (!(name in this.schemas)) {
-      this.schemas[name] = {} // Taken before its members are written, so that a cycle would end.
+      this.schemas[name] = {} // Set before its members are converted, so that cycles end.
       this.schemas[name] = this.#inline(records.get(name) as SchemaObject)
     }
     const { description } = schema as SchemaObject
@@ -56,6 +56,6 @@ export class Components {
   }
 }
 
-/** The name a record is exported under, for documents that name types. */
+/** The name under which a record is exported. */
 export const recordName = (schema: unknown): string | undefined =>
   namesByMembers.get((schema as SchemaObject | undefined)?.properties)

@@ -1,5 +1,5 @@
-// The contract as an OpenAPI 3.1 document: every input, reply, header, fault and example. Endpoints that share a path and
-// method (spec 4.1 and 4.3) become one operation whose description tells them apart.
+// Generates the OpenAPI 3.1 document from the contract. Endpoints that share path and method (spec 4.1 and 4.3) become
+// one operation.
 import { contract } from './contract.ts'
 import { extensions } from './extensions.ts'
 import type { Endpoint } from './kit.ts'
@@ -9,7 +9,7 @@ import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf } from './samples.ts'
 
 export interface OpenapiOptions {
-  /** Address under which the interfaces are reached; the document's own origin when left out. */
+  /** URL of the server; default: the origin of the document. */
   readonly serverUrl?: string
   readonly version?: string
 }
@@ -49,9 +49,9 @@ export function openapi({ serverUrl = '/', version = '0.1.0' }: OpenapiOptions =
 }
 
 const aboutAll = [
-  'Every path that answers GET answers HEAD as well, and reads from other origins are allowed.',
-  'A list parameter may be written `a=1&a=2` or `a=1,2`; unknown parameters are ignored.',
-  'Integers beyond 2^53 are written as they are: read them with a parser that keeps every digit.',
+  'Every GET path also supports HEAD and cross-origin requests.',
+  'A list parameter may be written as `a=1&a=2` or `a=1,2`. Unknown parameters are ignored.',
+  'Integers may exceed 2^53: use a JSON parser that keeps every digit.',
 ].join(' ')
 
 const securitySchemes = {
@@ -59,12 +59,12 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'The key, `tetrad:<id>:<secret>`.' },
 }
 
-/** Samples need an address even where the document leaves it to its reader. */
+/** Code samples need an absolute URL. */
 const sampleUrl = (serverUrl: string): string => (serverUrl === '/' ? 'http://127.0.0.1:8080' : serverUrl)
 
 function operation(there: Endpoint[], components: Components, baseUrl: string): SchemaObject {
   const [first] = there
-  if (!first) throw new Error('a path without an endpoint')
+  if (!first) throw new Error('path without endpoint')
   const body = bodySchema(first, components)
   return {
     operationId: there.map(({ id }, at) => (at === 0 ? id : id.slice(id.indexOf('.') + 1))).join('-'),
@@ -106,7 +106,7 @@ interface Parameter {
   readonly [keyword: string]: unknown
 }
 
-/** Inputs of all endpoints at this path; one that not all of them need is optional here. */
+/** Inputs of all endpoints at this path. Those that not every endpoint has are optional. */
 function parametersOf(there: Endpoint[], components: Components): Parameter[] {
   const united = new Map<string, Parameter>()
   const selects = there.flatMap(({ select }) => (select ? [select] : []))
@@ -146,7 +146,7 @@ function toParameter(endpoint: Endpoint, name: string, schema: unknown, componen
   }
 }
 
-/** The contract counts inputs with a default as present; a caller need not send them. */
+/** Inputs with a default are required in the contract, but callers need not send them. */
 function isRequired({ input }: Endpoint, name: string): boolean {
   const required = (input as unknown as { required?: string[] }).required ?? []
   return required.includes(name) && !('default' in (input.properties[name] as object))
@@ -162,7 +162,7 @@ function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | 
   }
 }
 
-/** The part of the example that travels in the body. */
+/** The part of the example that is sent in the body. */
 const inputExamples = (endpoint: Endpoint) => {
   const { id, summary, example } = endpoint
   const inBody = Object.entries(example.input).filter(([name]) => inputLocation(endpoint, name) === 'body')

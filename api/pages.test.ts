@@ -4,7 +4,7 @@ import { clientOf, failureOf } from '../test/scripted-client.ts'
 import { type ScriptedServer, serveScript } from '../test/scripted-server.ts'
 
 describe('pages', () => {
-  /** Two pages of 4.5, whose link is written by `link`. */
+  /** Two pages of 4.5; `link` creates the link to the second one. */
   const twoPages = (link: (server: () => ScriptedServer) => string) => {
     let server: ScriptedServer | undefined
     const started = serveScript(
@@ -18,7 +18,7 @@ describe('pages', () => {
   }
   const input = { indices: [1, 2], network: 'holesky' as const }
 
-  test('4.5: records of all pages follow `next`, under a path and with the network header', async () => {
+  test('4.5: iterates over all pages by `next`, with the path of the base URL and the network header', async () => {
     await using server = await twoPages(() => '/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
     const { client } = clientOf(server, { baseUrl: `${server.url}/under` })
     const days = await Array.fromAsync(client.validators.aggregateEffectivenessAll(input), ({ day }) => day)
@@ -30,7 +30,7 @@ describe('pages', () => {
   })
 
   for (const elsewhere of ['https://elsewhere.invalid/v0/x?from=1', '//elsewhere.invalid/v0/x?from=1']) {
-    test(`a link to ${elsewhere} is asked at the caller's own address, behaviour/http.md#client-pages`, async () => {
+    test(`a link to ${elsewhere} is requested at the base URL of the client (behaviour/http.md#client-pages)`, async () => {
       await using server = await twoPages(() => elsewhere)
       const { client } = clientOf(server)
       const pages = await Array.fromAsync(client.validators.aggregateEffectivenessPages(input))
@@ -39,22 +39,22 @@ describe('pages', () => {
     })
   }
 
-  test('4.6: absolute links, as a proxy may have written them', async () => {
+  test('4.6: follows absolute links, also those rewritten by a proxy', async () => {
     const next = 'https://public.invalid/v1/eth/validators/12/effectiveness?limit=1&offset=1'
     await using server = await serveScript(
       { body: { previous: null, next, pages: 2, results: [{ day: 1 }] } },
       { body: { previous: null, next: null, pages: 2, results: [{ day: 2 }] } },
     )
     const { client } = clientOf(server)
-    const asked = { validator_index_or_pubkey: 12, limit: 1 }
-    const days = await Array.fromAsync(client.validators.effectivenessAll(asked), ({ day }) => day)
+    const input = { validator_index_or_pubkey: 12, limit: 1 }
+    const days = await Array.fromAsync(client.validators.effectivenessAll(input), ({ day }) => day)
     assert.deepStrictEqual(days, [1, 2])
     assert.equal(server.requests[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
-    const pages = await Array.fromAsync(client.validators.effectivenessPages(asked))
+    const pages = await Array.fromAsync(client.validators.effectivenessPages(input))
     assert.equal(pages.length, 1)
   })
 
-  test('pages without end, without progress or without a readable link are errors', async () => {
+  test('throws for too many pages, a link to the same page and an invalid link', async () => {
     let from = 0
     await using endless = await serveScript(() => ({ body: { data: [], next: `/x?from=${from++}` } }))
     const { client } = clientOf(endless)
@@ -64,9 +64,9 @@ describe('pages', () => {
     assert.equal(endless.requests.length, 3)
     await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
     const same = Array.fromAsync(clientOf(stuck).client.validators.aggregateEffectivenessPages(input))
-    assert.match((await failureOf(same)).message, /same page/)
+    assert.match((await failureOf(same)).message, /that of this page/)
     await using odd = await serveScript({ body: { data: [] } })
     const unread = Array.fromAsync(clientOf(odd).client.validators.aggregateEffectivenessPages(input))
-    assert.match((await failureOf(unread)).message, /cannot be read/)
+    assert.match((await failureOf(unread)).message, /is not valid/)
   })
 })

@@ -1,13 +1,13 @@
-// Iterators over the paged endpoints of group C (spec 4.5 and 4.6, and two beyond it). A link to the next page is never followed: only its query is
-// taken, and asked at the address the caller gave. So no link, however it came about, can carry the key to another
-// host, and a proxy that shows the server under another name or path does no harm (behaviour/http.md#client-pages).
+// Iterators over the paged endpoints of group C. Only the query of a link to the next page is used, with the base URL of
+// the client: no link can send the key to another host, and proxies may change host and path
+// (behaviour/http.md#client-pages).
 import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
 import type { SendOptions } from './send.ts'
 
 export interface PageOptions extends SendOptions {
-  /** Pages after which the iterator gives up with an error instead of going on; default 10 000. */
+  /** The iterator throws after this number of pages; default 10 000. */
   readonly pagesMax?: number | undefined
 }
 
@@ -60,15 +60,15 @@ async function* pages<P extends { readonly next: string | null }>(
     yield page
     if (page.next === null) return
     const following = queryOf(id, page.next)
-    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page leads to the same page')
+    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page is that of this page')
     query = following
   }
-  throw unreadable(id, `there are more than ${pagesMax} pages; narrow the question or raise pagesMax`)
+  throw unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
 }
 
 function queryOf(id: AnyId, link: unknown): URLSearchParams {
   const mark = typeof link === 'string' ? link.indexOf('?') : -1
-  if (mark < 0) throw unreadable(id, 'the link to the next page cannot be read')
+  if (mark < 0) throw unreadable(id, 'the link to the next page is not valid')
   return new URLSearchParams((link as string).slice(mark + 1))
 }
 

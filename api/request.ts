@@ -1,13 +1,13 @@
-// Inputs by name → one HTTP request. An input's place (path, query, header, body) follows from the route; nothing else is
-// known about it here, so that the client needs no schema at run time.
+// Builds the HTTP request of a call. The route determines whether an input goes into path, query, header or body, so
+// that no schema is needed at run time.
 import { stringifyJson } from './json.ts'
 import { type AnyId, allRoutes, type Group, inputLocation, type Route } from './routes.ts'
 
-/** Where the interfaces live: one address, or one for each of the specification's placeholders. */
+/** URLs of the interfaces: one for all, or one for each placeholder of the specification. */
 export interface Addresses {
-  /** Scheme and host, and a path when the server stands behind one: `https://data.house.net/tetrad`. */
+  /** Scheme, host and, behind a proxy, a path: `https://data.example.net/tetrad`. */
   readonly baseUrl?: string | undefined
-  /** `explorerMetadata` serves the label lists; left out, they are at `explorer`. */
+  /** `explorerMetadata` is for the label lists; default: `explorer`. */
   readonly baseUrls?: { readonly [Name in Group | 'explorerMetadata']?: string | undefined } | undefined
 }
 
@@ -20,22 +20,22 @@ export interface HttpCall {
 
 type Inputs = Readonly<Record<string, unknown>>
 
-/** The address of this endpoint, without a trailing slash. */
+/** The base URL of this endpoint, without a trailing slash. */
 export function baseOf(id: AnyId, { baseUrl, baseUrls = {} }: Addresses): string {
   const route = allRoutes[id]
   const labels = route.select?.module === 'nametag' ? baseUrls.explorerMetadata : undefined
   const chosen = labels ?? baseUrls[route.group] ?? baseUrl
-  if (chosen === undefined) throw new TypeError(`${id}: no address: give baseUrl, or baseUrls.${route.group}`)
-  if (!URL.canParse(chosen)) throw new TypeError(`${id}: the base URL cannot be read; write it as https://host`)
+  if (chosen === undefined) throw new TypeError(`${id}: no base URL: set baseUrl, or baseUrls.${route.group}`)
+  if (!URL.canParse(chosen)) throw new TypeError(`${id}: the base URL is not valid: use the form https://host`)
   const url = new URL(chosen)
   if (!/^https?:$/.test(url.protocol)) throw new TypeError(`${id}: the base URL must begin with http:// or https://`)
   if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError(`${id}: the base URL may hold a scheme, a host and a path, nothing else`)
+    throw new TypeError(`${id}: the base URL may contain only scheme, host and path`)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** `query` replaces the query inputs: the rest of a link to the next page. */
+/** `query` replaces the query inputs, for a link to the next page. */
 export function toRequest(
   id: AnyId,
   base: string,
@@ -74,8 +74,8 @@ const encodeItem = (item: unknown): string => encodeURIComponent(String(item))
 function fillPath(id: AnyId, route: Route, input: Inputs): string {
   return route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = isGiven(input[name]) ? String(input[name]) : ''
-    // A URL cannot carry these as a segment: '' changes the path, dots are resolved away, escaped or not.
-    if (['', '.', '..'].includes(value)) throw new TypeError(`${id}: ${name} is needed and cannot be "${value}"`)
+    // These cannot be path segments: '' changes the path, and dots are resolved even if escaped.
+    if (['', '.', '..'].includes(value)) throw new TypeError(`${id}: ${name} is required and must not be "${value}"`)
     return encodeURIComponent(value)
   })
 }

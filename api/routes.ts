@@ -1,38 +1,38 @@
-// Where each endpoint lives on the wire, as plain data: the client runs on this file alone, without the schema kit.
-// An input's place follows from its name: in the path template → path, in `headers` → header, otherwise the query
-// of a GET and the body of a POST.
+// Path, method, authentication and plan of each endpoint. The client needs only this table, not the schemas.
+// Inputs that are in the path template are path parameters, those in `headers` are headers; all others are in the query
+// of a GET or in the body of a POST.
 
 export const groups = ['explorer', 'fx', 'validators', 'markets'] as const
 export type Group = (typeof groups)[number]
 
-/** Plans, lowest first; a plan may do whatever a lower one may. */
+/** Plans, lowest first. */
 export const plans = ['free', 'lite', 'standard', 'advanced', 'professional', 'enterprise'] as const
 export type Plan = (typeof plans)[number]
 
 export interface Route {
-  /** Section of the specification; `beyond` for what it does not have. */
+  /** Section of the specification; `beyond` for extensions. */
   readonly spec: string
   readonly group: Group
   readonly method: 'GET' | 'POST'
   /** `{name}` marks a path parameter. */
   readonly path: string
-  /** How the caller shows its key: query parameter `apikey`, header `authorization: Bearer …`, or not at all. */
+  /** Where the key is: query parameter `apikey`, header `authorization: Bearer …`, or no key needed. */
   readonly auth: 'apikey' | 'bearer' | 'open'
   /** Lowest plan that may call. */
   readonly plan: Plan
-  /** Only keys made for administration may call (behaviour/http.md#admin-keys). */
+  /** Needs an admin key (behaviour/http.md#admin-keys). */
   readonly admin?: boolean
-  /** Query values that choose this endpoint among those that share its path. */
+  /** Query values that select this endpoint among those with the same path. */
   readonly select?: { readonly module: string; readonly action: string }
   /** Input name → request header. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Calls per second that hold whatever the plan (spec section 8). */
+  /** Limit of calls per second on every plan (spec section 8). */
   readonly perSecond?: number
-  /** `perSecond` holds only for plans below this one. */
+  /** `perSecond` applies only to plans below this one. */
   readonly perSecondBelow?: Plan
-  /** Longest request line, when not the house's usual one. */
+  /** Maximum length of the request line, if not `server.urlBytesMax`. */
   readonly urlBytesMax?: number
-  /** The answer is a stream of server-sent events, each holding one reply. */
+  /** The response is a stream of server-sent events; each contains one reply. */
   readonly stream?: true
 }
 
@@ -116,7 +116,7 @@ export const routes = {
 
 export type EndpointId = keyof typeof routes
 
-/** Endpoints beyond the specification: same words, same admission, same failures (behaviour/http.md#endpoints-beyond-the-specification). */
+/** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
 export const extensionRoutes = {
   'explorer.trail': {
     spec: 'beyond',
@@ -205,6 +205,14 @@ export const extensionRoutes = {
     plan: 'free',
     headers: network,
   },
+  'markets.byId': {
+    spec: 'beyond',
+    group: 'markets',
+    method: 'GET',
+    path: '/markets/{id}',
+    auth: 'open',
+    plan: 'free',
+  },
   'markets.search': {
     spec: 'beyond',
     group: 'markets',
@@ -248,7 +256,7 @@ export const allRoutes: Readonly<Record<AnyId, Route>> = { ...routes, ...extensi
 
 export type InputLocation = 'path' | 'query' | 'header' | 'body'
 
-/** Where an input of this name travels. */
+/** Where an input of this name is sent. */
 export function inputLocation(route: Route, name: string): InputLocation {
   if (route.path.includes(`{${name}}`)) return 'path'
   if (route.headers && name in route.headers) return 'header'

@@ -10,13 +10,13 @@ const key = `tetrad:demo:${'s'.repeat(43)}`
 const base = 'http://127.0.0.1:1'
 const all = [...Object.values(contract), ...Object.values(extensions)]
 
-/** What a shell makes of the line, one argument per line. */
+/** The arguments that a shell parses, one per line. */
 const words = (line: string) =>
   execFileSync('sh', ['-c', line.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })
     .trimEnd()
     .split('\n')
 
-test('curl: each endpoint has one, and the shell reads it back as it was meant', () => {
+test('curl: every endpoint has a sample that the shell parses correctly', () => {
   for (const { id, example, path } of all) {
     const [silent, url = ''] = words(curlOf(id, base, { ...example.input }, key))
     assert.equal(silent, '-s')
@@ -25,7 +25,7 @@ test('curl: each endpoint has one, and the shell reads it back as it was meant',
   }
 })
 
-test('curl: a quote in a value does not end the word', () => {
+test('curl: quotes in values are escaped', () => {
   const input = { ...contract['fx.createQuote'].example.input, idempotencyKey: "it's" }
   const said = words(curlOf('fx.createQuote', base, input, key))
   assert.ok(said.includes("idempotency-key: it's"))
@@ -33,7 +33,7 @@ test('curl: a quote in a value does not end the word', () => {
   assert.deepEqual(JSON.parse(said.at(-1) ?? '').from, contract['fx.createQuote'].example.input.from)
 })
 
-test('client: each sample runs, and calls its endpoint with just this input', () => {
+test('client: every sample runs and calls its endpoint with the given input', () => {
   for (const { id, example } of all) {
     const input = { ...example.input, note: "it's \\ a\nline", big: 2n ** 64n, 'odd-name': [1, null] }
     const sample = clientOf(id, base, input)

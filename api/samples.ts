@@ -1,12 +1,11 @@
-// A call as text to paste: a line for the shell, or a few lines for the client. Made by the client's own code, so that a
-// sample says exactly what the client would send.
+// Code samples of a call, for curl and for the client. Requests are built by the code of the client, so that samples
+// match what it sends.
 import { stringifyJson } from './json.ts'
 import { toRequest } from './request.ts'
 import { type AnyId, allRoutes } from './routes.ts'
 
 type Inputs = Readonly<Record<string, unknown>>
 
-/** One call of one endpoint; without a key where none is given. */
 export function curlOf(id: AnyId, baseUrl: string, input: Inputs, key?: string): string {
   const { url, method, headers, body } = toRequest(id, baseUrl, input, key)
   const parts = ['curl', '-s', quoted(url)]
@@ -16,10 +15,8 @@ export function curlOf(id: AnyId, baseUrl: string, input: Inputs, key?: string):
   return parts.join(' ')
 }
 
-/** Single quotes hold everything but themselves, in every shell of the Bourne family. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The same call through the typed client; the key comes from the environment. */
 export function clientOf(id: AnyId, baseUrl: string, input: Inputs): string {
   const given = Object.keys(input).length === 0 ? '' : literal(input)
   const key = allRoutes[id].auth === 'open' ? '' : ', key: process.env.TETRAD_KEY'
@@ -34,7 +31,7 @@ export function clientOf(id: AnyId, baseUrl: string, input: Inputs): string {
   ].join('\n')
 }
 
-/** As JavaScript: names without quotes, strings in single ones. */
+/** A JavaScript literal. */
 function literal(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'string')

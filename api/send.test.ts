@@ -12,7 +12,7 @@ describe('retries', () => {
   const good: Scripted = { body: contract['markets.bySlug'].example.reply }
   const refused: Scripted = { status: 429, headers: { 'retry-after': '3' }, body: { type: 'a', error: 'b' } }
 
-  test('a GET is repeated after a passing failure, with growing waits, at most twice unless told otherwise', async () => {
+  test('retries a GET after temporary errors with growing waits, twice by default', async () => {
     await using server = await serveScript({ status: 500 }, { instead: 'drop' }, good)
     const { client, waits } = clientOf(server)
     await client.markets.bySlug({ slug: 'a' })
@@ -27,14 +27,14 @@ describe('retries', () => {
     assert.equal(broken.requests.length, 15)
   })
 
-  test('chance shortens the wait', async () => {
+  test('waits are shortened at random', async () => {
     await using server = await serveScript({ status: 500 }, good)
     const { client, waits } = clientOf(server, { random: () => 0.25 })
     await client.markets.bySlug({ slug: 'a' })
     assert.deepStrictEqual(waits, [125])
   })
 
-  test('retry-after is honoured, as seconds and as a date', async () => {
+  test('waits for retry-after, given as seconds or as a date', async () => {
     const dated = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 12:00:07 GMT' } }
     const past = { ...refused, headers: { 'retry-after': 'Sun, 15 Nov 2026 11:00:00 GMT' } }
     await using server = await serveScript(refused, dated, past, good)
@@ -43,14 +43,14 @@ describe('retries', () => {
     assert.deepStrictEqual(waits, [3000, 7000, 0])
   })
 
-  test('callers who were refused together do not come back together, and later ones spread wider', async () => {
+  test('spreads the retries of callers that were refused together, further with each attempt', async () => {
     await using server = await serveScript(refused, refused, good)
     const { client, waits } = clientOf(server, { random: () => 0.5 })
     await client.markets.bySlug({ slug: 'a' })
     assert.deepStrictEqual(waits, [3000 + 1000, 3000 + 2000])
   })
 
-  test('a wait longer than waitMaxMs is not waited: the error names it', async () => {
+  test('throws instead of waiting longer than waitMaxMs; the error has the wait', async () => {
     await using server = await serveScript({ ...refused, headers: { 'retry-after': '3600' } })
     const { client, waits } = clientOf(server)
     const error = await failureOf(client.markets.bySlug({ slug: 'a' }))
@@ -60,7 +60,7 @@ describe('retries', () => {
     )
   })
 
-  test('group A: a rate refusal under HTTP 200 is waited for', async () => {
+  test('group A: retries after a rate limit error with HTTP 200', async () => {
     const limit = { status: '0', message: 'NOTOK', result: 'Max calls per sec rate limit reached (2/sec)' }
     const found = contract['explorer.fundedBy'].example.reply
     await using server = await serveScript({ headers: { 'retry-after': '1' }, body: limit }, { body: found })
@@ -69,7 +69,7 @@ describe('retries', () => {
     assert.deepStrictEqual(waits, [1000])
   })
 
-  test('what does not pass is not repeated', async () => {
+  test('does not retry permanent errors', async () => {
     for (const status of [400, 401, 403, 404, 409, 413, 422]) {
       await using server = await serveScript({ status, body: { type: 'a', error: 'b' } })
       await failureOf(clientOf(server).client.markets.bySlug({ slug: 'a' }))
@@ -77,7 +77,7 @@ describe('retries', () => {
     }
   })
 
-  test('a quote is repeated only when nothing was done or an idempotency key makes it safe', async () => {
+  test('retries a quote only if it was refused before any work, or has an idempotency key', async () => {
     const failures: [Scripted, number][] = [
       [busy, 3],
       [{ status: 429, body: { code: 429, message: 'a' } }, 3],
@@ -94,7 +94,7 @@ describe('retries', () => {
     }
   })
 
-  test('aborting ends a wait', async () => {
+  test('aborting ends the wait', async () => {
     await using server = await serveScript(refused)
     const stop = new AbortController()
     const client = createClient({ baseUrl: server.url, signal: stop.signal, onResponse: () => stop.abort() })
@@ -104,7 +104,7 @@ describe('retries', () => {
 })
 
 describe('confidence', () => {
-  test('onResponse sees what came with each answer, failed tries too', async () => {
+  test('onResponse gets the metadata of every response, including failed attempts', async () => {
     const headers = {
       'x-request-id': 'r-2',
       'x-tetrad-as-of': '489374',

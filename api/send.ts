@@ -1,37 +1,38 @@
-// Sends one request until it is answered, refused for good, or the bounds are reached.
-// 1. A call is repeated only when that is safe: a GET; a POST with an idempotency key; a POST that was refused with 429
+// Sends one request, with retries.
+//
+// 1. A call is retried only if that is safe: a GET, a POST with an idempotency key, or a POST that was refused with 429
 //    or 503 before anything was done (behaviour/http.md#client-retries).
-// 2. At most `retries` repetitions, and no wait longer than `waitMaxMs`: a longer `retry-after` is the caller's affair.
-// 3. Nothing thrown or handed out holds the key, not even what a foreign fetch says about the URL.
+// 2. At most `retries` retries, and no wait longer than `waitMaxMs`. If `retry-after` is longer, the error is thrown.
+// 3. No error and no metadata contains the key, even if an error of fetch contains the URL.
 import { type FailureContext, noDataFound, type TetradError, TransportError, toGroupError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { HttpCall } from './request.ts'
 import { type AnyId, allRoutes } from './routes.ts'
 
-/** What came with an answer besides its body. */
+/** Metadata of a response. */
 export interface ResponseMeta {
   readonly endpoint: AnyId
   readonly status: number
   readonly requestId: string | undefined
-  /** Block, epoch or time the answer rests on. */
+  /** Block, epoch or time that the response is based on. */
   readonly asOf: string | undefined
   readonly finality: string | undefined
-  /** `complete`, or the ranges that are there. */
+  /** `complete`, or the ranges that have been read. */
   readonly coverage: string | undefined
-  /** When the same call may bring more: of an answer that is not whole yet, or of a refusal. */
+  /** When to call again, for an incomplete response or an error. */
   readonly retryAfterMs: number | undefined
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number
   readonly headers: Headers
 }
 
 export interface SendOptions {
-  /** Repetitions after the first try; default 2, at most 10. */
+  /** Retries after the first attempt; default 2, at most 10. */
   readonly retries?: number | undefined
-  /** For one try, body included; default 30 000. */
+  /** Time limit of one attempt, including the body; default 30 000. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** Sees every response, those of failed tries and of each page too. */
+  /** Called for every response, including failed attempts and each page. */
   readonly onResponse?: ((meta: ResponseMeta) => void) | undefined
 }
 
@@ -40,15 +41,15 @@ export interface ClientEnvironment {
   readonly sleep: (waitMs: number, signal?: AbortSignal) => Promise<void>
   readonly random: () => number
   readonly now: () => number
-  /** Longest wait between two tries. */
+  /** Longest wait between two attempts. */
   readonly waitMaxMs: number
 }
 
-/** Endpoints whose reply is a list: for them "nothing found" is an empty list, not an error (behaviour/http.md#client-errors). */
+/** Endpoints that return a list: "No data found" is an empty list, not an error (behaviour/http.md#client-errors). */
 const lists: ReadonlySet<AnyId> = new Set(['explorer.labelListV2', 'explorer.labelListV1'])
 
 const backoffMs = 250
-/** Callers who were all told to come back at the same moment do not. */
+/** Spreads retries of callers that got the same `retry-after`. */
 const retrySpreadMs = 1000
 const retriesMax = 10
 
@@ -65,7 +66,7 @@ export async function send(
       return await attemptOnce(id, outgoing, environment, options, scrub, attempt)
     } catch (error) {
       options.signal?.throwIfAborted()
-      if (!(attempt <= retries) || !isRepeatable(error, outgoing)) throw error
+      if (!(attempt <= retries) || !isRetryable(error, outgoing)) throw error
       const { retryAfterMs } = error
       if (retryAfterMs !== undefined && retryAfterMs > environment.waitMaxMs) throw error
       const spreadMs = (retryAfterMs === undefined ? backoffMs : retrySpreadMs) * 2 ** attempt
@@ -77,7 +78,7 @@ export async function send(
 }
 
 /** Invariant 1. */
-function isRepeatable(error: unknown, { method, headers }: HttpCall): error is TetradError {
+function isRetryable(error: unknown, { method, headers }: HttpCall): error is TetradError {
   const failure = error as Partial<TetradError>
   if (!failure.retryable) return false
   return method === 'GET' || 'idempotency-key' in headers || failure.status === 429 || failure.status === 503
@@ -111,12 +112,12 @@ async function attemptOnce(
   let text: string
   try {
     const { url, ...init } = outgoing
-    // A redirect could carry the key elsewhere, and this interface never sends one.
+    // A redirect could send the key to another host. The server never redirects.
     response = await environment.fetch(url, { ...init, redirect: 'error', credentials: 'omit', signal: stop.signal })
     text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    if (late) throw new TransportError(noResponse, 'timeout', `no answer within ${timeoutMs} ms`)
+    if (late) throw new TransportError(noResponse, 'timeout', `no response within ${timeoutMs} ms`)
     throw new TransportError(noResponse, 'network', scrub(chainOf(error)))
   } finally {
     clearTimeout(timer)
@@ -136,9 +137,9 @@ function parseReply(id: AnyId, context: FailureContext, text: string, scrub: (te
   const failure = toGroupError(context, readBody(scrub(text)))
   if (failure) throw failure
   const message = succeeded
-    ? 'the answer is not JSON of this interface'
-    : `HTTP ${context.status} without the usual body`
-  throw new TransportError(context, 'unreadable', `${message}; is the base URL right?`)
+    ? 'the response is not JSON of this interface'
+    : `HTTP ${context.status} without the expected body`
+  throw new TransportError(context, 'unreadable', `${message}; check the base URL`)
 }
 
 function readBody(text: string): unknown {
@@ -181,7 +182,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number | und
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }
 
-/** The words of an error and of what caused it; the error itself is not passed on (invariant 3). */
+/** The messages of an error and its causes. The error itself may contain the key (invariant 3). */
 function chainOf(error: unknown): string {
   const messages: string[] = []
   for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)

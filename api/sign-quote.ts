@@ -1,29 +1,28 @@
-// Signs a quote with whatever signer is at hand. Two families of libraries take typed data differently: ethers signers as
-// three arguments, viem accounts and wallet clients as one. Neither library is imported.
+// Signs a quote with a signer of ethers (three arguments) or viem (one argument), without importing either library.
 import { signable } from './signable.ts'
 import type { Quote } from './wire/fx.ts'
 
 /** An ethers signer, a viem account, or a viem wallet client. */
 export interface QuoteSigner {
   readonly signTypedData: (...parameters: never[]) => Promise<string>
-  /** Every ethers signer has this; nothing of viem does. */
+  /** Only ethers signers have this. */
   readonly getAddress?: unknown
 }
 
 export interface SignOptions {
-  /** For a viem wallet client that has no account of its own. */
+  /** For a viem wallet client without an account. */
   readonly account?: unknown
 }
 
 type Sign = (...parameters: unknown[]) => Promise<string>
 
-/** The signature to create a trade with: 0x and 65 bytes. */
+/** Returns the signature: 0x and 65 bytes in hexadecimal digits. */
 export async function signQuote(
   quote: Pick<Quote, 'id' | 'typedData'>,
   signer: QuoteSigner,
   { account }: SignOptions = {},
 ): Promise<string> {
-  if (!quote.typedData) throw new TypeError(`quote ${quote.id} is a reference quote: there is nothing to sign`)
+  if (!quote.typedData) throw new TypeError(`quote ${quote.id} is a reference quote, which cannot be signed`)
   const { domain, types, primaryType, message } = signable(quote.typedData)
   const sign = signer.signTypedData.bind(signer) as unknown as Sign
   if (typeof signer.getAddress === 'function') return sign(domain, types, message)

@@ -7,18 +7,18 @@ import { signable } from './signable.ts'
 
 const typedData = contract['fx.createQuote'].example.reply.typedData
 assert.ok(typedData)
-const whole = typedData
+const fullTypedData = typedData
 
-test('two signing libraries accept what signable returns and agree on the digest of the whole typed data', () => {
-  const { domain, types, message } = signable(whole)
+test('two signing libraries accept the result of signable and compute the digest of the full typed data', () => {
+  const { domain, types, message } = signable(fullTypedData)
   const stripped = TypedDataEncoder.hash(domain, types as never, message)
-  assert.equal(stripped, hashTypedData(whole as never))
-  assert.equal(stripped, hashTypedData(signable(whole) as never))
+  assert.equal(stripped, hashTypedData(fullTypedData as never))
+  assert.equal(stripped, hashTypedData(signable(fullTypedData) as never))
 })
 
-test('the library that refuses unused types does refuse the whole: stripping is needed', () => {
+test('one library rejects the full typed data because of unused types', () => {
   assert.throws(
-    () => TypedDataEncoder.hash(whole.domain, whole.types as never, whole.message),
+    () => TypedDataEncoder.hash(fullTypedData.domain, fullTypedData.types as never, fullTypedData.message),
     /ambiguous primary types/,
   )
 })

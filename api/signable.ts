@@ -1,5 +1,5 @@
-// Typed data as signing libraries want it. They add the domain type themselves and refuse types that the message never
-// reaches (here EIP712Domain and MakerDetails); the digest does not depend on either.
+// Prepares typed data for signing libraries. Some reject types that the message does not use (EIP712Domain and
+// MakerDetails); the digest does not depend on them.
 import type { TypedData } from './wire/fx.ts'
 
 type Used = 'Consideration' | 'TakerDetails' | 'TokenPermissions' | 'PermitWitnessTransferFrom'
@@ -9,7 +9,7 @@ export interface Signable extends Omit<TypedData, 'types' | 'primaryType'> {
   readonly primaryType: 'PermitWitnessTransferFrom'
 }
 
-/** `const { domain, types, message } = signable(quote.typedData)`, then sign. */
+/** Use as `const { domain, types, message } = signable(quote.typedData)`. */
 export function signable({ domain, types, message }: TypedData): Signable {
   const { Consideration, TakerDetails, TokenPermissions, PermitWitnessTransferFrom } = types
   return {

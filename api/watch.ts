@@ -1,10 +1,10 @@
-// Follows the changes of markets for as long as the caller likes: the stream of server-sent events while it lasts, and
-// again from the last cursor when it breaks. Nothing is told twice and nothing is left out.
+// Follows the changes of markets over server-sent events. After a disconnect it reconnects from the last cursor, so that
+// every change is returned exactly once.
 //
-// 1. The cursor to go on from is the id of the last event, whatever it tells: a stream begins with one, and a quiet line
-//    repeats it now and then, so a line that breaks before the first change loses nothing either.
-// 2. It ends with an error when the server refuses for good, or fails `failuresMax` times in a row; everything else is tried again.
-// 3. A line on which nothing comes for `idleMs` is broken: the server says something every 15 s.
+// 1. The cursor is the id of the last event of any kind. Streams start with a cursor event, so no change is lost if the
+//    connection breaks before the first change.
+// 2. Iteration ends with an error if the server refuses permanently, or after `failuresMax` consecutive failures.
+// 3. A connection without data for `idleMs` counts as broken: the server sends something every 15 s.
 import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
 import { retryableStatuses, TetradError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
@@ -16,14 +16,14 @@ type StreamEndpoint = 'markets.changeStream'
 export interface WatchOptions {
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined
-  /** Consecutive failures after which it gives up with an error; default 10. */
+  /** Consecutive failures after which it throws; default 10. */
   readonly failuresMax?: number | undefined
-  /** How long a line may stay silent before it counts as broken; default 45 000. */
+  /** How long a connection may be silent before it counts as broken; default 45 000. */
   readonly idleMs?: number | undefined
 }
 
 export interface WatchMethods {
-  /** Every change after `after` (left out: from now on), in order, until the signal aborts. */
+  /** Every change after `after` (default: from now on), in order, until the signal aborts. */
   watchChanges(input?: InputOf<StreamEndpoint>, options?: WatchOptions): AsyncGenerator<ReplyOf<StreamEndpoint>>
 }
 
@@ -36,13 +36,13 @@ const streamContext = {
 } as const
 
 export function watchMethods(
-  address: (input: object) => HttpCall,
+  requestFor: (input: object) => HttpCall,
   callEndpoint: CallEndpoint,
   environment: ClientEnvironment,
   scrub: (text: string) => string,
 ): WatchMethods {
-  /** The list says in words of the group why the stream was refused (2). */
-  async function refuse(input: InputOf<'markets.changes'>, signal?: AbortSignal): Promise<void> {
+  /** Throws the group's error for a refused stream, which the endpoint for lists returns as well (2). */
+  async function throwRefusal(input: InputOf<'markets.changes'>, signal?: AbortSignal): Promise<void> {
     try {
       await callEndpoint('markets.changes', { ...input, limit: 1 }, signal ? { signal } : {})
     } catch (error) {
@@ -56,7 +56,12 @@ export function watchMethods(
       let failures = 0
       while (!signal?.aborted) {
         try {
-          for await (const { id, change } of openStream(address({ ...wanted, after }), environment, idleMs, signal)) {
+          for await (const { id, change } of openStream(
+            requestFor({ ...wanted, after }),
+            environment,
+            idleMs,
+            signal,
+          )) {
             if (id !== undefined) {
               failures = 0
               after = id
@@ -65,7 +70,7 @@ export function watchMethods(
           }
         } catch (error) {
           if (signal?.aborted) return
-          if (isRefusal(error)) await refuse({ ...wanted, after }, signal)
+          if (isRefusal(error)) await throwRefusal({ ...wanted, after }, signal)
           failures += 1
           const message = error instanceof Error ? error.message : String(error)
           if (failures > failuresMax)
@@ -77,7 +82,7 @@ export function watchMethods(
   }
 }
 
-/** A status that does not pass with time. */
+/** A permanent error status. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof TransportError && error.status >= 400 && !retryableStatuses.has(error.status)
 
@@ -121,7 +126,11 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
       if (done) return
       text += decoder.decode(value, { stream: true })
       if (text.length > eventCharsMax)
-        throw new TransportError({ ...streamContext, status: 200 }, 'unreadable', 'an event has no end')
+        throw new TransportError(
+          { ...streamContext, status: 200 },
+          'unreadable',
+          `an event is longer than ${eventCharsMax} characters`,
+        )
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const event = eventIn(text.slice(0, end))
         text = text.slice(end + 2)
@@ -133,11 +142,11 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
   }
 }
 
-/** Invariant 3; time that the caller takes between two reads does not count. */
+/** Invariant 3. Time that the caller spends between two reads does not count. */
 async function withIdleTimeout<T>(work: Promise<T>, idleMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    const failure = new TransportError({ ...streamContext, status: 0 }, 'timeout', `nothing came for ${idleMs} ms`)
+    const failure = new TransportError({ ...streamContext, status: 0 }, 'timeout', `no data for ${idleMs} ms`)
     timer = setTimeout(() => reject(failure), idleMs)
   })
   try {
@@ -147,7 +156,6 @@ async function withIdleTimeout<T>(work: Promise<T>, idleMs: number): Promise<T> 
   }
 }
 
-/** Comments keep the line open and say nothing. */
 function eventIn(text: string): StreamEvent {
   const lines = text.split('\n')
   const valuesOf = (name: string) =>

@@ -1,4 +1,4 @@
-// The yardstick: a bare node:http server that returns the bytes of a file, and does nothing else.
+// The baseline: a node:http server that only returns the bytes of a file.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

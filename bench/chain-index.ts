@@ -1,12 +1,10 @@
-// Promise: while a chain is indexed, the node is what takes the time (goal: 0.9 of it), and the store takes rows faster
-// than any node gives them. Prints blocks/s and the node's share against a simulated node in another process, then rows/s
-// and bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
-import { spawn } from 'node:child_process'
+// Goal: while a chain is indexed, 0.9 of the time is spent waiting for the node, and the database accepts rows faster
+// than any node returns them. Prints blocks/s and the share of the node for a simulated node in another process, then
+// rows/s and bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
 import { createExplorerCaches } from '#explorer/context.ts'
 import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
@@ -17,24 +15,18 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { openState } from '#storage/open.ts'
+import { firstLine, launch } from './measure.ts'
 
 const blocks = 1500
 const addresses = Number(process.argv[2] ?? 1_000_000)
-/** As many as a range of 100 blocks brings, at 200 a block. */
-const batch = 20_000
+/** The fundings of 100 blocks, with 200 per block. */
+const batchSize = 20_000
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-index-'))
-const child = spawn(process.execPath, [join(import.meta.dirname, 'sim-node.ts'), String(blocks)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-const count = (value: number) => Math.round(value).toLocaleString('en')
+const child = launch('sim-node.ts', String(blocks))
+const format = (value: number) => Math.round(value).toLocaleString('en')
 
-async function nodeLine(): Promise<{ url: string; transfers: number }> {
-  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line)
-  throw new Error('the simulated node ended without a line')
-}
-
-async function indexing(): Promise<void> {
-  const { url, transfers } = await nodeLine()
+async function measureIndexing(): Promise<void> {
+  const { url, transfers } = await firstLine<{ url: string; transfers: number }>(child)
   const chains = [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
   for (const parallel of [1, 4]) {
     const state = await openState(join(dir, `index ${parallel}`))
@@ -44,14 +36,14 @@ async function indexing(): Promise<void> {
     const node = openNode(chain, { clock: systemClock })
     let rows = 0
     const fromMs = performance.now()
-    const world = { clock: systemClock, random: systemRandom, log: silentLog, settings }
-    await catchUpIndex({ state, ...world, explorer: createExplorerCaches() }, node, (one) => {
-      if (one.is === 'range') rows += one.rows
+    const parts = { clock: systemClock, random: systemRandom, log: silentLog, settings }
+    await catchUpIndex({ state, ...parts, explorer: createExplorerCaches() }, node, (event) => {
+      if (event.is === 'range') rows += event.rows
     })
     const seconds = (performance.now() - fromMs) / 1000
     const share = node.rpc.counts().waitedMs / 1000 / seconds
     console.log(
-      `index, ${parallel} ranges at a time: ${count(blocks / seconds)} blocks/s, ${count(transfers / seconds)} transfers/s, ${count(rows)} first fundings, node ${share.toFixed(2)} of the time (goal 0.90)`,
+      `index, ${parallel} parallel ranges: ${format(blocks / seconds)} blocks/s, ${format(transfers / seconds)} transfers/s, ${format(rows)} first fundings, node ${share.toFixed(2)} of the time (goal 0.90)`,
     )
     await state.close()
   }
@@ -72,18 +64,18 @@ function fundingOf(number: number): Funding {
   }
 }
 
-async function storing(): Promise<void> {
+async function measureStoring(): Promise<void> {
   const folder = join(dir, 'rows')
   const state = await openState(folder)
   const fromMs = performance.now()
   let stepMs = fromMs
-  for (let from = 0; from < addresses; from += batch) {
-    const rows = Array.from({ length: Math.min(batch, addresses - from) }, (_, at) => fundingOf(from + at))
+  for (let from = 0; from < addresses; from += batchSize) {
+    const rows = Array.from({ length: Math.min(batchSize, addresses - from) }, (_, at) => fundingOf(from + at))
     await state.write((tx) => putFundings(tx, rows))
     const done = from + rows.length
     if (done % 1_000_000 === 0) {
       const nowMs = performance.now()
-      console.log(`  ${count(done)} addresses: ${count(1_000_000_000 / (nowMs - stepMs))} rows/s in the last million`)
+      console.log(`  ${format(done)} addresses: ${format(1_000_000_000 / (nowMs - stepMs))} rows/s in the last million`)
       stepMs = nowMs
     }
   }
@@ -91,14 +83,14 @@ async function storing(): Promise<void> {
   await state.close()
   const bytes = statSync(join(folder, 'state.sqlite')).size
   console.log(
-    `store: ${count(addresses / seconds)} rows/s over ${count(addresses)} addresses, ${(bytes / addresses).toFixed(0)} bytes per address`,
+    `store: ${format(addresses / seconds)} rows/s over ${format(addresses)} addresses, ${(bytes / addresses).toFixed(0)} bytes per address`,
   )
 }
 
 try {
-  await indexing()
+  await measureIndexing()
   child.kill()
-  await storing()
+  await measureStoring()
 } finally {
   child.kill()
   rmSync(dir, { recursive: true, force: true })

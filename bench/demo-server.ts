@@ -1,4 +1,5 @@
-// The server under measure: the demo world with enough keys that 4.3's two calls a second per key are never reached.
+// The measured server of bench/http.ts: the demo, with enough keys that the limit of 4.3 (two calls per second and key)
+// is never reached.
 import { complete } from '#core/schema-check.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
@@ -23,7 +24,7 @@ const server = await startServer({
 })
 const { state, clock, random } = server.context
 const keys: string[] = []
-for (let made = 0; made < keyCount; made++) {
-  keys.push((await createKey(state, { name: `bench ${made}`, plan: 'enterprise' }, clock, random)).key)
+for (let number = 0; number < keyCount; number++) {
+  keys.push((await createKey(state, { name: `bench ${number}`, plan: 'enterprise' }, clock, random)).key)
 }
 console.log(JSON.stringify({ port: Number(new URL(server.url).port), ...samples, keys }))

@@ -1,6 +1,6 @@
-// A beacon node for the epoch bench, in a process of its own: blocks and states as SSZ made ahead of time (Electra), answered
-// from memory over HTTP. Block roots are real and balances are those that the server's own rules make of the blocks, because
-// ingest verifies both. `POST /finalized/N` moves its finality.
+// A simulated beacon node for the epoch benchmark, in a process of its own. It prepares blocks and states (Electra,
+// SSZ) in memory and serves them over HTTP. Ingest verifies block roots and balances, so the roots are real, and the
+// balances are computed with the rules of the server. `POST /finalized/N` sets the finalized epoch.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
@@ -30,7 +30,7 @@ const rules = readRules(spec)
 
 let balancesAt = 0
 
-/** A state as far as it is read: validators, balances, scores. */
+/** Only the fields that ingest reads are set: validators, balances, scores. */
 function makeState(): Buffer {
   const start = 8 + 32 + 8 + 16 + 112 + 64 * rules.historicalRoots
   const layout = {
@@ -38,7 +38,7 @@ function makeState(): Buffer {
     participation: start + 4 + 72 + 4 + 8 + 8 + 32 * rules.historicalMixes + 8 * rules.slashingsVector,
   }
   const scoresAt = layout.participation + 8 + 1 + 120
-  // Two sync committees, the payload's header, withdrawal indices, summaries, figures of churn and three queues.
+  // Two sync committees, the payload header, withdrawal indices, summaries, churn fields and three queues.
   const queuesAt = scoresAt + 4 + 2 * 513 * 48 + 4 + 16 + 4 + 48
   const head = queuesAt + 12
   const bytes = Buffer.alloc(head + count * (121 + 8 + 1 + 1 + 8))
@@ -69,7 +69,7 @@ const blockType = blockTypeOf('electra', rules)
 const roots = new Map<number, Buffer>()
 const headers = new Map<number, Record<string, string>>()
 
-/** One aggregate over all committees of the slot before, and a second one that repeats the half of it. */
+/** One aggregate of all committees of the previous slot, and a second one that repeats half of the votes. */
 function makeBlock(slot: number): Buffer {
   const attestations = [0.99, 0.5].map((share, nth) => {
     const bits = Buffer.alloc(Math.floor(seats / 8) + 1)
@@ -78,11 +78,11 @@ function makeBlock(slot: number): Buffer {
     bits[seats >> 3] = (bits[seats >> 3] as number) | (1 << (seats & 7))
     const head = Buffer.alloc(4 + 128 + 96 + 8)
     head.writeUInt32LE(head.length, 0)
-    const about = slot - 1 - nth
-    head.writeBigUInt64LE(BigInt(about), 4)
-    rootOf(about).copy(head, 20)
-    head.writeBigUInt64LE(BigInt(Math.floor(about / slotsPerEpoch)), 92)
-    rootOf(Math.floor(about / slotsPerEpoch) * slotsPerEpoch).copy(head, 100)
+    const dutySlot = slot - 1 - nth
+    head.writeBigUInt64LE(BigInt(dutySlot), 4)
+    rootOf(dutySlot).copy(head, 20)
+    head.writeBigUInt64LE(BigInt(Math.floor(dutySlot / slotsPerEpoch)), 92)
+    rootOf(Math.floor(dutySlot / slotsPerEpoch) * slotsPerEpoch).copy(head, 100)
     head.fill(0xff, 228, 236)
     return Buffer.concat([head, bits])
   })
@@ -90,7 +90,7 @@ function makeBlock(slot: number): Buffer {
   list.writeUInt32LE(8, 0)
   list.writeUInt32LE(8 + (attestations[0] as Buffer).length, 4)
   const attestationBytes = Buffer.concat([list, ...attestations])
-  // As many bytes of transactions as mainnet's blocks have.
+  // About as many bytes of transactions as in blocks of mainnet.
   const transactions = { count: 150, bytes: 700 }
   const payload = Buffer.alloc(528 + transactions.count * (4 + transactions.bytes), 5)
   payload.fill(0, 0, 528)
@@ -101,13 +101,13 @@ function makeBlock(slot: number): Buffer {
   for (let at = 0; at < transactions.count; at++)
     payload.writeUInt32LE(transactions.count * 4 + at * transactions.bytes, 528 + at * 4)
   const fixed = Buffer.alloc(200 + 20 + 64 + 96 + 16)
-  // Proposer slashings, attester slashings, attestations, deposits, exits: only the third list holds anything.
+  // Proposer slashings, attester slashings, attestations, deposits, exits: only the third list is not empty.
   for (let at = 0; at < 5; at++)
     fixed.writeUInt32LE(fixed.length + (at > 2 ? attestationBytes.length : 0), 200 + at * 4)
   fixed.fill(0xff, 220, 284)
   const payloadAt = fixed.length + attestationBytes.length
   for (let at = 0; at < 4; at++) fixed.writeUInt32LE(at === 0 ? payloadAt : payloadAt + payload.length, 380 + at * 4)
-  // Three empty lists of requests end the body.
+  // The body ends with three empty lists of requests.
   const requests = Buffer.alloc(12)
   for (let at = 0; at < 3; at++) requests.writeUInt32LE(12, at * 4)
   const message = Buffer.alloc(84)
@@ -130,21 +130,21 @@ function makeBlock(slot: number): Buffer {
   return Buffer.concat([signed, block])
 }
 
-/** Of slots before the first block: some root. */
+/** Slots before the first block have an arbitrary root. */
 const rootOf = (slot: number): Buffer => roots.get(slot) ?? Buffer.alloc(32, 3)
 
 function committeesText(epoch: number): string {
   const groups = slotsPerEpoch * committeesPerSlot
-  // A shuffle of sorts: neighbours in a committee are far apart in the registry.
+  // A simple shuffle: neighbours in a committee are far apart in the registry.
   const step = 611_953
   const members = Array.from({ length: groups }, (_, at) => {
     const slot = Math.floor(at / committeesPerSlot)
     const [from, until] = [0, 1].map(
       (more) => slot * seats + Math.floor((seats * ((at % committeesPerSlot) + more)) / committeesPerSlot),
     )
-    const own: string[] = []
-    for (let seat = from as number; seat < (until as number); seat++) own.push(`"${(seat * step) % count}"`)
-    return `{"index":"${at % committeesPerSlot}","slot":"${epoch * slotsPerEpoch + slot}","validators":[${own.join()}]}`
+    const indices: string[] = []
+    for (let seat = from as number; seat < (until as number); seat++) indices.push(`"${(seat * step) % count}"`)
+    return `{"index":"${at % committeesPerSlot}","slot":"${epoch * slotsPerEpoch + slot}","validators":[${indices.join()}]}`
   })
   return `{"data":[${members.join()}]}`
 }
@@ -159,20 +159,22 @@ const syncSeats = Array.from({ length: 512 }, (_, at) => at * 3)
 const balances = balancesByEpoch()
 let finalized = firstEpoch
 
-/** What the rules make of the blocks, from 32 ETH each before the first epoch; as a state lists them. */
+/** Balances as the rules compute them from the blocks, starting at 32 ETH; encoded as in a state. */
 function balancesByEpoch(): Map<number, Uint8Array> {
   const { validators } = stateFromSsz(new View(state), rules)
-  const found = new Map([[firstEpoch - 1, validators.balance]])
+  const byEpoch = new Map([[firstEpoch - 1, validators.balance]])
   let carry: Parameters<typeof processEpoch>[2]
   for (let epoch = firstEpoch - 1; epoch < lastEpoch; epoch++) {
     const first = epoch * slotsPerEpoch
     const at = (of: Float64Array): Validators => ({ ...validators, balance: of })
-    const now = found.get(epoch) as Float64Array
-    const own = Array.from({ length: 2 * slotsPerEpoch }, (_, slot) => blocks.get(first + slot)).filter((one) => !!one)
+    const now = byEpoch.get(epoch) as Float64Array
+    const slots = Array.from({ length: 2 * slotsPerEpoch }, (_, at) => first + at)
     const sums = new Sums()
-    const reading = {
+    const data = {
       epoch,
-      blocks: own.map((bytes) => blockFromSsz(new View(bytes), 'electra', rules)),
+      blocks: slots
+        .flatMap((slot) => blocks.get(slot) ?? [])
+        .map((bytes) => blockFromSsz(new View(bytes), 'electra', rules)),
       committees: committeesFromJson(JSON.parse(committees.get(epoch) as string).data, first, slotsPerEpoch),
       proposers: Array.from({ length: slotsPerEpoch }, (_, slot) => (first + slot) % count),
       sync: { now: syncSeats, next: syncSeats },
@@ -180,15 +182,15 @@ function balancesByEpoch(): Map<number, Uint8Array> {
       next: at(now),
       finalizedEpoch: epoch,
     }
-    const processed = processEpoch(rules, reading, carry, sums, { accept: () => true })
+    const processed = processEpoch(rules, data, carry, sums, { accept: () => true })
     carry = processed.carry
     const { validator, sums: columns } = sums.take()
     const next = now.slice()
     for (const [position, index] of validator.entries())
       next[index] = (next[index] as number) + (columns.earnings[position] as number)
-    found.set(epoch + 1, next)
+    byEpoch.set(epoch + 1, next)
   }
-  return new Map([...found].map(([epoch, own]) => [epoch, new Uint8Array(BigUint64Array.from(own, BigInt).buffer)]))
+  return new Map([...byEpoch].map(([epoch, gwei]) => [epoch, new Uint8Array(BigUint64Array.from(gwei, BigInt).buffer)]))
 }
 
 function respond(path: string): object | Buffer | string | undefined {
@@ -202,9 +204,9 @@ function respond(path: string): object | Buffer | string | undefined {
   }
   if (path.includes('/debug/')) {
     state.writeBigUInt64LE(BigInt(number), 40)
-    const own = balances.get(number / slotsPerEpoch)
-    if (!own) return undefined
-    state.set(own, balancesAt)
+    const epochBalances = balances.get(number / slotsPerEpoch)
+    if (!epochBalances) return undefined
+    state.set(epochBalances, balancesAt)
     return state
   }
   if (path.includes('finality')) {

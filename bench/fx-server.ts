@@ -1,4 +1,4 @@
-// The server under measure in bench/fx.ts: one push source, one key, a rate that stays fresh.
+// The server that bench/fx.ts measures: one push source, one key, one rate that stays fresh.
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'

@@ -1,6 +1,6 @@
-// Promise: durable quotes are made at 0.70 or more of what bare SQLite does with the same row, synced to the disk, and with
-// the same sharing of commits: the yardstick may put as many rows into one commit as there are callers. Single commits are
-// shown beside it. Rounds alternate, so that a noisy machine disturbs all alike; ratios are those of the medians.
+// Measures how many durable quotes are created per second. Goal: storing quotes reaches 0.70 of the rate of plain SQLite
+// with the same rows, synced to disk, and as many rows per commit as there are callers. Rounds alternate, so that noise
+// affects all measurements alike; ratios are those of the medians.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -67,7 +67,7 @@ const row = (): NewQuote => ({
   reply: sample?.reply ?? new Uint8Array(),
 })
 
-/** The same table on the same disk, with the same promises about it, and nothing else. */
+/** The same table on the same disk with the same durability, without Tetrad. */
 const bare = new DatabaseSync(join(dir, 'bare.sqlite'))
 bare.exec(`pragma journal_mode = wal; pragma synchronous = full;
   create table fx_quotes (id text primary key, key_id text not null,
@@ -91,8 +91,8 @@ function bareRows(together: number): number {
   return done / ((performance.now() - startMs) / 1000)
 }
 
-/** So many callers, each asking again as soon as it is answered. */
-async function driven(work: () => Promise<unknown>): Promise<{ rate: number; tookMs: readonly number[] }> {
+/** Runs `callers` loops that each call `work` again as soon as it has finished. */
+async function measureCalls(work: () => Promise<unknown>): Promise<{ rate: number; tookMs: readonly number[] }> {
   const startMs = performance.now()
   const endMs = startMs + seconds * 1000
   const tookMs: number[] = []
@@ -106,30 +106,30 @@ async function driven(work: () => Promise<unknown>): Promise<{ rate: number; too
   return { rate: tookMs.length / ((performance.now() - startMs) / 1000), tookMs: tookMs.sort((a, b) => a - b) }
 }
 
-const share = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
+const quantile = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
 
 async function inProcess(): Promise<void> {
-  const keep = () => storeQuote(state, async () => row(), undefined, Date.now())
-  const make = () => createQuote.handle(body, context, requestInfo)
-  const found: Record<'single' | 'shared' | 'kept' | 'made', number[]> = { single: [], shared: [], kept: [], made: [] }
+  const store = () => storeQuote(state, async () => row(), undefined, Date.now())
+  const create = () => createQuote.handle(body, context, requestInfo)
+  const rates = { single: [] as number[], shared: [] as number[], stored: [] as number[], created: [] as number[] }
   let last: readonly number[] = []
   for (let round = 0; round < rounds; round++) {
-    found.single.push(bareRows(1))
-    found.shared.push(bareRows(callers))
-    found.kept.push((await driven(keep)).rate)
-    const made = await driven(make)
-    found.made.push(made.rate)
-    last = made.tookMs
+    rates.single.push(bareRows(1))
+    rates.shared.push(bareRows(callers))
+    rates.stored.push((await measureCalls(store)).rate)
+    const created = await measureCalls(create)
+    rates.created.push(created.rate)
+    last = created.tookMs
   }
-  const [single, shared, kept, made] = [found.single, found.shared, found.kept, found.made].map(median)
-  if (!single || !shared || !kept || !made) throw new Error('nothing was measured')
+  const [single, shared, stored, created] = [rates.single, rates.shared, rates.stored, rates.created].map(median)
+  if (!single || !shared || !stored || !created) throw new Error('no measurements')
   const line = (name: string, value: number) =>
-    `${name.padEnd(30)} ${perSecond(value).padStart(10)}  ${(value / shared).toFixed(2)} of bare shared commits, ${(value / single).toFixed(2)} of single ones`
-  console.log(`bare SQLite, a commit each      ${perSecond(single)}`)
-  console.log(`bare SQLite, ${callers} rows a commit   ${perSecond(shared)}`)
-  console.log(`${line('rows through the store', kept)} (goal 0.70 of shared)`)
+    `${name.padEnd(30)} ${perSecond(value).padStart(10)}  ${(value / shared).toFixed(2)} of plain shared commits, ${(value / single).toFixed(2)} of single ones`
+  console.log(`SQLite, 1 row per commit        ${perSecond(single)}`)
+  console.log(`SQLite, ${callers} rows per commit      ${perSecond(shared)}`)
+  console.log(`${line('rows stored by Tetrad', stored)} (goal 0.70 of shared)`)
   console.log(
-    `${line('whole quotes, priced and typed', made)}  p50 ${share(last, 0.5)} ms  p99 ${share(last, 0.99)} ms`,
+    `${line('quotes, priced and typed', created)}  p50 ${quantile(last, 0.5)} ms  p99 ${quantile(last, 0.99)} ms`,
   )
 }
 

@@ -1,5 +1,5 @@
-// The processes of bench/labels.ts, one per role: the server with its 100 000 labels, the bare yardstick, and the load,
-// which counts bytes instead of keeping them, because one answer may be 20 MB.
+// The processes of bench/labels.ts: the server with 100 000 labels, the baseline server, and the load generator. The
+// load generator counts bytes instead of keeping them, because a response may be 20 MB.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -13,7 +13,7 @@ import { createKey } from '#storage/keys.ts'
 
 const labelCount = 100_000
 
-/** Prints its port, a key, how long the labels took to write, and its memory when told to on standard input. */
+/** Prints its port, a key and the time it took to write the labels. Prints its memory after any input. */
 async function serve(dataDir: string): Promise<void> {
   const { value: settings } = complete(SettingsSchema, {
     server: { port: 0 },
@@ -36,7 +36,7 @@ async function serve(dataDir: string): Promise<void> {
   process.stdin.on('data', () => console.log(JSON.stringify({ residentMiB: process.memoryUsage.rss() / 1_048_576 })))
 }
 
-/** The same bytes with the same headers, and 304 for whoever brings a tag. */
+/** Returns the same bytes with the same headers, and 304 for conditional requests. */
 function bare(bodyFile: string, headersText: string): void {
   const body = readFileSync(bodyFile)
   const headers = JSON.parse(headersText) as Record<string, string>
@@ -47,7 +47,7 @@ function bare(bodyFile: string, headersText: string): void {
   server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: (server.address() as AddressInfo).port })))
 }
 
-/** One request in flight per connection, for some seconds; tells how many answers had the status that was expected. */
+/** Sends one request at a time per connection. Prints how many responses had the expected status. */
 async function load(port: string, request: string, secondsText: string, connectionsText: string, status: string) {
   const endMs = performance.now() + Number(secondsText) * 1000
   let done = 0

@@ -1,6 +1,6 @@
-// Load generator, its own process so that it never shares a thread with what it measures. Raw keep-alive sockets, one
-// request in flight on each; prints one JSON line: requests, seconds, how many answers were not 200, and how long the
-// middle one and the hundredth took.
+// Load generator, in its own process so that it does not share a thread with the server. Uses raw keep-alive sockets
+// with one request in flight on each. Prints one line of JSON: requests, seconds, responses other than 200, and the p50
+// and p99 latency.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
@@ -11,7 +11,7 @@ const endMs = performance.now() + Number(secondsText) * 1000
 
 let done = 0
 let failed = 0
-let turn = 0
+let next = 0
 const tookMs: number[] = []
 
 const headEnd = Buffer.from('\r\n\r\n')
@@ -22,12 +22,12 @@ async function drive(): Promise<void> {
     socket.setNoDelay(true)
     let pending: Buffer = Buffer.alloc(0)
     let sentMs = 0
-    const next = () => {
-      turn = (turn + 1) % requests.length
+    const send = () => {
+      next = (next + 1) % requests.length
       sentMs = performance.now()
-      socket.write(requests[turn] as Buffer)
+      socket.write(requests[next] as Buffer)
     }
-    socket.on('connect', next)
+    socket.on('connect', send)
     socket.on('error', reject)
     socket.on('close', () => resolve())
     socket.on('data', (bytes: Buffer) => {
@@ -41,7 +41,7 @@ async function drive(): Promise<void> {
       done += 1
       tookMs.push(performance.now() - sentMs)
       if (performance.now() >= endMs) socket.destroy()
-      else next()
+      else send()
     })
   })
 }
@@ -50,5 +50,5 @@ const startMs = performance.now()
 await Promise.all(Array.from({ length: connections }, drive))
 const seconds = (performance.now() - startMs) / 1000
 tookMs.sort((a, b) => a - b)
-const at = (share: number) => tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * share))] ?? 0
-console.log(JSON.stringify({ done, failed, seconds, p50Ms: at(0.5), p99Ms: at(0.99) }))
+const percentile = (share: number) => tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * share))] ?? 0
+console.log(JSON.stringify({ done, failed, seconds, p50Ms: percentile(0.5), p99Ms: percentile(0.99) }))

@@ -1,6 +1,6 @@
-// Promise: whoever watches a hundred validators needs little. A year of a hundred validators of a network of a million, hour by hour as they
-// arrive, with their missed duties: room on disk, memory at rest, and how long answers take. Then: how long a new server takes from its start to
-// the first rating. BENCH_DAYS changes the length of the year.
+// Goal: watching a hundred validators takes few resources. Writes a year of a hundred validators of a network of a
+// million, hour by hour with missed duties, and measures disk space, memory and response times; then the time from the
+// start of a new server to its first rating. BENCH_DAYS changes the number of days.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ import { entryOf, median, sumsOf, timed } from './ratings-rows.ts'
 
 const count = 100
 const days = Number(process.env.BENCH_DAYS ?? 365)
-/** Spread over the network, as they are when an operator has deposited now and then. */
+/** Distant indices, as if the operator had deposited over a long time. */
 const indexOf = (place: number) => place * 9973
 const { value: settings } = complete(SettingsSchema, {})
 const time: ChainTime = plainTime(settings.validators.networks.mainnet)
@@ -32,17 +32,17 @@ async function fill(dir: string): Promise<string> {
   const duties = dutiesHere(stores.duties)
   const validator = Int32Array.from({ length: count }, (_, place) => indexOf(place))
   for (let from = 0 as Epoch; from < days * time.epochsPerDay; ) {
-    const { piece: hourSegment, epochs } = segmentAt(time, from)
-    const { sums } = sumsOf(count, hourSegment, epochs.until - epochs.from)
-    // Five a validator and day.
+    const { hourPart, epochs } = segmentAt(time, from)
+    const { sums } = sumsOf(count, hourPart, epochs.until - epochs.from)
+    // Five per validator and day.
     const missed = Array.from({ length: count / 5 }, (_, at) => ({
-      place: (at * 5 + hourSegment) % count,
+      validatorAt: (at * 5 + hourPart) % count,
       epoch: from,
     }))
     const column = (field: MissedField) =>
-      Int32Array.from(missed, ({ place, epoch }) => {
+      Int32Array.from(missed, ({ validatorAt, epoch }) => {
         const values: Partial<Record<MissedField, number>> = {
-          validator: indexOf(place),
+          validator: indexOf(validatorAt),
           epoch,
           slot: epoch * 32 + 7,
           delay: 2,
@@ -69,12 +69,12 @@ async function fill(dir: string): Promise<string> {
   return key
 }
 
-/** A server in a process of its own, without the demo. */
+/** Starts a server in its own process, without the demo. */
 async function serve(dir: string, env: Record<string, string>) {
   const args = ['cli/tetrad.js', 'serve', '--json', '--port', '0', '--data', dir]
   const child = spawn(process.execPath, args, {
     cwd: join(import.meta.dirname, '..'),
-    env: { ...process.env, ...env, TETRAD_GROUPS_MARKETS_ON: 'true' },
+    env: { ...process.env, ...env, TETRAD_GROUPS_MARKETS_ENABLED: 'true' },
   })
   let output = ''
   const url = await new Promise<string>((resolve, reject) => {
@@ -113,10 +113,10 @@ try {
   const { key } = await createKey(stores.state, { name: 'again', plan: 'enterprise' }, systemClock, systemRandom)
   await stores.close()
   const server = await serve(year, {})
-  const ask = (path: string) =>
+  const request = (path: string) =>
     fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } }).then((reply) => reply.text())
   await new Promise((resolve) => setTimeout(resolve, 2000))
-  console.log(`server at rest, before the first question: ${server.residentMiB().toFixed(0)} MiB`)
+  console.log(`memory before the first request: ${server.residentMiB().toFixed(0)} MiB`)
   const all = Array.from({ length: count }, (_, place) => indexOf(place)).join()
   for (const [name, path] of [
     ['one validator, a year by day', `/v1/eth/validators/${indexOf(7)}/effectiveness?limit=365`],
@@ -127,19 +127,22 @@ try {
     ['all hundred, a year by day', `/v0/eth/validators/effectiveness?indices=${all}&groupBy=timeWindow&size=365`],
     ['all hundred, one record each', `/v0/eth/validators/effectiveness?indices=${all}&granularity=all&size=100`],
   ] as const) {
-    await ask(path)
+    await request(path)
     const tookMs: number[] = []
-    for (let round = 0; round < 15; round++) tookMs.push(await timed(() => ask(path)))
+    for (let round = 0; round < 15; round++) tookMs.push(await timed(() => request(path)))
     console.log(`  ${name}: ${median(tookMs).toFixed(1)} ms`)
   }
-  console.log(`after these questions: ${server.residentMiB().toFixed(0)} MiB`)
+  console.log(`memory after these requests: ${server.residentMiB().toFixed(0)} MiB`)
   await server.stop()
   await firstRating(join(dir, 'new'))
 } finally {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** From `tetrad serve` on an empty folder to the first rating, with a node that has a day of finalized epochs of a small network. */
+/**
+ * From `tetrad serve` on an empty folder to the first rating. The node has a day of finalized epochs of a small
+ * network.
+ */
 async function firstRating(data: string): Promise<void> {
   await using node = await openNode(simulateNetwork('operator'), { ssz: true, states: true })
   const stores = await openStores(data)

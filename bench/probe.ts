@@ -1,6 +1,6 @@
-// Promise: an ordinary account on a chain of 20 million blocks takes at most 60 calls with the default settings, since
-// providers charge per call. Prints calls and rounds by fan-out for typical histories, and how long a search takes with a
-// node nearby and far away; explorer.probe.fanOut was chosen from this table.
+// Goal: the search for the first funding of an ordinary account on a chain of 20 million blocks takes at most 60 calls
+// with default settings, because providers charge per call. Prints calls and round trips by fan-out for typical
+// histories, and the time with a near and a far node. explorer.probe.fanOut was chosen from this table.
 
 import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
 import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
@@ -13,7 +13,7 @@ import { settingsWith } from '#test/context.ts'
 const head = 20_000_000
 const callsMax = 60
 const samples = 20
-/** Time a node takes for one call that reads old state; the rest of a round is the way there and back. */
+/** Time of a node for one call to old state, besides the network. */
 const callMs = 0.5
 const distances = [
   { name: 'same rack', roundMs: 1 },
@@ -21,19 +21,19 @@ const distances = [
   { name: 'far away', roundMs: 90 },
 ]
 
-const histories: readonly { name: string; lifeAt: (block: number) => readonly AccountEvent[] }[] = [
-  { name: 'never used', lifeAt: () => [] },
-  { name: 'funded, never spent', lifeAt: (block) => [{ block, balance: 5, paid: 5 }] },
+const histories: readonly { name: string; historyAt: (block: number) => readonly AccountEvent[] }[] = [
+  { name: 'never used', historyAt: () => [] },
+  { name: 'funded, never spent', historyAt: (block) => [{ block, balance: 5, paid: 5 }] },
   {
     name: 'funded, spent 1000 blocks later',
-    lifeAt: (block) => [
+    historyAt: (block) => [
       { block, balance: 5, paid: 5 },
       { block: block + 1000, nonce: 1, balance: 2, sends: true },
     ],
   },
   {
     name: 'funded and spent in one block',
-    lifeAt: (block) => [{ block, nonce: 1, balance: 2, paid: 5, sends: true }],
+    historyAt: (block) => [{ block, nonce: 1, balance: 2, paid: 5, sends: true }],
   },
 ]
 
@@ -65,22 +65,22 @@ async function measure(events: readonly AccountEvent[], fanOut: number, roundMs:
 const blocks = Array.from({ length: samples }, (_, at) => Math.floor(((at + 0.37) * (head - 5000)) / samples))
 const defaultFanOut = settingsWith({}).explorer.probe.fanOut
 let worst = 0
-for (const { name, lifeAt } of histories) {
+for (const { name, historyAt } of histories) {
   console.log(`${name}, ${head} blocks`)
   for (const fanOut of [1, 3, 7]) {
     const all: { calls: number; rounds: number }[] = []
-    for (const block of blocks) all.push(await measure(lifeAt(block), fanOut, 0))
+    for (const block of blocks) all.push(await measure(historyAt(block), fanOut, 0))
     const times = []
     for (const distance of distances) {
-      const { ms } = await measure(lifeAt(blocks[7] as number), fanOut, distance.roundMs)
+      const { ms } = await measure(historyAt(blocks[7] as number), fanOut, distance.roundMs)
       times.push(`${distance.name} ${Math.round(ms)} ms`)
     }
     const most = Math.max(...all.map(({ calls }) => calls))
-    const mean = (of: 'calls' | 'rounds') => (all.reduce((sum, one) => sum + one[of], 0) / all.length).toFixed(1)
+    const mean = (of: 'calls' | 'rounds') => (all.reduce((sum, counts) => sum + counts[of], 0) / all.length).toFixed(1)
     console.log(
       `  fan-out ${fanOut}: ${mean('calls')} calls (at most ${most}), ${mean('rounds')} rounds; ${times.join(', ')}`,
     )
     if (fanOut === defaultFanOut) worst = Math.max(worst, most)
   }
 }
-console.log(`default fan-out ${defaultFanOut}: at most ${worst} calls; promised are ${callsMax}`)
+console.log(`default fan-out ${defaultFanOut}: at most ${worst} calls (goal ${callsMax})`)

@@ -1,5 +1,5 @@
-// The rows of bench/ratings.ts in a PostgreSQL of their own, as anyone would keep them there: one table in the order in which
-// rows come in, a primary key that serves questions about validators, everything warm unless it is cooled.
+// The comparison of bench/ratings.ts: the same figures in a PostgreSQL table with one row per validator and day, in the
+// order of arrival, with a primary key for queries by validator. Caches are warm unless `cool` was called.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { amounts, counts, type Measure, measures } from '#validators/ratings/measures.ts'
 
 export interface SumQuery {
-  readonly who: readonly number[]
+  readonly validators: readonly number[]
   readonly from: number
   readonly until: number
 }
 
 const port = '54329'
 const columns = ['network', 'validator', 'day', ...measures]
-const typed = [
+const columnTypes = [
   'network text not null',
   ...['validator', 'day', ...counts].map((name) => `${name} integer not null`),
   ...amounts.map((name) => `${name} bigint not null`),
@@ -27,7 +27,7 @@ const proposer = `case when proposer_duties = 0 then null
 const validator = `case when proposer_duties = 0 then (${attester}) else 0.375 * (${proposer}) + 0.625 * (${attester}) end`
 const scoresSql = [attester, proposer, validator].map((score) => `avg(${score})`).join()
 
-/** Undefined: there is none on this machine. */
+/** Undefined: PostgreSQL is not installed. */
 export async function openPostgres() {
   const bin = globSync('/usr/lib/postgresql/*/bin').sort().at(-1)
   if (!bin || !existsSync(join(bin, 'initdb'))) return undefined
@@ -35,9 +35,9 @@ export async function openPostgres() {
   // The server refuses to run as root.
   const owner = process.getuid?.() === 0 ? userOf('postgres') : undefined
   if (owner) chownSync(dir, owner.uid, owner.gid)
-  const as = { ...owner, cwd: dir, stdio: 'ignore' as const }
+  const options = { ...owner, cwd: dir, stdio: 'ignore' as const }
   const data = join(dir, 'data')
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'bench'], as)
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'bench'], options)
   const settings = [
     'shared_buffers=2GB',
     'work_mem=64MB',
@@ -47,7 +47,7 @@ export async function openPostgres() {
     `unix_socket_directories=${dir}`,
   ]
   const start = () =>
-    spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((one) => ['-c', one])], as)
+    spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...settings.flatMap((setting) => ['-c', setting])], options)
   let server = start()
   const psql = (...args: string[]) => [
     '-h',
@@ -64,9 +64,9 @@ export async function openPostgres() {
     ...args,
   ]
   const run = (sql: string): string => {
-    const done = spawnSync('psql', psql('-f', '-'), { input: sql, encoding: 'utf8', maxBuffer: 2 ** 28 })
-    if (done.status !== 0) throw new Error(done.stderr)
-    return done.stdout
+    const result = spawnSync('psql', psql('-f', '-'), { input: sql, encoding: 'utf8', maxBuffer: 2 ** 28 })
+    if (result.status !== 0) throw new Error(result.stderr)
+    return result.stdout
   }
   const ready = async () => {
     while (spawnSync('psql', psql('-c', 'select 1')).status !== 0)
@@ -78,16 +78,16 @@ export async function openPostgres() {
     await ended
   }
   await ready()
-  run(`create table duty_days (${typed.join()})`)
+  run(`create table duty_days (${columnTypes.join()})`)
   const output = psql('-c', `copy duty_days (${columns.join()}) from stdin`)
   const copy = spawn('psql', output, { stdio: ['pipe', 'inherit', 'inherit'] })
   const copied = new Promise<void>((resolve, reject) => {
     copy.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`psql ended with ${code}`))))
   })
   return {
-    /** For a store of ours in the same server. */
+    /** For a database of Tetrad in the same server. */
     url: `postgres://bench@127.0.0.1:${port}/postgres`,
-    /** A day as it has come in. */
+    /** Adds the rows of a day. */
     async take(day: number, sums: Readonly<Record<Measure, Float64Array>>): Promise<void> {
       const lines = Array.from(sums.assigned, (_, validator) =>
         ['mainnet', validator, day, ...measures.map((name) => sums[name][validator])].join('\t'),
@@ -101,22 +101,22 @@ export async function openPostgres() {
       const bytes = Number(run("select pg_total_relation_size('duty_days') / count(*) from duty_days").trim())
       console.log(`PostgreSQL: ${bytes} bytes per row, index and all`)
     },
-    /** Milliseconds, as the server itself takes them: all sums by day, and the means of the three scores. */
-    async ask({ who, from, until }: SumQuery): Promise<number> {
+    /** All sums by day and the means of the three scores. Returns milliseconds, measured by psql. */
+    async sum({ validators, from, until }: SumQuery): Promise<number> {
       const sums = measures.map((name) => `sum(${name})`).join()
       const out = run(`\\timing on
-        select day, ${sums}, ${scoresSql} from duty_days where network = 'mainnet' and validator = any('{${who.join()}}'::integer[])
+        select day, ${sums}, ${scoresSql} from duty_days where network = 'mainnet' and validator = any('{${validators.join()}}'::integer[])
         and day >= ${from} and day < ${until} group by day order by day desc;`)
       return Number(/Time: ([\d.]+) ms/.exec(out)?.[1] ?? Number.NaN)
     },
-    /** The rows in the order of validators, which no row that comes in later keeps: somebody must do it again and again. */
+    /** Sorts the rows by validator. New rows are not in this order, so it must be repeated. */
     cluster(): void {
       run('cluster duty_days using duty_days_pkey; vacuum analyze duty_days')
     },
-    /** As after a start of the machine: nothing of it in memory. */
+    /** Like after a reboot: nothing is cached. */
     async cool(): Promise<void> {
       await stop()
-      forget(globSync(join(data, 'base/*/*')))
+      dropFromCache(globSync(join(data, 'base/*/*')))
       server = start()
       await ready()
     },
@@ -127,8 +127,8 @@ export async function openPostgres() {
   }
 }
 
-/** Takes files out of the system's cache. */
-export function forget(files: readonly string[]): void {
+/** Removes files from the system's cache. */
+export function dropFromCache(files: readonly string[]): void {
   for (const file of files) {
     if (!statSync(file).isFile()) continue
     execFileSync('sync', [file])

@@ -1,10 +1,9 @@
-// What bench/ratings.ts is about: half days of all validators of a network, and questions over them.
-
+// The data and queries of bench/ratings.ts: half days of all validators of a network.
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Segment } from '#validators/duties/write.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 
-/** 0 to 999, the same for the same numbers. */
+/** A deterministic number from 0 to 999. */
 function draw(validator: number, part: number, salt: number): number {
   let hash = Math.imul(validator + 1, 0x9e37_79b1) ^ Math.imul(part + 1, 0x85eb_ca6b) ^ Math.imul(salt, 0xc2b2_ae35)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d)
@@ -12,14 +11,14 @@ function draw(validator: number, part: number, salt: number): number {
   return ((hash ^ (hash >>> 15)) >>> 0) % 1000
 }
 
-/** A stretch of epochs within one day: mostly good, with the mistakes and the luck of a real network. */
+/** Epochs of one day: mostly good, with some misses, blocks and sync duties like on a real network. */
 export function sumsOf(validators: number, part: number, epochs: number): Pick<Segment, 'validator' | 'sums'> {
   const sums = Object.fromEntries(measures.map((name) => [name, new Float64Array(validators)])) as Record<
     Measure,
     Float64Array
   >
   const share = epochs / 225
-  // Rewards depend on how many vote, which changes from day to day.
+  // Rewards depend on the number of votes, which changes from day to day.
   const reward = 9234 + (draw(0, part, 9) % 40) - 20
   for (let validator = 0; validator < validators; validator++) {
     const [a, b, c, d] = [1, 2, 3, 4].map((salt) => draw(validator, part, salt)) as [number, number, number, number]
@@ -80,35 +79,42 @@ export const entryOf = (index: number) => ({
   withdrawalAddress: null,
 })
 
-export interface Question {
+export interface BenchQuery {
   readonly name: string
-  readonly who: readonly number[]
+  readonly validators: readonly number[]
   readonly from: number
   readonly until: number
 }
 
-/** As many as one call may name. */
-export const namedMax = 10_000
+/** The limit of spec 4.5. */
+export const validatorsPerCall = 10_000
 
-/** Over the last `asked` of the days. */
-export function questionsOf(validators: number, days: number, asked = days): readonly Question[] {
-  const many = Math.min(namedMax, validators / 10)
-  const from = days - asked
+/** Over the last `queriedDays` of the days. */
+export function benchQueries(validators: number, days: number, queriedDays = days): readonly BenchQuery[] {
+  const manyCount = Math.min(validatorsPerCall, validators / 10)
+  const from = days - queriedDays
   const draws = createSeededRandom('ratings')
-  const some = (count: number) =>
+  const sample = (count: number) =>
     [...new Set(Array.from({ length: count * 3 }, () => draws.whole(0, validators)))].slice(0, count)
-  /** A pool makes its deposits in batches, so its validators stand in runs. */
+  /** A pool deposits in batches, so its validators have consecutive indices. */
   const runs = [
-    ...new Set(some(many / 100).flatMap((first) => Array.from({ length: 100 }, (_, at) => (first + at) % validators))),
+    ...new Set(
+      sample(manyCount / 100).flatMap((first) => Array.from({ length: 100 }, (_, at) => (first + at) % validators)),
+    ),
   ]
   const all = Array.from({ length: validators }, (_, index) => index)
   return [
-    { name: `one × ${asked} days`, who: some(1), from, until: days },
-    { name: `100 random × ${asked} days`, who: some(100), from, until: days },
-    { name: `${many} in runs × ${asked} days`, who: runs, from, until: days },
-    { name: `${many} random × ${asked} days`, who: some(many), from, until: days },
-    { name: 'all × one day long ago', who: all, from: from + (asked >> 2), until: from + (asked >> 2) + 1 },
-    { name: 'all × the last day', who: all, from: days - 1, until: days },
+    { name: `one × ${queriedDays} days`, validators: sample(1), from, until: days },
+    { name: `100 random × ${queriedDays} days`, validators: sample(100), from, until: days },
+    { name: `${manyCount} in runs × ${queriedDays} days`, validators: runs, from, until: days },
+    { name: `${manyCount} random × ${queriedDays} days`, validators: sample(manyCount), from, until: days },
+    {
+      name: 'all × one day long ago',
+      validators: all,
+      from: from + (queriedDays >> 2),
+      until: from + (queriedDays >> 2) + 1,
+    },
+    { name: 'all × the last day', validators: all, from: days - 1, until: days },
   ]
 }
 

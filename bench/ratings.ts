@@ -1,8 +1,8 @@
-// Promise: ratings are read by validator, five times as fast as from a PostgreSQL table with a row per validator and day, three times as fast
-// where our chunks are in PostgreSQL. Half days of all validators are committed in the order in which they arrive and merged as ingest does
-// it, up to day 63 of a long block, which is the slowest moment to ask. The same rows go into a PostgreSQL beside it. Figures are medians.
-// BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 leaves PostgreSQL out. With BENCH_DIR, the folder with
-// the data stays, and the next run of the same size (without PostgreSQL) uses it.
+// Goal: queries by validator are five times as fast as on a PostgreSQL table with a row per validator and day, and
+// three times as fast if the chunks are in PostgreSQL. Half days of all validators are committed and merged like by
+// ingest, up to day 63 of a long block, which is the slowest moment for queries. The same figures are written to the
+// table. Results are medians. BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 skips
+// PostgreSQL. With BENCH_DIR, the data is kept, and the next run of the same size (without PostgreSQL) uses it.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -25,19 +25,19 @@ import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { aggregateFigures, figures, inputsFor } from '#validators/ratings/method.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { openPostgres } from './ratings-postgres.ts'
-import { entryOf, median, namedMax, type Question, questionsOf, sumsOf, timed } from './ratings-rows.ts'
+import { type BenchQuery, benchQueries, entryOf, median, sumsOf, timed, validatorsPerCall } from './ratings-rows.ts'
 
 const validators = Number(process.env.BENCH_VALIDATORS ?? 100_000)
 const days = Number(process.env.BENCH_DAYS ?? 383)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
 const quickRounds = 40
-const daysAsked = Math.min(days, 365)
+const queriedDays = Math.min(days, 365)
 
-const kept = process.env.BENCH_DIR
-const dir = kept ?? mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
-// An hour is a day here, so that half days are what arrives; only the last one's hours are kept.
+const keptDir = process.env.BENCH_DIR
+const dir = keptDir ?? mkdtempSync(join(tmpdir(), 'tetrad-ratings-'))
+// Chain hours are as long as days, so that half days are committed. Only the last day's hours are kept.
 const { value: settings } = complete(SettingsSchema, {
-  server: { port: 0, answerTimeoutMs: 600_000 },
+  server: { port: 0, responseTimeoutMs: 600_000 },
   validators: { networks: { mainnet: { epochsPerHour: 225, hoursKeptDays: 1 } } },
 })
 const time: ChainTime = plainTime(settings.validators.networks.mainnet)
@@ -90,27 +90,27 @@ function addTo(into: Record<Measure, Float64Array>, sums: object): void {
   }
 }
 
-const wantedOf = (who: readonly number[]) =>
+const wantedOf = (indices: readonly number[]) =>
   inputsFor(
-    Object.values(who.length === 1 ? { ...figures, delay: aggregateFigures.sumInclusionDelay } : aggregateFigures),
+    Object.values(indices.length === 1 ? { ...figures, delay: aggregateFigures.sumInclusionDelay } : aggregateFigures),
   )
 
-/** Reading, adding up and daily scores, without JSON and HTTP. */
-async function sum(duties: Duties, { who, from, until }: Question): Promise<void> {
-  for (let at = 0; at < who.length; at += namedMax) {
+/** Reads, adds up and computes daily scores, without JSON and HTTP. */
+async function sum(duties: Duties, { validators: indices, from, until }: BenchQuery): Promise<void> {
+  for (let at = 0; at < indices.length; at += validatorsPerCall) {
     const query: RecordQuery = {
       ...{ network: 'mainnet', time, isUtc: false, days: { from, until }, grain: 'days', byValidator: false },
-      validators: who.slice(at, at + namedMax).toSorted((a, b) => a - b),
+      validators: indices.slice(at, at + validatorsPerCall).toSorted((a, b) => a - b),
       windowOf: Array.from({ length: until - from }, (_, place) => from + place),
     }
-    const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(who) })
+    const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(indices) })
     if (window.length !== until - from) throw new Error(`${window.length} days`)
   }
 }
 
-/** Warm: code is compiled after some dozen calls, as it is in a server that runs. What takes long is repeated less often. */
+/** Warm: code is compiled after some dozen calls, like in a running server. Slow work is repeated less often. */
 async function medianMs(work: () => Promise<unknown>, count = rounds): Promise<number> {
-  // The first call starts threads and reads modules.
+  // The first call starts threads and loads modules.
   await work()
   const isQuick = (await timed(work)) < 200
   for (let round = 0; isQuick && round < quickRounds; round++) await work()
@@ -119,7 +119,7 @@ async function medianMs(work: () => Promise<unknown>, count = rounds): Promise<n
   return median(tookMs)
 }
 
-/** Our chunks in PostgreSQL. */
+/** Copies the chunks to PostgreSQL. */
 async function copyToPostgres(url: string) {
   const [source, state, target] = [
     await openDuties(dir),
@@ -132,27 +132,27 @@ async function copyToPostgres(url: string) {
   return target
 }
 
-async function compareSums(questions: readonly Question[], postgres: Postgres): Promise<void> {
+async function compareSums(queries: readonly BenchQuery[], postgres: Postgres): Promise<void> {
   const state = await openDuties(dir)
   const shared = postgres && (await copyToPostgres(postgres.url))
   console.log('sums and daily scores, without JSON and HTTP:')
-  for (const question of questions) {
-    const ours = await medianMs(() => sum(dutiesHere(state), question))
+  for (const query of queries) {
+    const ours = await medianMs(() => sum(dutiesHere(state), query))
     const parts = [`${ours.toFixed(1)} ms`]
-    if (postgres && shared && question.who.length <= namedMax) {
+    if (postgres && shared && query.validators.length <= validatorsPerCall) {
       const rows: number[] = []
-      for (let round = 0; round < 3; round++) rows.push(await postgres.ask(question))
+      for (let round = 0; round < 3; round++) rows.push(await postgres.sum(query))
       const theirs = median(rows)
-      const chunks = await medianMs(() => sum(dutiesHere(shared), question), 3)
+      const chunks = await medianMs(() => sum(dutiesHere(shared), query), 3)
       parts.push(`PostgreSQL rows ${theirs.toFixed(1)} ms = ${(theirs / ours).toFixed(1)} × ours (goal ≥ 5)`)
       parts.push(`chunks in PostgreSQL ${chunks.toFixed(1)} ms: ${(theirs / chunks).toFixed(1)} × (goal ≥ 3)`)
     }
-    console.log(`  ${question.name}: ${parts.join('; ')}`)
+    console.log(`  ${query.name}: ${parts.join('; ')}`)
   }
   await Promise.all([state.close(), shared?.close()])
 }
 
-async function askOverHttp(questions: readonly Question[]): Promise<void> {
+async function measureHttp(queries: readonly BenchQuery[]): Promise<void> {
   const server = await startServer({ settings, dataDir: dir, log: silentLog })
   try {
     for (let from = 0; from < validators; from += 10_000) {
@@ -162,16 +162,20 @@ async function askOverHttp(questions: readonly Question[]): Promise<void> {
     const { context } = server
     const { key } = await createKey(context.state, { name: 'bench', plan: 'enterprise' }, context.clock, context.random)
     const call = (path: string) => callServer(`${server.url}${path}`, key)
-    console.log('whole answers over HTTP:')
-    for (const question of questions) {
-      const took = await medianMs(() => askServer(question, call))
-      const { goal } = goals.find(({ start: name }) => question.name.startsWith(name)) ?? {}
-      console.log(`  ${question.name}: ${took.toFixed(1)} ms${goal ? ` (goal ≤ ${goal})` : ''}`)
+    console.log('responses over HTTP:')
+    for (const query of queries) {
+      const took = await medianMs(() => queryServer(query, call))
+      const { goal } = goals.find(({ start: name }) => query.name.startsWith(name)) ?? {}
+      console.log(`  ${query.name}: ${took.toFixed(1)} ms${goal ? ` (goal ≤ ${goal})` : ''}`)
     }
-    const many = questions.findLast(({ name }) => name.includes('random'))
-    const span = `from=${days - 1}&to=${days - daysAsked}&groupBy=validator&size=10`
-    const took = await medianMs(() => call(`/v0/eth/validators/effectiveness?${span}&indices=${many?.who.join()}`))
-    console.log(`  ${many?.who.length} random, by validator, size 10, with total: ${took.toFixed(1)} ms (goal ≤ 100)`)
+    const largest = queries.findLast(({ name }) => name.includes('random'))
+    const span = `from=${days - 1}&to=${days - queriedDays}&groupBy=validator&size=10`
+    const took = await medianMs(() =>
+      call(`/v0/eth/validators/effectiveness?${span}&indices=${largest?.validators.join()}`),
+    )
+    console.log(
+      `  ${largest?.validators.length} random, by validator, size 10, with total: ${took.toFixed(1)} ms (goal ≤ 100)`,
+    )
   } finally {
     await server.close()
   }
@@ -180,15 +184,20 @@ async function askOverHttp(questions: readonly Question[]): Promise<void> {
 const goals = [
   { start: 'one', goal: 8 },
   { start: '100 random', goal: 30 },
-  { start: `${namedMax} random`, goal: 1200 },
+  { start: `${validatorsPerCall} random`, goal: 1200 },
 ]
 
-/** One validator is 4.6, many are 4.5 with one record a day; more than may be named at once are several calls. */
-async function askServer({ who, from, until }: Question, call: (path: string) => Promise<void>): Promise<void> {
-  if (who.length === 1)
-    return call(`/v1/eth/validators/${who[0]}/effectiveness?limit=${until - from}&fromDay=${from}&toDay=${until - 1}`)
-  for (let at = 0; at < who.length; at += namedMax) {
-    const named = who.slice(at, at + namedMax).join()
+/** One validator: spec 4.6. Several: 4.5 with one record per day, in as many calls as needed. */
+async function queryServer(
+  { validators: indices, from, until }: BenchQuery,
+  call: (path: string) => Promise<void>,
+): Promise<void> {
+  if (indices.length === 1)
+    return call(
+      `/v1/eth/validators/${indices[0]}/effectiveness?limit=${until - from}&fromDay=${from}&toDay=${until - 1}`,
+    )
+  for (let at = 0; at < indices.length; at += validatorsPerCall) {
+    const named = indices.slice(at, at + validatorsPerCall).join()
     const span = `from=${until - 1}&to=${from}&size=${until - from}&groupBy=timeWindow`
     await call(`/v0/eth/validators/effectiveness?${span}&indices=${named}`)
   }
@@ -213,9 +222,9 @@ try {
     await fill(postgres)
     await postgres?.ready()
   }
-  const questions = questionsOf(validators, days, daysAsked)
+  const questions = benchQueries(validators, days, queriedDays)
   await compareSums(questions, postgres)
-  await askOverHttp(questions)
+  await measureHttp(questions)
 } finally {
-  if (!kept) rmSync(dir, { recursive: true, force: true })
+  if (!keptDir) rmSync(dir, { recursive: true, force: true })
 }

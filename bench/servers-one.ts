@@ -1,5 +1,5 @@
-// One of the servers under measure in bench/servers.ts: answers from a PostgreSQL that is filled already, limits in Redis, reads
-// no sources. `node servers-one.ts <state> <redis> <folder>`; with `fill` as the last word it fills the state and ends.
+// One of the measured servers of bench/servers.ts: state in a filled PostgreSQL, limits in Redis, no ingest.
+// `node servers-one.ts <state> <redis> <folder>`. With `fill` as the last argument, it fills the state and exits.
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
@@ -9,7 +9,7 @@ import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
 
-/** Enough that the funding lookup's two calls a second of each key are never reached. */
+/** Enough that the limit of 4.3 (two calls per second and key) is never reached. */
 const keyCount = 5000
 const seed = 'harbour'
 const [, , state = '', limits = '', dataDir = '', task] = process.argv
@@ -17,7 +17,7 @@ const { value: settings } = complete(SettingsSchema, {
   server: { port: 0, anonymousPerSecond: 100_000 },
   store: { state },
   limits,
-  ingest: { on: false },
+  ingest: { enabled: false },
   fx: {
     spender: '0x3333333333333333333333333333333333333333',
     sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
@@ -29,11 +29,11 @@ if (task === 'fill') {
   const { address } = await loadExplorer(context, seed)
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
-  const wanted = { name: 'bench', plan: 'enterprise' } as const
+  const input = { name: 'bench', plan: 'enterprise' } as const
   const keys: string[] = []
-  for (let made = 0; made < keyCount; made += 50) {
-    const some = Array.from({ length: 50 }, () => createKey(context.state, wanted, context.clock, context.random))
-    keys.push(...(await Promise.all(some)).map(({ key }) => key))
+  for (let count = 0; count < keyCount; count += 50) {
+    const created = Array.from({ length: 50 }, () => createKey(context.state, input, context.clock, context.random))
+    keys.push(...(await Promise.all(created)).map(({ key }) => key))
   }
   console.log(JSON.stringify({ address, slug, keys }))
   await server.close()

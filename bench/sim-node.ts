@@ -1,4 +1,4 @@
-// A simulated node in a process of its own, so that it never shares a thread with what is measured. Prints its address.
+// A simulated node in its own process, so that it does not share a thread with what is measured. Prints its URL.
 //   node bench/sim-node.ts BLOCKS [TRANSACTIONS_PER_BLOCK] [INPUT_BYTES_PER_STEP]
 import { SimChain } from '#simulator/evm/chain.ts'
 import { SimNode } from '#simulator/evm/node.ts'

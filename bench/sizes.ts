@@ -1,5 +1,5 @@
-// What a row of the state takes on disk and how fast rows come in, on SQLite and on PostgreSQL: first fundings with random
-// addresses, markets with all that belongs to them, and versions of markets. docs/scaling.md reckons with these figures.
+// Disk space per row and insert rate on SQLite and PostgreSQL: fundings with random addresses, markets with their
+// related records, and market versions. docs/scaling.md uses these figures.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,49 +15,49 @@ import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.t
 
 const fundingCount = Number(process.env.BENCH_FUNDINGS ?? 300_000)
 const marketCount = Number(process.env.BENCH_MARKETS ?? 5000)
-const batch = 5000
-/** Price ticks of each market. */
+const batchSize = 5000
+/** Price changes per market. */
 const ticks = 10
 
-const whole = (value: number) => Math.round(value).toLocaleString('en')
+const format = (value: number) => Math.round(value).toLocaleString('en')
 const printResult = (engine: string, name: string, text: string) =>
   console.log(`${engine.padEnd(11)} ${name.padEnd(10)} ${text}`)
 
 function* fundings(): Generator<Funding> {
   const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
   for (let at = 0; at < fundingCount; at++) {
-    const place = {
+    const position = {
       block: 1_000_000 + Math.floor(at / 20),
       txIndex: at % 20,
       position: 0,
       timeUnix: 1_600_000_000 + at,
     }
-    yield { chain: '1', address: hex(20), ...place, funder: hex(20), tx: hex(32), valueWei: 10n ** 17n + BigInt(at) }
+    yield { chain: '1', address: hex(20), ...position, funder: hex(20), tx: hex(32), valueWei: 10n ** 17n + BigInt(at) }
   }
 }
 
-function* batches<T>(all: Iterable<T>, size: number): Generator<T[]> {
-  let some: T[] = []
-  for (const one of all) {
-    some.push(one)
-    if (some.length < size) continue
-    yield some
-    some = []
+function* batches<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = []
+  for (const item of items) {
+    batch.push(item)
+    if (batch.length < size) continue
+    yield batch
+    batch = []
   }
-  if (some.length > 0) yield some
+  if (batch.length > 0) yield batch
 }
 
 interface Engine {
   readonly name: string
   readonly state: State
-  /** Bytes of the tables that are called so and of their indexes, as they have grown. */
+  /** Bytes of the matching tables and their indexes. */
   size(tables: string): Promise<number>
 }
 
-/** Prints bytes a row and rows a second; work tells how many rows it brought. */
+/** Prints bytes per row and rows per second. `work` returns the number of rows. */
 async function measure(
   { name, size }: Engine,
-  what: string,
+  label: string,
   tables: string,
   work: () => Promise<number>,
 ): Promise<void> {
@@ -66,21 +66,21 @@ async function measure(
   const rows = await work()
   const seconds = (performance.now() - startMs) / 1000
   const bytes = ((await size(tables)) - before) / rows
-  printResult(name, what, `${whole(bytes)} bytes, ${whole(rows / seconds)}/s (${whole(rows)})`)
+  printResult(name, label, `${format(bytes)} bytes, ${format(rows / seconds)}/s (${format(rows)})`)
 }
 
-async function manyFundings({ name, state }: Engine): Promise<number> {
+async function insertFundings({ name, state }: Engine): Promise<number> {
   let done = 0
   let lastMs = performance.now()
-  const step = Math.max(batch, fundingCount / 4)
-  for (const some of batches(fundings(), batch)) {
-    done += await state.write((tx) => putFundings(tx, some))
-    // The index grows beyond what caches hold: the last ones tell more than the first.
+  const step = Math.max(batchSize, fundingCount / 4)
+  for (const batch of batches(fundings(), batchSize)) {
+    done += await state.write((tx) => putFundings(tx, batch))
+    // The index outgrows the caches, so the last rows are the meaningful ones.
     if (done % step === 0) {
       printResult(
         name,
         '',
-        `${whole(done)} fundings, the last ${whole(step)} at ${whole((step * 1000) / (performance.now() - lastMs))}/s`,
+        `${format(done)} fundings, the last ${format(step)} at ${format((step * 1000) / (performance.now() - lastMs))}/s`,
       )
       lastMs = performance.now()
     }
@@ -88,26 +88,26 @@ async function manyFundings({ name, state }: Engine): Promise<number> {
   return done
 }
 
-async function manyMarketsIn({ state }: Engine): Promise<number> {
+async function insertMarkets({ state }: Engine): Promise<number> {
   const renames = new Renames({})
-  for (const some of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
-    const records = some.flatMap((one) => decompose(one, 'market', renames))
+  for (const batch of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
+    const records = batch.flatMap((market) => decompose(market, 'market', renames))
     await state.write((tx) => putMarkets(tx, records, Date.now(), { isDeferred: true }))
   }
   await writeDeferred(state, Date.now)
   return marketCount
 }
 
-/** As a feed brings them: many markets, a new price each. */
-async function manyTicks({ state }: Engine): Promise<number> {
+/** Like a feed: a new price for each market. */
+async function insertVersions({ state }: Engine): Promise<number> {
   const ids = Array.from({ length: marketCount }, (_, at) => String(1_000_000 + at))
   for (let tick = 1; tick <= ticks; tick++) {
     const bid = tick / 100
     const prices = { bestBid: bid, bestAsk: bid + 0.02, lastTradePrice: bid + 0.01 }
     const volumes = { volumeNum: 1000 + tick, volume: String(1000 + tick), volume24hr: tick, volumeClob: 900 + tick }
-    for (const some of batches(ids, 200)) {
+    for (const batch of batches(ids, 200)) {
       const fields = { ...prices, ...volumes, updatedAt: new Date(Date.now() + tick).toISOString() }
-      const records = some.map((id) => ({ kind: 'market' as const, id, fields, partial: true }))
+      const records = batch.map((id) => ({ kind: 'market' as const, id, fields, partial: true }))
       await state.write((tx) => putMarkets(tx, records, Date.now()))
     }
   }
@@ -115,9 +115,9 @@ async function manyTicks({ state }: Engine): Promise<number> {
 }
 
 async function measureAll(engine: Engine): Promise<void> {
-  await measure(engine, 'funding', 'fundings', () => manyFundings(engine))
-  await measure(engine, 'market', 'market%', () => manyMarketsIn(engine))
-  await measure(engine, 'version', 'market_versions', () => manyTicks(engine))
+  await measure(engine, 'funding', 'fundings', () => insertFundings(engine))
+  await measure(engine, 'market', 'market%', () => insertMarkets(engine))
+  await measure(engine, 'version', 'market_versions', () => insertVersions(engine))
   await engine.state.close()
 }
 
@@ -135,10 +135,10 @@ async function postgresEngine(server: PostgresServer): Promise<Engine> {
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-sizes-'))
 try {
   const state = await openState(dir)
-  // One file for all: nothing else grows meanwhile.
+  // The file contains all tables, but only the measured ones grow.
   const pages = 'select page_count * page_size as n from pragma_page_count(), pragma_page_size()'
   await measureAll({ name: 'SQLite', state, size: async () => (await state.get<{ n: number }>(pages))?.n ?? 0 })
-  if (noPostgres) console.log(`left out: ${noPostgres}`)
+  if (noPostgres) console.log(`skipped: ${noPostgres}`)
   else {
     await using server = await startPostgres()
     await measureAll(await postgresEngine(server))

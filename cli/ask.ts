@@ -1,5 +1,6 @@
-// `tetrad ask <endpoint> …`: one subcommand per endpoint, its options and its help made from the contract. Inputs are
-// spelled as the wire spells them; a member of an object is written with a point, `--from.currency USDC`.
+// `tetrad ask <endpoint> …`: calls an endpoint of a running server. Options and help are generated from the contract:
+// one subcommand per endpoint, inputs named as in the API. Members of an object are written with a dot:
+// `--from.currency USDC`.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClient, type ResponseMeta } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
@@ -12,7 +13,7 @@ import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 
-/** Longer lists of choices would bury the rest of the help. */
+/** Longer lists of choices are not printed in the help. */
 const choicesMax = 20
 
 interface InputNode {
@@ -25,17 +26,17 @@ interface InputNode {
   readonly required?: readonly string[]
 }
 
-/** One option of the command line and where its value belongs. */
+/** An option of the command line, and the path of its value in the input. */
 interface CommandInput {
   readonly path: readonly string[]
   readonly node: InputNode
-  readonly needed: boolean
+  readonly isRequired: boolean
 }
 
 export function addAsk(program: Command): void {
-  const ask = program.command('ask').description('Ask a running server; one subcommand per endpoint.')
+  const ask = program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
   const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
-  // A stream has no one reply to print.
+  // Streams do not return a single response.
   for (const endpoint of all.filter(({ stream }) => !stream)) addEndpoint(ask, endpoint)
 }
 
@@ -50,59 +51,61 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
     .addHelpText('after', `\nExample:\n  $ tetrad ask ${endpoint.id} ${exampleOf(endpoint.example.input)}`)
   for (const input of inputs) command.addOption(optionOf(input))
   command
-    .option('--url <url>', 'address of the server (default: TETRAD_URL, or where the configuration says it listens)')
-    .option('--key <key>', 'API key; TETRAD_KEY keeps it out of the list of processes')
-    .action(async (_: unknown, called: Command) => {
-      const options = called.optsWithGlobals<CommonOptions & { url?: string; key?: string } & Record<string, unknown>>()
+    .option('--url <url>', 'URL of the server (default: TETRAD_URL, or the address in the configuration)')
+    .option('--key <key>', 'API key (better: TETRAD_KEY, which other users of the machine cannot see)')
+    .action(async (_: unknown, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<
+        CommonOptions & { url?: string; key?: string } & Record<string, unknown>
+      >()
       const key = options.key ?? (process.env.TETRAD_KEY || undefined)
       const baseUrl = await addressOf(options)
       const client = createClient({ baseUrl, ...(key !== undefined && { key }) })
       let meta: ResponseMeta | undefined
-      const onResponse = (reply: ResponseMeta) => {
-        meta = reply
+      const onResponse = (received: ResponseMeta) => {
+        meta = received
       }
       try {
         const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
         if (options.json) printJson(reply)
         else print(stringifyJson(reply, 2))
       } catch (error) {
-        throw error instanceof TransportError ? toUnansweredFailure(error, baseUrl) : error
+        throw error instanceof TransportError ? toConnectionFailure(error, baseUrl) : error
       } finally {
-        // Also "nothing" is only as sure as this.
+        // Also for errors: "not found" may change while data is being read.
         const confidence = meta && !options.json ? confidenceText(meta) : undefined
         if (confidence) note(confidence)
       }
     })
 }
 
-const toUnansweredFailure = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
-  new CommandFailure(`ask.${reason}`, `${message}. Is a server running at ${baseUrl}? Name another address with --url.`)
+const toConnectionFailure = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
+  new CommandFailure(`ask.${reason}`, `${message}. Is a server running at ${baseUrl}? Use --url for another address.`)
 
-const specOf = (spec: string): string => (spec === 'beyond' ? 'beyond the specification' : `specification ${spec}`)
+const specOf = (spec: string): string => (spec === 'beyond' ? 'not in the specification' : `specification ${spec}`)
 
-export function inputsOf(node: InputNode, path: readonly string[], needed: boolean): CommandInput[] {
-  if (!node.properties) return [{ path, node, needed: needed && node.default === undefined }]
+export function inputsOf(node: InputNode, path: readonly string[], isRequired: boolean): CommandInput[] {
+  if (!node.properties) return [{ path, node, isRequired: isRequired && node.default === undefined }]
   return Object.entries(node.properties).flatMap(([name, member]) =>
-    inputsOf(member, [...path, name], needed && (node.required ?? []).includes(name)),
+    inputsOf(member, [...path, name], isRequired && (node.required ?? []).includes(name)),
   )
 }
 
-function optionOf({ path, node, needed }: CommandInput): Option {
+function optionOf({ path, node, isRequired }: CommandInput): Option {
   const flag = `--${path.join('.')}`
-  const list = node.type === 'array'
-  const value = list ? 'list' : node.type === 'boolean' ? 'boolean' : (node.type ?? 'text')
+  const isList = node.type === 'array'
+  const value = isList ? 'list' : node.type === 'boolean' ? 'boolean' : (node.type ?? 'text')
   const choices = node.enum ?? (node.type === 'boolean' ? ['true', 'false'] : undefined)
   const description = [
-    node.description ?? (list ? `${node.items?.type ?? 'text'}s, separated by commas.` : ''),
+    node.description ?? (isList ? `${node.items?.type ?? 'text'}s, separated by commas.` : ''),
     choices && choices.length <= choicesMax ? `One of ${choices.join(', ')}.` : '',
     node.default === undefined ? '' : `(default: ${JSON.stringify(node.default)})`,
-    needed ? '(needed)' : '',
+    isRequired ? '(required)' : '',
   ]
   return new Option(`${flag} <${value}>`, description.filter(Boolean).join(' '))
     .argParser((text, before: unknown) =>
-      list ? [...((before as unknown[]) ?? []), ...itemsOf(node, text)] : readValue(node, text),
+      isList ? [...((before as unknown[]) ?? []), ...itemsOf(node, text)] : readValue(node, text),
     )
-    .makeOptionMandatory(needed)
+    .makeOptionMandatory(isRequired)
 }
 
 const itemsOf = (node: InputNode, text: string): unknown[] =>
@@ -131,7 +134,7 @@ function objectOf(text: string): unknown {
   }
 }
 
-/** The options as the client takes them: `from.currency` goes back into its object. */
+/** Builds the input of the client from the options: `from.currency` becomes a member of `from`. */
 function inputFrom(
   inputs: readonly CommandInput[],
   options: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-// Backups of a state that is not in the data folder.
+// Backups of a server whose state is on PostgreSQL.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ test('with the state on PostgreSQL, backup and restore refuse and name the tool 
     ['backup', /The state is in PostgreSQL, not in the data folder: .*pg_dump/],
     ['restore', /The state is in PostgreSQL, not in the data folder: .*pg_restore/],
   ]
-  for (const [command, words] of cases) {
+  for (const [command, message] of cases) {
     const refused = await runCommand([command, 'copy'], { cwd, env })
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, words)
+    assert.match(refused.stderr, message)
     assert.doesNotMatch(refused.stderr, /hunter2/)
     assert(!existsSync(join(cwd, 'copy')))
   }

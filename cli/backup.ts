@@ -1,10 +1,10 @@
-// `tetrad backup DIR` copies both stores, beside a running server or without one; `tetrad restore DIR` makes a data folder
-// of such a copy. Both check what they have made before they say that it is done.
+// `tetrad backup DIR` copies both databases, with or without a running server. `tetrad restore DIR` creates a data
+// folder from such a copy. Both verify the result.
 import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Manifest } from '#storage/backup.ts'
-import manifestOfProgram from '../package.json' with { type: 'json' }
+import packageManifest from '../package.json' with { type: 'json' }
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
@@ -13,14 +13,14 @@ import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('Copy both stores into a new folder while the server runs, and check the copy.')
+    .description('Copy both databases into a new folder and verify the copy. The server may keep running.')
     .argument('<dir>', 'a folder that does not exist yet, or is empty')
     .action((dir: string, _: unknown, command: Command) => backup(resolve(dir), command.optsWithGlobals()))
 
   program
     .command('restore')
-    .description('Make a data folder of a backup: checked before it is copied, opened and counted afterwards.')
-    .argument('<dir>', 'what backup has made')
+    .description('Create a data folder from a backup. The backup and the new folder are verified.')
+    .argument('<dir>', 'a folder that backup created')
     .addHelpText(
       'after',
       '\nThe data folder (--data) must not exist yet, or be empty.\n\nExample:\n  $ tetrad restore /backups/monday --data ./data-restored',
@@ -28,24 +28,27 @@ export function addBackup(program: Command): void {
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 
-/** PostgreSQL has better ways of its own (behaviour/operations.md#backup). */
-async function refuseSharedState(options: CommonOptions, todo: string): Promise<void> {
+/** PostgreSQL has its own backup tools (behaviour/operations.md#backup). */
+async function refuseSharedState(options: CommonOptions, advice: string): Promise<void> {
   const { store } = (await configOf(options)).settings
   if (store.state === '') return
   throw new CommandFailure(
     'backup.elsewhere',
-    `The state is in PostgreSQL, not in the data folder: ${todo} See docs/scaling.md.`,
+    `The state is in PostgreSQL, not in the data folder: ${advice} See docs/scaling.md.`,
   )
 }
 
-/** One that cannot be looked into is left to whoever copies, who says what is wrong with it. */
+/** A folder that cannot be read is reported by the copy itself. */
 async function refuseUsed(dir: string): Promise<void> {
   const there = await readdir(dir).catch(() => [])
-  if (there.length > 0) throw new CommandFailure('backup.not_empty', `${dir} is not empty; name a new folder.`)
+  if (there.length > 0) throw new CommandFailure('backup.not_empty', `${dir} is not empty; choose a new folder.`)
 }
 
 async function backup(target: string, options: CommonOptions): Promise<void> {
-  await refuseSharedState(options, 'back it up with pg_dump --format=custom, or with what your database has for it.')
+  await refuseSharedState(
+    options,
+    'back it up with pg_dump --format=custom, or with the tool of your database provider.',
+  )
   await refuseUsed(target)
   const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
     import('#storage/backup.ts'),
@@ -53,7 +56,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   ])
   const madeAtMs = systemClock.now()
   await queryOwner<unknown>(options, {
-    name: 'copy',
+    name: 'copyStores',
     input: { dir: target },
     runHere: ({ duties }) => copyStores(dataDirOf(options), duties, target),
   })
@@ -61,7 +64,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
     options,
     `Backed up into ${target}`,
     target,
-    await sealBackup(target, madeAtMs, manifestOfProgram.version),
+    await sealBackup(target, madeAtMs, packageManifest.version),
   )
 }
 
@@ -76,7 +79,7 @@ async function restore(source: string, options: CommonOptions): Promise<void> {
 
 function printBackupReport(
   options: CommonOptions,
-  done: string,
+  summary: string,
   dir: string,
   { madeAt, version, files, rows }: Manifest,
 ): void {
@@ -85,6 +88,8 @@ function printBackupReport(
     return
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const count = [rows.state, rows.duties].flatMap((tables) => Object.values(tables)).reduce((sum, one) => sum + one, 0)
-  print(`${done}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, checked.`)
+  const count = [rows.state, rows.duties]
+    .flatMap((tables) => Object.values(tables))
+    .reduce((sum, rowCount) => sum + rowCount, 0)
+  print(`${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, verified.`)
 }

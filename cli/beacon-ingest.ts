@@ -1,5 +1,6 @@
-// What `tetrad ingest beacon` does: beside a running server it has that look at its node and shows how it gets on; without
-// one it reads into the stores itself (behaviour/validators.md#commands-and-a-running-server). With a range of epochs it fills in those that were left out (behaviour/validators.md#fill-gaps).
+// Implements `tetrad ingest beacon`. If a server is running, it makes the server poll its node and shows the progress
+// (behaviour/validators.md#commands-and-a-running-server). Otherwise it ingests in this process. With a range of epochs
+// it fills gaps (behaviour/validators.md#fill-gaps).
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
@@ -24,23 +25,23 @@ export interface BeaconCommand extends CommonOptions, LeaseOptions {
 const pollIntervalMs = 500
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
-/** Later than any chain will come to; what lies behind the coverage is not filled in anyway. */
+/** Larger than any epoch. Only gaps before the end of the coverage are filled. */
 const epochsEnd = 2 ** 31
 
-/** Undefined: the command follows the network. */
+/** Undefined: follow the network instead of filling gaps. */
 function rangeOf({ fromEpoch, untilEpoch }: BeaconCommand): Range | undefined {
   if (fromEpoch === undefined && untilEpoch === undefined) return undefined
   return { from: fromEpoch ?? 0, until: untilEpoch ?? epochsEnd }
 }
 
-/** False: no server runs on this folder. */
+/** False: no server uses this folder. */
 export async function watchServer(options: BeaconCommand): Promise<boolean> {
   const { network } = options
   const epochs = rangeOf(options)
   const isOnce = options.once || epochs !== undefined
   const dataDir = dataDirOf(options)
   if (!existsSync(dataDir)) return false
-  const request = await queryServer<IngestStatus>(options, 'beacon', { network, look: true, epochs })
+  const request = await queryServer<IngestStatus>(options, 'ingestStatus', { network, pollNow: true, epochs })
   if (!request) return false
   const [{ callControl }, { systemClock }, { untilStopped }] = await Promise.all([
     import('#runtime/control-socket.ts'),
@@ -49,35 +50,38 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
   ])
   const stop = new AbortController()
   if (!isOnce) void untilStopped(systemClock, async () => stop.abort())
-  if (!options.json) note(`${network}: the running server reads it; this shows how far it is`)
+  if (!options.json) note(`${network}: the running server ingests it; showing its progress`)
   const startMs = systemClock.monotonicMs()
   const first = request.result
-  // A look that was under way may have begun before something became final.
-  const rounds = first.rounds + (first.isBusy ? 2 : 1)
+  // A poll that was already running may have started before the newest epoch became final.
+  const polls = first.polls + (first.isReading ? 2 : 1)
   let last = first
-  while (!stop.signal.aborted && !(isOnce && last.rounds >= rounds)) {
+  while (!stop.signal.aborted && !(isOnce && last.polls >= polls)) {
     await systemClock.sleep(pollIntervalMs, stop.signal)
-    const reply = await callControl(dataDir, 'beacon', { network, epochs })
+    const reply = await callControl(dataDir, 'ingestStatus', { network, epochs })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
     const now = reply.result as IngestStatus
-    if (now.trouble !== null && now.rounds > last.rounds) printProblem(now, isOnce)
+    if (now.lastError !== null && now.polls > last.polls) printProblem(now.lastError, isOnce)
     if (now.until !== last.until && !options.json) note(`${network}: epoch ${now.until} of ${now.finalizedEpoch - 1}`)
-    if (now.missing !== last.missing && !options.json) note(`${network}: ${now.missing} epochs are missing`)
+    if (now.missingEpochs !== last.missingEpochs && !options.json)
+      note(`${network}: ${now.missingEpochs} epochs are missing`)
     last = now
   }
   const tookMs = systemClock.monotonicMs() - startMs
-  const { missing, until: end } = last
-  if (epochs) reportFilled(options, { filled: first.missing - missing, missing, end }, tookMs)
+  const { missingEpochs: missing, until: end } = last
+  if (epochs) printFillReport(options, { filled: first.missingEpochs - missing, missing, end }, tookMs)
   else printIngestReport(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
   return true
 }
 
-function printProblem({ trouble }: IngestStatus, isOnce: boolean): void {
-  if (isOnce) throw new CommandFailure('beacon.unavailable', trouble ?? '')
-  note(`tetrad: ${trouble}; the server tries again`)
+function printProblem(error: string, isOnce: boolean): void {
+  if (isOnce) throw new CommandFailure('beacon.unavailable', error)
+  note(`tetrad: ${error}; the server will retry`)
 }
 
-/** Until stopped; with `once` until everything that is final has been read, with a range until that is filled in. */
+/**
+ * Runs until stopped; with `once` until all finalized epochs have been read, with a range until its gaps are filled.
+ */
 export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
   const { dutiesHere } = await import('#validators/duties/store.ts')
   const [{ createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
@@ -97,27 +101,27 @@ export async function ingestBeacon(options: BeaconCommand, stores: Stores, setti
   const epochs = rangeOf(options)
   let last: IngestProgress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
-  const turn = async (own: AppContext, signal: AbortSignal) => {
-    if (epochs) filled = await fillEpochs(own, options, epochs, signal)
+  const ingest = async (leased: AppContext, signal: AbortSignal) => {
+    if (epochs) filled = await fillEpochs(leased, options, epochs, signal)
     else
-      await followNetwork(own, options, signal, (progress) => {
+      await followNetwork(leased, options, signal, (progress) => {
         last = progress
       })
   }
-  const work = runWithLease(context, options, 'beacon', turn, stop.signal)
+  const work = runWithLease(context, options, 'beacon', ingest, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
   })
   const tookMs = systemClock.monotonicMs() - startMs
-  if (epochs) reportFilled(options, filled, tookMs)
+  if (epochs) printFillReport(options, filled, tookMs)
   else printIngestReport(options, last, tookMs)
 }
 
 interface Filled {
   readonly filled: number
   readonly missing: number
-  /** Where reading has come to. */
+  /** End of the coverage. */
   readonly end: number
 }
 
@@ -128,10 +132,10 @@ async function fillEpochs(
   signal: AbortSignal,
 ): Promise<Filled> {
   const [
-    { readProcessorStart: millStart },
+    { readProcessorStart },
     { Follower },
-    { countEpochs: countOf, missingEpochs, explainUnfillable: outOfReach },
-    { openEpochProcessors: openMills },
+    { countEpochs, missingEpochs, explainUnfillable },
+    { openEpochProcessors },
     { coveredEpochs },
   ] = await Promise.all([
     import('#validators/ingest/start.ts'),
@@ -141,14 +145,14 @@ async function fillEpochs(
     import('#validators/duties/coverage.ts'),
   ])
   const { network } = options
-  const why = await outOfReach(context.duties, network, epochs)
-  if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was filled in: ${why}.`)
-  await using processors = openMills([await millStart(context, network)])
+  const reason = await explainUnfillable(context.duties, network, epochs)
+  if (reason !== undefined) throw new CommandFailure('epochs.unavailable', `No gap was filled: ${reason}.`)
+  await using processors = openEpochProcessors([await readProcessorStart(context, network)])
   const filled = await new Follower(context, network, processors.of(network)).fill(epochs, signal, (left) => {
     if (!options.json) note(`${network}: ${left} epochs are missing`)
   })
   const end = (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
-  return { filled, missing: countOf(await missingEpochs(context.duties, network, epochs)), end }
+  return { filled, missing: countEpochs(await missingEpochs(context.duties, network, epochs)), end }
 }
 
 async function followNetwork(
@@ -157,36 +161,32 @@ async function followNetwork(
   signal: AbortSignal,
   report: (progress: IngestProgress) => void,
 ): Promise<void> {
-  const [
-    { openDepositReader: depositsOf, readProcessorStart: millStart },
-    { Follower },
-    { openEpochProcessors: openMills },
-    { poll },
-  ] = await Promise.all([
-    import('#validators/ingest/start.ts'),
-    import('#validators/ingest/follow.ts'),
-    import('#validators/ingest/epochs/open-processors.ts'),
-    import('#ingest/poll.ts'),
-  ])
+  const [{ openDepositReader, readProcessorStart }, { Follower }, { openEpochProcessors }, { poll }] =
+    await Promise.all([
+      import('#validators/ingest/start.ts'),
+      import('#validators/ingest/follow.ts'),
+      import('#validators/ingest/epochs/open-processors.ts'),
+      import('#ingest/poll.ts'),
+    ])
   const { network } = options
   const { beacon, execution } = context.settings.validators.networks[network]
-  await using processors = openMills([await millStart(context, network)])
+  await using processors = openEpochProcessors([await readProcessorStart(context, network)])
   const processor = processors.of(network)
   const follower = new Follower(context, network, processor)
-  const step = async (until: AbortSignal) => {
+  const catchUp = async (stop: AbortSignal) => {
     const show = ({ until: epoch, finalizedEpoch }: IngestProgress) => {
       if (!options.json) note(`${network}: epoch ${epoch} of ${finalizedEpoch - 1}`)
     }
-    report(await follower.catchUp(until, show))
-    if (execution.rpc.length > 0) await depositsOf(context, network, await processor.chain(until)).catchUp(until)
+    report(await follower.catchUp(stop, show))
+    if (execution.rpc.length > 0) await openDepositReader(context, network, await processor.chain(stop)).catchUp(stop)
   }
-  if (options.once) return await step(signal)
+  if (options.once) return await catchUp(signal)
   const { everyMs } = beacon
-  await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: step, report: printFailure }, signal)
+  await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: catchUp, report: printFailure }, signal)
 }
 
 const printFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {
-  if (outcome.is === 'failed') note(`tetrad: ${(outcome.error as Error).message}; trying again`)
+  if (outcome.is === 'failed') note(`tetrad: ${(outcome.error as Error).message}; retrying`)
 }
 
 function printIngestReport(
@@ -199,13 +199,13 @@ function printIngestReport(
   else print(`${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`)
 }
 
-function reportFilled(options: BeaconCommand, { filled, missing, end }: Filled, tookMs: number): void {
+function printFillReport(options: BeaconCommand, { filled, missing, end }: Filled, tookMs: number): void {
   const { network, json, untilEpoch = 0 } = options
   const seconds = Number((tookMs / 1000).toFixed(3))
   if (json) {
     printJson({ network, filled, missing, seconds })
     return
   }
-  if (untilEpoch > end) note(`${network}: epochs from ${end} on were not left out: reading has not come that far`)
-  print(`${network}: ${filled} epochs filled in, ${missing} missing, in ${seconds.toFixed(1)} s`)
+  if (untilEpoch > end) note(`${network}: epochs from ${end} on are not gaps: they have not been read yet`)
+  print(`${network}: ${filled} missing epochs read, ${missing} still missing, in ${seconds.toFixed(1)} s`)
 }

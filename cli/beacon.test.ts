@@ -1,4 +1,4 @@
-// `tetrad ingest beacon` and `validators audit` as child processes, against a recorded node over HTTP.
+// Tests of `tetrad ingest beacon` and `tetrad validators audit` with a recorded node.
 
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -35,7 +35,7 @@ async function openScene({ fromEpoch = 0 } = {}) {
   }
 }
 
-test('ingest beacon --once reads everything that is final, and a second time nothing', async () => {
+test('ingest beacon --once reads all finalized epochs, and none when it runs again', async () => {
   await using at = await openScene()
   const first = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
   assert.equal(first.code, 0, first.stderr)
@@ -48,7 +48,7 @@ test('ingest beacon --once reads everything that is final, and a second time not
   assert.equal(JSON.parse(second.stdout).written, 0)
 })
 
-test('epochs that were left out are filled in by a range, and a second time nothing is missing', async () => {
+test('ingest beacon with a range fills gaps, and none is missing when it runs again', async () => {
   await using at = await openScene({ fromEpoch: 9 })
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
   const range = ['--from-epoch', '4', '--until-epoch', '20']
@@ -57,47 +57,47 @@ test('epochs that were left out are filled in by a range, and a second time noth
   const { network, filled, missing } = JSON.parse(first.stdout)
   assert.deepEqual({ network, filled, missing }, { network: 'hoodi', filled: 5, missing: 0 })
   const second = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range)
-  assert.match(second.stdout, /^hoodi: 0 epochs filled in, 0 missing/)
-  assert.match(second.stderr, /epochs from 13 on were not left out: reading has not come that far/)
+  assert.match(second.stdout, /^hoodi: 0 missing epochs read, 0 still missing/)
+  assert.match(second.stderr, /epochs from 13 on are not gaps: they have not been read yet/)
 })
 
-test('epochs that are out of reach are a failure, and it is said why nothing was filled in', async () => {
+test('a range without gaps that can be filled is an error with the reason', async () => {
   await using at = await openScene({ fromEpoch: 9 })
   const fill = (from: string, until: string) =>
     at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', from, '--until-epoch', until)
-  const nothing = await fill('0', '9')
-  assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
-  assert.match(nothing.stderr, /Nothing was filled in: nothing has been read of hoodi yet, so nothing was left out/)
+  const beforeFirst = await fill('0', '9')
+  assert.deepEqual([beforeFirst.code, beforeFirst.stdout], [1, ''])
+  assert.match(beforeFirst.stderr, /No gap was filled: no epoch of hoodi is stored yet\. Start with/)
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
   const future = await fill('900', '1000')
   assert.deepEqual([future.code, future.stdout], [1, ''])
-  assert.match(future.stderr, /hoodi has been read up to epoch 12, and 900 was not left out/)
-  const none = await fill('9', '4')
-  assert.deepEqual([none.code, none.stdout], [1, ''])
-  assert.match(none.stderr, /there is no epoch from 9 up to 4/)
+  assert.match(future.stderr, /epochs of hoodi are stored up to 12\. Later epochs are not gaps/)
+  const empty = await fill('9', '4')
+  assert.deepEqual([empty.code, empty.stdout], [1, ''])
+  assert.match(empty.stderr, /the range 9 to 4 is empty/)
 })
 
-test('a network is not read with other days than its rows have, and the command says what to set back', async () => {
+test('a network is not read if its days differ from the stored ones, and the error names the setting', async () => {
   await using at = await openScene()
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
   const beacon = { ...at.settings.validators.networks.hoodi, epochsPerDay: 8 }
   await writeFile(join(at.dir, 'tetrad.yaml'), JSON.stringify({ validators: { networks: { hoodi: beacon } } }))
-  for (const how of [['--once'], ['--from-epoch', '0']]) {
-    const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', ...how)
+  for (const options of [['--once'], ['--from-epoch', '0']]) {
+    const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', ...options)
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /hoodi\.epochsPerDay is 8, but what is stored was added up by 4: set it back/)
+    assert.match(stderr, /hoodi\.epochsPerDay is 8, but stored figures were added up by 4: set it back/)
   }
   const explained = await at.run('validators', 'explain', '0', '--network', 'hoodi')
   assert.deepEqual([explained.code, explained.stdout], [1, ''])
-  assert.match(explained.stderr, /was added up by 4/)
+  assert.match(explained.stderr, /were added up by 4/)
 })
 
-/** A server that has read the network and would look again in an hour. */
+/** A server that has ingested the network. Its next poll would be in an hour. */
 async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const dataDir = join(at.dir, 'data')
   const stores = await openStores(dataDir)
   const stop = new AbortController()
-  const plain = {
+  const parts = {
     ...stores,
     duties: dutiesHere(stores.duties),
     clock: systemClock,
@@ -105,23 +105,22 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     log: silentLog,
     settings: settingsWith(at.settings),
   }
-  const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
-  // The first look is over before anyone asks, and the next one by itself would be an hour away.
-  const looked = Promise.withResolvers<void>()
-  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())
-  await looked.promise
+  const context = createContext({ ...parts, settings: await withChainTimes(parts) })
+  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const ingested = Promise.withResolvers<void>()
+  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && ingested.resolve())
+  await ingested.promise
   return {
     duties: stores.duties,
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await Promise.all([upkeep, beacon])
+      await Promise.all([operations, beacon])
       await stores.close()
     },
   }
 }
 
-test('beside a running server, ingest beacon has that look at once, shows how it gets on, and writes nothing itself', async () => {
+test('with a running server, ingest beacon makes it poll, shows its progress and writes nothing itself', async () => {
   await using at = await openScene()
   await using _server = await openServer(at)
   const { code, stdout, stderr } = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
@@ -130,10 +129,10 @@ test('beside a running server, ingest beacon has that look at once, shows how it
   assert.deepEqual({ until, finalizedEpoch, written }, { until: 13, finalizedEpoch: 14, written: 0 })
   const other = await at.run('ingest', 'beacon', '--network', 'holesky', '--once')
   assert.deepEqual([other.code, other.stdout], [1, ''])
-  assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
+  assert.match(other.stderr, /does not ingest holesky\. Set validators\.networks\.holesky\.beacon\.urls/)
 })
 
-test('beside a running server, that fills in what was left out, and keeps what an audit found', async () => {
+test('a running server fills gaps and stores the results of an audit', async () => {
   await using at = await openScene({ fromEpoch: 9 })
   await using server = await openServer(at)
   const filled = await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '6', '--json')
@@ -145,15 +144,15 @@ test('beside a running server, that fills in what was left out, and keeps what a
   assert.deepEqual(await coveredEpochs(server.duties, 'hoodi'), [{ from: 6, until: 13 }])
   const future = await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '900')
   assert.deepEqual([future.code, future.stdout], [1, ''])
-  assert.match(future.stderr, /hoodi has been read up to epoch 12, and 900 was not left out/)
+  assert.match(future.stderr, /epochs of hoodi are stored up to 12\. Later epochs are not gaps/)
   const audited = await at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '2')
   assert.equal(audited.code, 0, audited.stderr)
-  assert.match(audited.stdout, /Both ways agree\.\n$/)
-  const kept = await server.duties.all('select part from reward_audits where epoch = 2')
-  assert.equal(kept.length, 6)
+  assert.match(audited.stdout, /All rewards agree\.\n$/)
+  const stored = await server.duties.all('select part from reward_audits where epoch = 2')
+  assert.equal(stored.length, 6)
 })
 
-test('ingest beacon says what to do while another process uses the data folder', async () => {
+test('if another process uses the data folder, ingest beacon fails with advice', async () => {
   await using at = await openScene()
   const stores = await openStores(join(at.dir, 'data'))
   try {
@@ -161,21 +160,21 @@ test('ingest beacon says what to do while another process uses the data folder',
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /data is in use by another process, most likely a running server; stop it, or wait until it has ended/,
+      /data is in use by another process, probably a running server; stop it, or wait until it has ended/,
     )
   } finally {
     await stores.close()
   }
 })
 
-test('without a beacon node the setting that is missing is named', async () => {
+test('without a beacon node, the error names the missing setting', async () => {
   await using at = await openScene()
   const { code, stderr } = await at.run('ingest', 'beacon', '--network', 'holesky', '--once')
   assert.equal(code, 1)
   assert.match(stderr, /validators\.networks\.holesky\.beacon\.urls/)
 })
 
-test('an audit of the recorded node finds that both ways agree, and keeps that', async () => {
+test('an audit of the recorded node finds no difference and stores the result', async () => {
   await using at = await openScene()
   const { code, stdout, stderr } = await at.run(
     'validators',
@@ -196,7 +195,7 @@ test('an audit of the recorded node finds that both ways agree, and keeps that',
     stdout,
   )
   const stores = await openStores(join(at.dir, 'data'))
-  const kept = await stores.duties.get<{ count: number }>('select count(*) as count from reward_audits')
+  const stored = await stores.duties.get<{ count: number }>('select count(*) as count from reward_audits')
   await stores.close()
-  assert.equal(kept?.count, 18)
+  assert.equal(stored?.count, 18)
 })

@@ -1,6 +1,7 @@
-// `tetrad ingest beacon` reads a network's finalized epochs into the duties database; `tetrad validators audit` holds the rewards against
-// the node's own. A running server owns the data folder and ingests by itself: the first then has it look at once and shows how it
-// gets on, the second compares by itself and has the server keep what it found (behaviour/validators.md#commands-and-a-running-server).
+// `tetrad ingest beacon` reads the finalized epochs of a network into the duties database. `tetrad validators audit`
+// compares computed rewards with those of the node. If a server is running, it owns the data folder: the first command
+// makes it poll and shows its progress, the second sends it the results
+// (behaviour/validators.md#commands-and-a-running-server).
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
@@ -18,27 +19,26 @@ import { runWithLease, turnContext, waitOption } from './lease.ts'
 import { print, printJson, table } from './print.ts'
 import { configOf, dataDirOf } from './settings.ts'
 
-export const networkOption = () => new Option('--network <name>', 'which network').choices(networks).default('mainnet')
+export const networkOption = () =>
+  new Option('--network <name>', 'name of the network').choices(networks).default('mainnet')
 
-/** After the command `ingest` is there. */
+/** Requires the command `ingest`. */
 export function addBeacon(program: Command): void {
   const ingest = program.commands.find((command) => command.name() === 'ingest')
   ingest
     ?.command('beacon')
-    .description("Read a network's finalized epochs, then follow it until stopped. Goes on where it was interrupted.")
+    .description('Read the finalized epochs of a network, then follow it until stopped. Continues where it stopped.')
     .addOption(networkOption())
-    .option('--once', 'end when everything that is final has been read')
-    .option('--from-epoch <n>', 'fill in what was left out from this epoch on, and end', epochNumber)
-    .option('--until-epoch <n>', 'fill in what was left out before this epoch, and end', epochNumber)
+    .option('--once', 'exit when all finalized epochs have been read')
+    .option('--from-epoch <n>', 'only fill gaps, starting at this epoch, and exit', epochNumber)
+    .option('--until-epoch <n>', 'only fill gaps, stopping before this epoch, and exit', epochNumber)
     .option(...waitOption)
     .action((_: unknown, command: Command) => toCommandFailure(runIngest(command.optsWithGlobals())))
 
-  const validators = program
-    .command('validators')
-    .description('Validators: find them, explain their scores, audit rewards.')
+  const validators = program.command('validators').description('Find validators, explain their scores, audit rewards.')
   validators
     .command('audit')
-    .description("Hold what the consensus rules give against the node's own rewards; the difference is kept and shown.")
+    .description('Compare computed rewards with those that the node reports, and store the differences.')
     .addOption(networkOption())
     .requiredOption('--from-epoch <n>', 'first epoch', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
@@ -54,12 +54,12 @@ async function runIngest(options: BeaconCommand): Promise<void> {
 
 const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
 
-/** What a node does not give is for the person at the keyboard to see, not a broken belief of ours. */
+/** Errors of a node are shown as command failures, not as bugs. */
 export async function toCommandFailure(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
-    // By name: what comes from another thread has lost its class.
+    // Checks the name, because an error from another thread loses its class.
     if (error instanceof Error && nodeErrorNames.has(error.name) && !(error instanceof Fault))
       throw new CommandFailure('beacon.unavailable', error.message)
     throw error
@@ -67,44 +67,49 @@ export async function toCommandFailure(work: Promise<void>): Promise<void> {
 }
 
 export function epochNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Must be a whole number.')
   return Number(text)
 }
 
-type KeepAudit = (lines: readonly AuditLine[]) => Promise<unknown>
+type StoreAudit = (lines: readonly AuditLine[]) => Promise<unknown>
 
 async function audit(options: BeaconCommand): Promise<void> {
   const lines = existsSync(dataDirOf(options)) ? await auditViaRunningServer(options) : undefined
-  const shown = lines ?? (await auditHere(options))
-  if (options.json) return printJson(shown)
+  const audited = lines ?? (await auditHere(options))
+  if (options.json) return printJson(audited)
   print(
     table(
       ['epoch', 'part', 'compared', 'differing', 'gwei'],
-      shown.map((line) => [line.epoch, line.part, line.compared, line.differing, line.gwei].map(String)),
+      audited.map((line) => [line.epoch, line.part, line.compared, line.differing, line.gwei].map(String)),
     ),
   )
-  const differing = shown.reduce((sum, line) => sum + line.differing, 0)
-  print(differing === 0 ? 'Both ways agree.' : `${differing} figures differ; the rules' are used.`)
+  const differing = audited.reduce((sum, line) => sum + line.differing, 0)
+  print(differing === 0 ? 'All rewards agree.' : `${differing} rewards differ. Tetrad uses the computed ones.`)
 }
 
-/** The running server is busy with answers: it only keeps what was found. Undefined: there is none. */
+/** Compares in this process and lets the running server store the result. Undefined: no server is running. */
 async function auditViaRunningServer(options: BeaconCommand): Promise<AuditLine[] | undefined> {
   const { network } = options
-  const keep = (lines: readonly AuditLine[]) => queryServer(options, 'audit', { network, lines })
-  if (!(await keep([]))) return undefined
+  const store = (lines: readonly AuditLine[]) => queryServer(options, 'storeAudit', { network, lines })
+  if (!(await store([]))) return undefined
   const { settings } = await configOf(options)
-  return auditWith(options, settings, keep, new AbortController().signal)
+  return auditWith(options, settings, store, new AbortController().signal)
 }
 
 async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
-  const [{ storeAudit: keepAudit }, { dutiesHere }] = await Promise.all([
+  const [{ storeAudit }, { dutiesHere }] = await Promise.all([
     import('#validators/ingest/epochs/audit.ts'),
     import('#validators/duties/store.ts'),
   ])
   let lines: AuditLine[] = []
   await withStores(options, async (stores, settings) => {
     const turn = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
-      lines = await auditWith(options, settings, (own) => keepAudit(duties, options.network, own), signal)
+      lines = await auditWith(
+        options,
+        settings,
+        (epochLines) => storeAudit(duties, options.network, epochLines),
+        signal,
+      )
     }
     const context = { ...(await turnContext(stores.state)), duties: dutiesHere(stores.duties) }
     await runWithLease(context, options, 'beacon', turn, new AbortController().signal)
@@ -115,16 +120,16 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
 async function auditWith(
   options: BeaconCommand,
   settings: Settings,
-  keep: KeepAudit,
+  store: StoreAudit,
   signal: AbortSignal,
 ): Promise<AuditLine[]> {
   const { auditEpochs } = await import('#validators/ingest/epochs/audit.ts')
   const from = options.fromEpoch as number
   const until = options.untilEpoch ?? from + 1
   const lines: AuditLine[] = []
-  for await (const own of auditEpochs(await beaconOf(options, settings), { from, until }, signal)) {
-    await keep(own)
-    lines.push(...own)
+  for await (const epochLines of auditEpochs(await beaconOf(options, settings), { from, until }, signal)) {
+    await store(epochLines)
+    lines.push(...epochLines)
   }
   return lines
 }
@@ -144,7 +149,7 @@ async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise
   return openBeacon({ network, urls, timeoutMs, clock: systemClock })
 }
 
-/** Both stores, with chain time as the node tells it. A server that runs holds the folder, which opening reports. */
+/** Opens both stores, and passes the settings with the chain times of the node. Fails if a server uses the folder. */
 export async function withStores(
   options: BeaconCommand,
   work: (stores: Stores, settings: Settings) => Promise<void>,

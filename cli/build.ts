@@ -1,5 +1,5 @@
-// Builds the installable form into dist/: JavaScript, because Node does not strip types below node_modules. `npm pack` runs it.
-// Every file that the command line imports keeps its place and its line numbers; only types and the `.ts` endings go.
+// Builds the npm package into dist/. It contains JavaScript, because Node does not strip types below node_modules. `npm
+// pack` runs it. Every file that the command line imports keeps its path and line numbers.
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, normalize } from 'node:path'
@@ -8,11 +8,11 @@ import manifest from '../package.json' with { type: 'json' }
 const root = join(import.meta.dirname, '..')
 const ownImport = /(['"])((?:\.{1,2}|#\w+)\/[^'"\n]+)\.(ts|js)\1/g
 
-/** Writes the files into `outDir`, replacing it. The console must be built before. */
+/** Replaces `outDir`. Build the console first. */
 export async function buildPackage(outDir: string): Promise<void> {
   await rm(outDir, { recursive: true, force: true })
   const files = new Set(['cli/main.ts'])
-  // Grows while it is read: each file adds what it imports, worker threads included.
+  // The set grows during the loop: each file adds its imports, including worker threads.
   for (const file of files) {
     const source = await readFile(join(root, file), 'utf8')
     const code = file.endsWith('.ts') ? stripTypeScriptTypes(source) : source

@@ -1,4 +1,4 @@
-// `tetrad chains`: which chains are configured, what their nodes can do, and what it costs when they cannot.
+// `tetrad chains`: shows the configured chains, the capabilities of their nodes, and what a missing capability costs.
 import type { Command } from 'commander'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
@@ -17,7 +17,7 @@ interface ChainReport {
 export function addChains(program: Command): void {
   program
     .command('chains')
-    .description('Ask the nodes of every configured chain what they can do; says what a missing ability costs.')
+    .description('Test the nodes of every configured chain. Shows their capabilities and what a missing one costs.')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
@@ -30,7 +30,7 @@ export function addChains(program: Command): void {
 
 async function createReport(chain: ChainSettings): Promise<ChainReport> {
   if (chain.rpc.length === 0) return { chain, costs: [], nodes: [] }
-  const [{ openNode }, { costs: describeLimitations }, { systemClock }] = await Promise.all([
+  const [{ openNode }, { costs: costsOf }, { systemClock }] = await Promise.all([
     import('#explorer/nodes.ts'),
     import('#sources/evm/capabilities.ts'),
     import('#runtime/clock.ts'),
@@ -38,18 +38,18 @@ async function createReport(chain: ChainSettings): Promise<ChainReport> {
   const node = openNode(chain, { clock: systemClock })
   const nodes = await node.each()
   const can = node.known()
-  if (can) return { chain, can, costs: describeLimitations(can, chain), nodes }
-  return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node answers', nodes }
+  if (can) return { chain, can, costs: costsOf(can, chain), nodes }
+  return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node is reachable', nodes }
 }
 
 async function printReports(reports: readonly ChainReport[]): Promise<void> {
   const { capabilityNames } = await import('#sources/evm/capabilities.ts')
-  const symbol = (has: Readonly<Record<Capability, boolean>> | undefined, name: Capability) =>
+  const yesOrNo = (has: Readonly<Record<Capability, boolean>> | undefined, name: Capability) =>
     has ? (has[name] ? 'yes' : 'no') : '-'
   const rows = reports.flatMap(({ chain, nodes }) =>
     (nodes.length > 0 ? nodes : [{ name: '-', can: undefined }]).map(({ name, can }) => [
       ...[chain.id, chain.name, chain.mode, name, can ? String(can.head) : '-'],
-      ...capabilityNames.map((capability) => symbol(can?.has, capability)),
+      ...capabilityNames.map((capability) => yesOrNo(can?.has, capability)),
     ]),
   )
   print(table(['chain', 'name', 'mode', 'node', 'head', ...capabilityNames], rows))

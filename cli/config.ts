@@ -1,4 +1,4 @@
-// `tetrad config …`: is the configuration right, what does it come to, and what may be written in it.
+// `tetrad config …`: checks the configuration, shows the effective settings, prints the schema.
 import type { Command } from 'commander'
 import type { SchemaNode } from '#runtime/config/leaves.ts'
 import { note, print, printJson } from './print.ts'
@@ -9,24 +9,24 @@ export function addConfig(program: Command): void {
 
   config
     .command('check')
-    .description(
-      'Check file and environment; says every problem with its place, and fails if there is any; names what is valid but hardly meant.',
-    )
+    .description('Check file and environment. Lists every error with its position, and warns about unlikely values.')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { sources, configured, settings } = await configOf(options)
       const { settingsFindings } = await import('#operations/machine.ts')
-      const doubts = settingsFindings(settings, configured).filter(({ level }) => level !== 'ok')
+      const warnings = settingsFindings(settings, configured).filter(({ level }) => level !== 'ok')
       if (options.json)
-        return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured, doubts })
-      const used = [...(sources.file ? [sources.file] : []), ...sources.variables]
-      print(`The configuration is valid: ${used.length > 0 ? `${used.join(', ')}, and defaults` : 'all defaults'}.`)
-      for (const { name, message, todo } of doubts) note(`${name}: ${message}${todo ? `; ${todo}` : ''}.`)
+        return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured, warnings })
+      const usedSources = [...(sources.file ? [sources.file] : []), ...sources.variables]
+      print(
+        `The configuration is valid: ${usedSources.length > 0 ? `${usedSources.join(', ')}, and defaults` : 'all defaults'}.`,
+      )
+      for (const { name, message, todo } of warnings) note(`${name}: ${message}${todo ? `; ${todo}` : ''}.`)
     })
 
   config
     .command('show')
-    .description('Show every setting as it is in effect, defaults included. Of addresses only the host is shown.')
+    .description('Show the effective settings, including defaults. URLs are shortened to their host.')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
@@ -35,9 +35,9 @@ export function addConfig(program: Command): void {
         import('#runtime/config/yaml.ts'),
         import('#runtime/config/leaves.ts'),
       ])
-      const shown = inOrder(settings, settingsNode, presentable)
-      if (options.json) printJson(shown)
-      else print(writeYaml(shown).trimEnd())
+      const view = toView(settings, settingsNode, presentable)
+      if (options.json) printJson(view)
+      else print(writeYaml(view).trimEnd())
     })
 
   config
@@ -49,12 +49,12 @@ export function addConfig(program: Command): void {
     })
 }
 
-/** In the schema's order, whatever order the file has, and each text fit to be shown. */
-function inOrder(value: unknown, node: SchemaNode, fit: (text: string) => string): unknown {
-  if (typeof value === 'string') return fit(value)
-  if (Array.isArray(value)) return value.map((item) => inOrder(item, node.items ?? {}, fit))
+/** Orders settings as in the schema, and shortens texts that may contain secrets. */
+function toView(value: unknown, node: SchemaNode, shorten: (text: string) => string): unknown {
+  if (typeof value === 'string') return shorten(value)
+  if (Array.isArray(value)) return value.map((item) => toView(item, node.items ?? {}, shorten))
   if (typeof value !== 'object' || value === null) return value
   const members = value as Record<string, unknown>
   const names = node.properties ? Object.keys(node.properties).filter((name) => name in members) : Object.keys(members)
-  return Object.fromEntries(names.map((name) => [name, inOrder(members[name], node.properties?.[name] ?? {}, fit)]))
+  return Object.fromEntries(names.map((name) => [name, toView(members[name], node.properties?.[name] ?? {}, shorten)]))
 }

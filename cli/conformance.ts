@@ -1,4 +1,4 @@
-// `tetrad conform`: puts any server that claims these interfaces to the test, and says where it departs from them.
+// `tetrad conformance`: checks any server that offers these interfaces against the contract.
 import { type Command, InvalidArgumentError } from 'commander'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
@@ -21,84 +21,88 @@ interface Options extends CommonOptions {
   readonly only?: readonly string[]
   readonly specOnly?: boolean
   readonly slow?: boolean
-  readonly guard?: boolean
+  readonly badKeys?: boolean
   readonly timeout: number
 }
 
-export function addConform(program: Command): void {
+export function addConformance(program: Command): void {
   program
-    .command('conform')
-    .description(
-      'Put a server to the test: every check of the contract, with its section or decision; fails if one does.',
+    .command('conformance')
+    .description('Check a server against the contract. Each check names its rule. Fails if a check fails.')
+    .option('--base-url <url>', 'URL of all interfaces')
+    .option('--url <url>', 'same as --base-url')
+    .option('--explorer-url <url>', 'URL of account queries, if different')
+    .option('--explorer-metadata-url <url>', 'URL of label queries, if different')
+    .option('--fx-url <url>', 'URL of quotes, if different')
+    .option('--validator-url <url>', 'URL of validator ratings, if different')
+    .option('--market-url <url>', 'URL of markets, if different')
+    .option(
+      '--key <key>',
+      'a key of the highest plan (better: TETRAD_KEY, which other users of the machine cannot see)',
     )
-    .option('--base-url <url>', 'where all interfaces are')
-    .option('--url <url>', 'the same, as ask has it')
-    .option('--explorer-url <url>', 'where account queries are, if elsewhere')
-    .option('--explorer-metadata-url <url>', 'where label queries are, if elsewhere')
-    .option('--fx-url <url>', 'where quotes are, if elsewhere')
-    .option('--validator-url <url>', 'where validator ratings are, if elsewhere')
-    .option('--market-url <url>', 'where markets are, if elsewhere')
-    .option('--key <key>', 'a key of the highest plan; TETRAD_KEY keeps it out of the list of processes')
-    .option('--low-key <key>', 'a key of the lowest plan, to see it refused')
-    .option('--address <address>', 'an address that has been funded on chain 1 (default: the example’s)')
-    .option('--validators <list>', 'validator indices with duties (default: some that are found)', indexList)
-    .option('--slug <slug>', 'a market that is there (default: the example’s)')
-    .option('--pair <from/to>', 'currencies that are offered (default: USDC/EURC)', pair)
-    .option('--only <list>', 'only checks whose id begins so: explorer.link, fx, markets.record', parseList)
-    .option('--spec-only', 'leave out what the specification itself does not say')
-    .option('--slow', 'also wait for a download link to expire: five minutes')
-    .option('--guard', 'also show many bad keys, which closes this address for half a minute')
-    .option('--timeout <ms>', 'how long one answer may take', milliseconds, 30_000)
+    .option('--low-key <key>', 'a key of the lowest plan, which must be refused')
+    .option('--address <address>', 'an address with a funding on chain 1 (default: that of the contract’s example)')
+    .option('--validators <list>', 'validator indices with duties (default: found automatically)', parseIndices)
+    .option('--slug <slug>', 'an existing market (default: that of the contract’s example)')
+    .option('--pair <from/to>', 'supported currencies (default: USDC/EURC)', parsePair)
+    .option('--only <list>', 'run only checks whose id starts with one of these: explorer.link,fx', parseList)
+    .option('--spec-only', 'run only checks of rules from the specification')
+    .option('--slow', 'also wait until a download link expires (5 minutes)')
+    .option('--bad-keys', 'also send many bad keys; the server then blocks your address for 30 seconds')
+    .option('--timeout <ms>', 'timeout of one request', parseTimeout, 30_000)
     .addHelpText(
       'after',
-      '\nExample:\n  $ TETRAD_KEY=… tetrad conform --url http://127.0.0.1:8080\n\nExit codes: 0 it conforms, 1 it does not.',
+      '\nExample:\n  $ TETRAD_KEY=… tetrad conformance --url http://127.0.0.1:8080\n\nExit codes: 0 the server conforms, 1 it does not.',
     )
     .action((_: unknown, command: Command) => runConformance(command.optsWithGlobals()))
 }
 
 async function runConformance(options: Options): Promise<void> {
   const key = options.key ?? process.env.TETRAD_KEY
-  if (!key) throw new CommandFailure('conform.key', 'Give a key with --key or TETRAD_KEY; most checks need one.')
-  const [{ conform: runChecks }, { formatResult: lineOf, summaryOf }] = await Promise.all([
+  if (!key) throw new CommandFailure('conformance.key', 'No key. Most checks need one: set TETRAD_KEY or pass --key.')
+  const [{ runChecks }, { formatResult, summaryOf }] = await Promise.all([
     import('#conformance/run-checks.ts'),
     import('#conformance/report.ts'),
   ])
-  const { address, validators, slug, pair: offered, only, specOnly, slow, guard, timeout } = options
+  const { address, validators, slug, pair, only, specOnly, slow, badKeys, timeout } = options
   const addresses = addressesOf(options)
-  for (const one of new Set([addresses.baseUrl, ...Object.values(addresses.baseUrls)]))
-    if (one !== undefined) await refuseUnreachable(one, timeout)
+  for (const url of new Set([addresses.baseUrl, ...Object.values(addresses.baseUrls)]))
+    if (url !== undefined) await refuseUnreachable(url, timeout)
   const report = await runChecks(
     {
       ...addresses,
       key,
       lowKey: options.lowKey,
-      samples: { address, validators, slug, pair: offered },
+      samples: { address, validators, slug, pair },
       only,
       specOnly: specOnly === true,
       slow: slow === true,
-      guard: guard === true,
+      badKeys: badKeys === true,
       timeoutMs: timeout,
     },
     (result) => {
-      if (!options.json) print(lineOf(result))
+      if (!options.json) print(formatResult(result))
     },
   )
   if (only && report.results.length === 0) {
-    throw new CommandFailure('conform.only', `No check begins with ${only.join(' or ')}.`)
+    throw new CommandFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
   }
   if (options.json) printJson(report)
   else print(`\n${summaryOf(report)}`)
   if (!report.conforms) process.exitCode = 1
 }
 
-/** Whatever it answers is for the checks to judge; without an answer each of them would say the same. */
+/** Without a reachable server, every check would fail with the same error. */
 async function refuseUnreachable(address: string, timeoutMs: number): Promise<void> {
   const response = await fetch(httpAddress(address), {
     signal: AbortSignal.timeout(timeoutMs),
     redirect: 'manual',
   }).catch((error: Error & { cause?: { code?: string } }) => {
     const reason = error.cause?.code ?? error.name
-    throw new CommandFailure('conform.silent', `${address} does not answer (${reason}). Is a server running there?`)
+    throw new CommandFailure(
+      'conformance.unreachable',
+      `Cannot reach ${address} (${reason}). Check the URL and whether the server is running.`,
+    )
   })
   await response.body?.cancel()
 }
@@ -114,29 +118,30 @@ function addressesOf(options: Options) {
   }
   const isComplete = ['explorer', 'fx', 'validators', 'markets'].every((group) => group in baseUrls)
   if (baseUrl === undefined && !isComplete) {
-    throw new CommandFailure('conform.address', 'Say where the server is with --url.')
+    throw new CommandFailure('conformance.address', 'No server. Pass its URL with --url.')
   }
   return { ...(baseUrl !== undefined && { baseUrl }), baseUrls }
 }
 
-function indexList(text: string): number[] {
+function parseIndices(text: string): number[] {
   const indices = parseList(text).map(Number)
   if (!indices.every((index) => Number.isSafeInteger(index) && index >= 0)) {
-    throw new InvalidArgumentError('It must be validator indices with commas between.')
+    throw new InvalidArgumentError('It must be comma-separated validator indices.')
   }
   return indices
 }
 
-function pair(text: string): { from: string; to: string } {
+function parsePair(text: string): { from: string; to: string } {
   const [from, to, ...rest] = text.split('/')
   if (!from || !to || rest.length > 0) throw new InvalidArgumentError('It must be two currencies: USDC/EURC.')
   return { from, to }
 }
 
-const parseList = (text: string): string[] => text.split(',').map((word) => word.trim())
+const parseList = (text: string): string[] => text.split(',').map((item) => item.trim())
 
-function milliseconds(text: string): number {
+function parseTimeout(text: string): number {
   const count = Number(text)
-  if (!Number.isInteger(count) || count < 100) throw new InvalidArgumentError('It must be milliseconds, at least 100.')
+  if (!Number.isInteger(count) || count < 100)
+    throw new InvalidArgumentError('It must be a number of milliseconds, at least 100.')
   return count
 }

@@ -1,5 +1,4 @@
-// Builds the console's pages where they are missing and can be built: at the first start from a checkout. An installation
-// without the build tool brings its pages along, or does without.
+// Builds the console's pages at the first start from a checkout. An installed package contains the pages.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,18 +9,19 @@ const root = join(import.meta.dirname, '..')
 const buildMs = 120_000
 const outputCharsMax = 2000
 
-/** Resolves when the pages are there or cannot be: the server serves meanwhile, and does so without them. */
+/** The server runs meanwhile, and without the pages if the build fails. */
 export async function buildConsole(
   dir: string,
   signal: AbortSignal,
-): Promise<'there' | 'no tool' | 'built' | 'failed'> {
-  if (existsSync(join(dir, 'index.html'))) return 'there'
+): Promise<'exists' | 'no tool' | 'built' | 'failed'> {
+  if (existsSync(join(dir, 'index.html'))) return 'exists'
   const tool = toolPath()
   if (!tool) return 'no tool'
   note('Building the console; this takes a few seconds the first time.')
   const failure = await runTool(tool, signal)
   if (failure === undefined) return 'built'
-  if (!signal.aborted) note(`The console could not be built, everything else works; try: npm run console\n${failure}`)
+  if (!signal.aborted)
+    note(`Cannot build the console. Everything else works. To see the error, run: npm run console\n${failure}`)
   return 'failed'
 }
 
@@ -33,7 +33,7 @@ function toolPath(): string | undefined {
   }
 }
 
-/** What went wrong, in the tool's own words; undefined: nothing. */
+/** Returns the error output, or undefined after success. */
 function runTool(tool: string, stop: AbortSignal): Promise<string | undefined> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(buildMs)])
   return new Promise((resolve) => {

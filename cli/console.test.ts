@@ -10,7 +10,7 @@ import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { buildConsole } from './console-build.ts'
 
-test('a link made beside a running server signs in once, and sign-out ends what it opened', async () => {
+test('a link signs in once, and sign-out ends the session', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { host: 0.0.0.0, port: 9000 }\n')
   const lines: string[] = []
@@ -23,7 +23,7 @@ test('a link made beside a running server signs in once, and sign-out ends what 
     const made = await runCommand(['console', 'link', '--json'], { cwd: home.dir })
     assert.equal(made.code, 0)
     const { url } = JSON.parse(made.stdout) as { url: string }
-    // Not where the configuration says, but where it is.
+    // The address it listens on, not the configured one.
     assert.ok(url.startsWith(`${server.url}/#/sign-in/tetrad:link-`), url)
     const token = url.split('/sign-in/')[1]
     const headers = { origin: server.url, 'content-type': 'application/json' }
@@ -44,25 +44,25 @@ test('a link made beside a running server signs in once, and sign-out ends what 
   }
 })
 
-test('the link names the public URL where there is one, or what --url says', async () => {
+test('the link starts with --url or the public URL', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { publicUrl: "https://data.example" }\n')
   await (await openState(join(home.dir, 'data'))).close()
-  const ask = async (...more: string[]) => (await runCommand(['console', 'link', ...more], { cwd: home.dir })).stdout
-  assert.match(await ask(), /^https:\/\/data\.example\/#\/sign-in\//)
-  assert.match(await ask('--url', 'http://[::1]:1/'), /^http:\/\/\[::1\]:1\/#\/sign-in\//)
+  const link = async (...more: string[]) => (await runCommand(['console', 'link', ...more], { cwd: home.dir })).stdout
+  assert.match(await link(), /^https:\/\/data\.example\/#\/sign-in\//)
+  assert.match(await link('--url', 'http://[::1]:1/'), /^http:\/\/\[::1\]:1\/#\/sign-in\//)
 })
 
-test('a slip in --data does not make a folder', async () => {
+test('a mistyped --data does not create a folder', async () => {
   await using home = await openFolder()
   const { code, stderr } = await runCommand(['console', 'link', '--data', 'nowhere', '--json'], { cwd: home.dir })
   assert.deepEqual([code, JSON.parse(stderr).error.code], [1, 'data.missing'])
 })
 
-test('a console that is there is not built again, and one that cannot be built is no end', async () => {
+test('an existing console is not built again, and a failed build is not an error', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-built-'))
   assert.equal(await buildConsole(dir, AbortSignal.abort()), 'failed')
   await writeFile(join(dir, 'index.html'), 'mine')
-  assert.equal(await buildConsole(dir, AbortSignal.abort()), 'there')
+  assert.equal(await buildConsole(dir, AbortSignal.abort()), 'exists')
   await rm(dir, { recursive: true })
 })

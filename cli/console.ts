@@ -1,5 +1,5 @@
-// `tetrad console …`: a fresh one-time link into the operator's side of the console, and the end of all sessions. Works
-// beside a running server, which knows of it at once (behaviour/operations.md#console-sign-in).
+// `tetrad console …`: prints a one-time sign-in link for the operator pages of the console, and ends sessions. A
+// running server sees the change immediately (behaviour/operations.md#console-sign-in).
 import type { Command } from 'commander'
 import type { SessionContext } from '#admin/sessions.ts'
 import { withState } from './data.ts'
@@ -11,12 +11,12 @@ export function addConsole(program: Command): void {
   const group = program.command('console').description('Sign in to the console as the operator.')
   group
     .command('link')
-    .description('Print a link that signs in whoever opens it: once, within 15 minutes.')
-    .option('--url <url>', 'address of the server (default: its public URL, or where it listens)')
+    .description('Print a sign-in link. It works once, within 15 minutes.')
+    .option('--url <url>', 'URL of the server (default: its public URL, or the address it listens on)')
     .action((_: unknown, command: Command) => link(command.optsWithGlobals()))
   group
     .command('sign-out')
-    .description('End every session at once and void every link.')
+    .description('End all sessions and revoke all links.')
     .action((_: unknown, command: Command) => signOut(command.optsWithGlobals()))
 }
 
@@ -31,11 +31,11 @@ async function link(options: CommonOptions & { url?: string }): Promise<void> {
   const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))
   if (options.json) return printJson({ url: signInUrl(base, token), expiresAt: new Date(expiresAtMs).toISOString() })
   print(signInUrl(base, token))
-  note(`It works once, until ${minuteText(expiresAtMs)} UTC. Whoever opens it is the operator.`)
-  if (!settings.console.on) note('The console is switched off (console.on), so there is no page to open it with.')
+  note(`It works once, until ${minuteText(expiresAtMs)} UTC. Anyone who has the link can sign in as the operator.`)
+  if (!settings.console.enabled) note('The console is disabled (console.enabled), so the link does not work.')
 }
 
-/** It may listen elsewhere than the configuration says: a flag or a variable of its own is known to it alone. */
+/** The running server may have been started with another address than the configuration's. */
 async function listeningAt(options: CommonOptions): Promise<string | undefined> {
   return (await queryServer<{ url?: string }>(options, 'status'))?.result.url
 }
@@ -44,13 +44,12 @@ async function signOut(options: CommonOptions): Promise<void> {
   const { signOutAll } = await import('#admin/sessions.ts')
   const ended = await withState(options, 'found', (state) => signOutAll({ state }))
   if (options.json) return printJson({ ended })
-  print(ended === 1 ? 'One session has ended.' : `${ended} sessions have ended.`)
+  print(ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`)
 }
 
-/** After the `#`, a browser keeps it to itself: it is in no request, no log and no referrer. */
+/** Browsers do not send what follows `#`, so the token is in no request, log or referrer. */
 const signInUrl = (base: string, token: string): string => `${base.replace(/\/$/, '')}/#/sign-in/${token}`
 
-/** A link to the server that has just been started here. */
 export async function linkFor(context: SessionContext, base: string): Promise<string> {
   const { createLink } = await import('#admin/sessions.ts')
   return signInUrl(base, (await createLink(context)).token)

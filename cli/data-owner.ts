@@ -1,4 +1,4 @@
-// Who has the stores open: the running server, which is asked over its control socket, or this command itself.
+// Runs a query where the databases are open: in the running server, over its control socket, or in this process.
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
@@ -6,10 +6,10 @@ import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 export interface OwnerQuery<T> {
-  /** What the server is asked. */
+  /** Name of the control socket call. */
   readonly name: string
   readonly input?: unknown
-  /** How to answer it here. */
+  /** Runs instead if no server is running. */
   readonly runHere: (context: AppContext) => Promise<T>
 }
 
@@ -18,13 +18,13 @@ export async function queryOwner<T>(options: CommonOptions, { name, input, runHe
   return reply ? reply.result : withContext(options, runHere)
 }
 
-/** Undefined: no server runs on this folder. */
+/** Undefined if no server runs on this data folder. */
 export async function queryServer<T>(
   options: CommonOptions,
   name: string,
   input?: unknown,
 ): Promise<{ readonly result: T } | undefined> {
-  // The server that runs may be the demo's: the folder is looked at before it is asked for anything.
+  // Refuses the demo's folder, whose server may be running.
   await withState(options, 'found', async () => {})
   const { callControl, ControlError } = await import('#runtime/control-socket.ts')
   try {
@@ -36,7 +36,7 @@ export async function queryServer<T>(
 }
 
 async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
-  const { settings: own } = await configOf(options)
+  const { settings } = await configOf(options)
   const [{ openStores }, { createContext }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] =
     await Promise.all([
       import('#storage/open.ts'),
@@ -46,11 +46,11 @@ async function withContext<T>(options: CommonOptions, work: (context: AppContext
       import('#runtime/random.ts'),
       import('#runtime/log.ts'),
     ])
-  const stores = await openStores(dataDirOf(options), own.store)
+  const stores = await openStores(dataDirOf(options), settings.store)
   try {
     const { state } = stores
     const context = createContext({
-      settings: own,
+      settings,
       state,
       duties: dutiesHere(stores.duties),
       clock: systemClock,
@@ -64,7 +64,10 @@ async function withContext<T>(options: CommonOptions, work: (context: AppContext
   }
 }
 
-/** Its nodes are gone with its server; the rows are still those of its hours and days (behaviour/validators.md#changed-hours-and-days). */
+/**
+ * The demo's nodes stopped with its server, but its rows use its own hours and days
+ * (behaviour/validators.md#changed-hours-and-days).
+ */
 async function settingsOfDemo(context: AppContext): Promise<Settings> {
   const [{ withDemoWindows }, { withChainTimes }] = await Promise.all([
     import('#simulator/validators/windows.ts'),

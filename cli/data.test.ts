@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { begun } from '#simulator/demo-mark.ts'
+import { startedCursor } from '#simulator/demo-mark.ts'
 import { moveCursor } from '#storage/coverage.ts'
 import { openState } from '#storage/open.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 
 const uuid = '01890000-0000-4000-8000-000000000001'
 
-/** Every command that opens the stores; the files they name are there. */
+/** Every command that opens the databases. */
 const commands = [
   'serve --port 0',
   'keys create --name a --plan free',
@@ -53,34 +53,34 @@ validators: { networks: { mainnet: { beacon: { urls: ['http://127.0.0.1:9'], tim
 fx: { sources: [{ id: desk, kind: push }] }
 `
 
-describe('a folder with the demo world in it, once something is configured', { concurrency: 2 }, () => {
+describe('a folder with demo data, in a configured installation', { concurrency: 2 }, () => {
   let home: Awaited<ReturnType<typeof openFolder>>
   before(async () => {
     home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), config)
     for (const name of ['labels', 'markets', 'entities']) await writeFile(join(home.dir, `${name}.json`), '[]')
     const state = await openState(join(home.dir, 'data'))
-    await state.write((tx) => moveCursor(tx, begun, 1))
+    await state.write((tx) => moveCursor(tx, startedCursor, 1))
     await state.close()
   })
   after(() => home[Symbol.asyncDispose]())
 
-  for (const words of commands) {
-    test(`is refused by: tetrad ${words}`, async () => {
-      const { code, stderr, stdout } = await runCommand([...words.split(' '), '--json'], { cwd: home.dir })
+  for (const command of commands) {
+    test(`is refused by: tetrad ${command}`, async () => {
+      const { code, stderr, stdout } = await runCommand([...command.split(' '), '--json'], { cwd: home.dir })
       const last = stderr.trim().split('\n').at(-1) ?? ''
       assert.equal(code, 1, stdout + stderr)
       assert.equal(JSON.parse(last).error.code, 'data.demo', last)
     })
   }
 
-  test('is bad news from the doctor', async () => {
+  test('is reported by the doctor', async () => {
     const { code, stdout } = await runCommand(['doctor', '--offline'], { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(stdout, /BAD {3}stores: .*holds the demo world/)
+    assert.match(stdout, /FAIL {2}stores: .*contains demo data/)
   })
 
-  test('is looked at freely while nothing is configured', async () => {
+  test('can be read without a configuration', async () => {
     const { code, stdout } = await runCommand(['keys', 'list', '--json', '--data', join(home.dir, 'data')], {
       cwd: '/',
     })
@@ -88,10 +88,10 @@ describe('a folder with the demo world in it, once something is configured', { c
   })
 })
 
-test('no command opens the stores without looking for the mark', () => {
+test('every command that opens a database checks for demo data', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => /^[a-z-]+\.ts$/.test(name))
   const opening = files.filter((name) =>
-    /\bopenStores?\(|\bopenState\(|#server\/main\.ts/.test(readFileSync(join(import.meta.dirname, name), 'utf8')),
+    /\bopenStores?\(|\bopenState\(|#server\/app\.ts/.test(readFileSync(join(import.meta.dirname, name), 'utf8')),
   )
   assert.ok(opening.length >= 3)
   for (const name of opening) {

@@ -1,11 +1,13 @@
-// The data folder for commands that work beside a running server: its state store alone. And the one place that keeps
-// every command of a configured installation out of the demo world (behaviour/operations.md#demo-data).
+// Opens the state of a data folder for commands, with or without a running server. Commands of a configured
+// installation refuse demo data (behaviour/operations.md#demo-data).
 import { existsSync } from 'node:fs'
 import type { State, StateReader } from '#storage/state.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
-/** A folder that is only looked into must be there: a slip in --data must not look like "nothing there". */
+/**
+ * 'found': the folder must exist, so that a mistyped --data does not look like an empty database. 'made': create it.
+ */
 export async function withState<T>(
   options: CommonOptions,
   folder: 'found' | 'made',
@@ -16,7 +18,7 @@ export async function withState<T>(
   if (folder === 'found' && store.state === '' && !existsSync(dir)) {
     throw new CommandFailure(
       'data.missing',
-      `There is no data folder ${dir}; name it with --data, or start the server once.`,
+      `Data folder ${dir} does not exist. Use --data for another folder, or start the server once.`,
     )
   }
   const { openState } = await import('#storage/open.ts')
@@ -30,8 +32,8 @@ export async function withState<T>(
 }
 
 /**
- * Whoever opens the stores asks here first. Once something is configured, invented data is neither shown nor added to as
- * one's own; with nothing configured the demo world may be looked at and played with.
+ * Every command that opens a database calls this first. A configured installation must not show demo data or add to it.
+ * Without a configuration, commands may use demo data.
  */
 export async function refuseDemo(options: CommonOptions, state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
   const { contentsOf } = await import('#simulator/demo-mark.ts')
@@ -42,6 +44,6 @@ export async function refuseDemo(options: CommonOptions, state: StateReader): Pr
   const folderText = settings.store.state === '' ? dataDirOf(options) : 'The database of store.state'
   throw new CommandFailure(
     'data.demo',
-    `${folderText} holds the demo world, which is not your data; name another folder with --data, or delete this one.`,
+    `${folderText} contains demo data. Use --data for another folder, or delete this one.`,
   )
 }

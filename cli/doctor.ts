@@ -1,10 +1,10 @@
-// `tetrad doctor`: is everything well, and what to do about what is not. Looks at configuration, folder, disk, files, nodes,
-// sources and clocks, and works out a sample of stored answers once more.
+// `tetrad doctor`: checks configuration, data folder, disk, database, nodes, sources and clocks, verifies a sample of
+// stored results, and prints what to do about each problem.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { queryOwner } from './data-owner.ts'
 import { describeFailure } from './failure.ts'
-import { print, printJson } from './print.ts'
+import { counted, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 interface Options extends CommonOptions {
@@ -16,24 +16,24 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description(
-      'Examine everything and say what to do; fails when something is bad. Beside a running server or without.',
+      'Check everything and print what to do. Exits with 1 if a check fails. Works with and without a running server.',
     )
-    .option('--sample <n>', 'stored answers of each kind to work out again; 0: none', sampleSize, 20)
-    .option('--offline', 'do not ask nodes and sources')
+    .option('--sample <n>', 'stored results of each kind to verify; 0: none', sampleSize, 20)
+    .option('--offline', 'do not contact nodes and sources')
     .action((_: unknown, command: Command) => doctor(command.optsWithGlobals()))
 }
 
 async function doctor(options: Options): Promise<void> {
   const findings: DoctorFinding[] = []
-  const add = (found: readonly DoctorFinding[]) => {
-    findings.push(...found)
-    if (!options.json) for (const one of found) print(formatFinding(one))
+  const add = (added: readonly DoctorFinding[]) => {
+    findings.push(...added)
+    if (!options.json) for (const finding of added) print(formatFinding(finding))
   }
   const config = await configOf(options).catch((error: unknown) => {
     add([
       {
         name: 'configuration',
-        level: 'bad',
+        level: 'fail',
         message: describeFailure(error).message,
         todo: 'see docs/configuration.md',
       },
@@ -48,23 +48,23 @@ async function doctor(options: Options): Promise<void> {
     add(settingsFindings(config.settings, config.configured))
     add(await machineFindings(dataDirOf(options), config.settings.store))
     if (!options.offline) {
-      const { connectivityFindings: reachFindings } = await import('#operations/connectivity.ts')
-      add(await reachFindings({ settings: config.settings, clock: systemClock }))
+      const { connectivityFindings } = await import('#operations/connectivity.ts')
+      add(await connectivityFindings({ settings: config.settings, clock: systemClock }))
     }
-    add(await inside(options))
+    add(await storeFindings(options))
   }
-  const count = (level: DoctorFinding['level']) => findings.filter((one) => one.level === level).length
-  const healthy = count('bad') === 0
+  const count = (level: DoctorFinding['level']) => findings.filter((finding) => finding.level === level).length
+  const healthy = count('fail') === 0
   if (options.json) printJson({ healthy, findings })
   else
     print(
-      `\n${healthy ? 'Healthy' : 'Not healthy'}: ${count('bad')} bad, ${count('warn')} to look at, ${count('ok')} well.`,
+      `\n${healthy ? 'Healthy' : 'Not healthy'}: ${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok.`,
     )
   if (!healthy) process.exitCode = 1
 }
 
-/** What only the owner of the stores can tell. */
-async function inside(options: Options): Promise<readonly DoctorFinding[]> {
+/** Checks that run in the process that has the stores open. */
+async function storeFindings(options: Options): Promise<readonly DoctorFinding[]> {
   const { storeDiagnoses } = await import('#operations/doctor.ts')
   const { sample } = options
   try {
@@ -75,11 +75,11 @@ async function inside(options: Options): Promise<readonly DoctorFinding[]> {
     })
   } catch (error) {
     const message = describeFailure(error).message
-    return [{ name: 'stores', level: 'bad', message, todo: 'see the log of the server' }]
+    return [{ name: 'stores', level: 'fail', message, todo: 'see the log of the server' }]
   }
 }
 
-const levelLabels = { ok: 'ok  ', warn: 'LOOK', bad: 'BAD ' } as const
+const levelLabels = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
 
 function formatFinding({ name, level, message, todo }: DoctorFinding): string {
   const line = `${levelLabels[level]}  ${name}: ${message}`

@@ -1,4 +1,4 @@
-// `tetrad import entities` as a child process.
+// `tetrad import entities`.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { openState } from '#storage/open.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { putValidators, readValidator } from '#validators/registry/registry.ts'
 
-test('entities of a file are answered afterwards, and what fits nobody is in the file of rejects', async () => {
+test('imports the entities of a file, and writes records that match no validator to the file of rejects', async () => {
   await using folder = await openFolder()
   const data = join(folder.dir, 'data')
   const state = await openState(data)
@@ -21,13 +21,13 @@ test('entities of a file are answered afterwards, and what fits nobody is in the
   assert.equal((await readValidator(state, 'hoodi', 7))?.entity?.pool, 'Harbour')
   await state.close()
   const rejects = await readFile(join(folder.dir, 'entities.rejects.ndjson'), 'utf8')
-  assert.equal(JSON.parse(rejects).why, 'no known validator has this name')
+  assert.equal(JSON.parse(rejects).reason, 'no known validator matches')
 })
 
-test('a file that cannot be read is named', async () => {
+test('the error about a file that cannot be read names the file', async () => {
   await using folder = await openFolder()
   const missing = await runCommand(['import', 'entities', 'none.csv'], { cwd: folder.dir })
-  assert.deepEqual([missing.code, /There is no file none\.csv/.test(missing.stderr)], [1, true])
+  assert.deepEqual([missing.code, /File none\.csv does not exist/.test(missing.stderr)], [1, true])
   await writeFile(join(folder.dir, 'odd.csv'), 'index,color\n1,red\n')
   const odd = await runCommand(['import', 'entities', 'odd.csv'], { cwd: folder.dir })
   assert.match(odd.stderr, /odd\.csv: unknown columns: color/)

@@ -1,5 +1,5 @@
-// `tetrad import entities FILE`: who is behind which validator, from CSV or JSON. Works beside a running server, which
-// answers with it at once. What fits nobody goes to a file of rejects.
+// `tetrad import entities FILE`: imports pools and operators of validators from CSV or JSON. A running server uses them
+// at once. Invalid records, and those that match no validator, are written to a file.
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
@@ -18,29 +18,29 @@ interface EntityOptions extends CommonOptions {
 
 const fileBytesMax = 256 * 1024 * 1024
 
-/** After the command `import` is there. */
+/** Call this after the command `import` was added. */
 export function addEntities(program: Command): void {
   program.commands
     .find((command) => command.name() === 'import')
     ?.command('entities')
-    .description('Pools, operators and DVT data of validators, by index, key, deposit or withdrawal address.')
+    .description('Import pools, operators and DVT data of validators, by index, key, deposit or withdrawal address.')
     .argument('<file>', 'CSV with a header line, or a JSON list')
-    .addOption(new Option('--network <name>', 'which network').choices(networks).default('mainnet'))
-    .option('--source <name>', 'where this is known from (default: the name of the file)')
-    .option('--rejects <file>', 'where records go that fit nobody', 'entities.rejects.ndjson')
-    .addHelpText('after', '\nThe same file again changes nothing. What is replaced is kept as history.')
-    .action((file: string, _: unknown, command: Command) => bring(file, command.optsWithGlobals()))
+    .addOption(new Option('--network <name>', 'network').choices(networks).default('mainnet'))
+    .option('--source <name>', 'source of the data (default: the name of the file)')
+    .option('--rejects <file>', 'file for rejected records', 'entities.rejects.ndjson')
+    .addHelpText('after', '\nImporting the same file again changes nothing. Replaced data is kept as history.')
+    .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
 }
 
-async function bring(file: string, options: EntityOptions): Promise<void> {
-  const [{ parseEntityRecords: entityRecords, importEntities }, { systemClock }] = await Promise.all([
+async function importFile(file: string, options: EntityOptions): Promise<void> {
+  const [{ parseEntityRecords, importEntities }, { systemClock }] = await Promise.all([
     import('#validators/registry/entities.ts'),
     import('#runtime/clock.ts'),
   ])
   const found = await stat(file).catch(() => undefined)
-  if (!found?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
-  if (found.size > fileBytesMax) throw new CommandFailure('import.file', `${file} is larger than 256 MiB; split it.`)
-  const records = parsed(entityRecords, await readFile(file, 'utf8'), file)
+  if (!found?.isFile()) throw new CommandFailure('import.file', `File ${file} does not exist.`)
+  if (found.size > fileBytesMax) throw new CommandFailure('import.file', `${file} is larger than 256 MiB. Split it.`)
+  const records = parseFile(parseEntityRecords, await readFile(file, 'utf8'), file)
   const source = options.source ?? basename(file)
   const { rejects, ...totals } = await withState(options, 'made', (state) =>
     importEntities(state, options.network, records, source, systemClock.now()),
@@ -53,10 +53,10 @@ async function bring(file: string, options: EntityOptions): Promise<void> {
   print(
     `${counted(totals.records, 'record')}, ${counted(totals.validators, 'validator')}, ${totals.changed} changed, ${rejects.length} rejected`,
   )
-  if (rejects.length > 0) print(`See ${options.rejects}.`)
+  if (rejects.length > 0) print(`Rejected records and reasons: ${options.rejects}`)
 }
 
-function parsed<T>(read: (text: string) => T, text: string, file: string): T {
+function parseFile<T>(read: (text: string) => T, text: string, file: string): T {
   try {
     return read(text)
   } catch (error) {

@@ -1,5 +1,5 @@
-// Any failure in the words of a command line: what happened, what to do, never a stack trace. How a command ends is
-// settled in behaviour/operations.md#exit-codes: 0 done, 1 it failed, 2 the command line was not understood, 3 done in part.
+// Turns any error into a message for the command line: what happened and what to do, never a stack trace.
+// Exit codes (behaviour/operations.md#exit-codes): 0 done, 1 failed, 2 wrong usage, 3 partly done.
 import { TetradError } from '#api/errors.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
@@ -8,10 +8,10 @@ import { PathError, renamePath } from '#runtime/path-error.ts'
 
 export const exitFailed = 1
 export const exitUsage = 2
-/** What could be done is done and stays; something was left over, and it was said what. */
+/** The command did a part of the work and reported what it could not do. */
 export const exitPartly = 3
 
-/** Something the person at the keyboard can put right. */
+/** An error that the user can correct. */
 export class CommandFailure extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -52,29 +52,29 @@ function describeSystemError(
     case 'EADDRINUSE':
       return {
         code: 'listen.in_use',
-        message: `${address} is in use by another program; choose a port with --port, 0 picks a free one.`,
+        message: `${address} is in use by another program. Choose another port with --port; 0 picks a free one.`,
       }
     case 'EADDRNOTAVAIL':
       return {
         code: 'listen.no_address',
-        message: `${address} is not an address of this machine; choose one with --host.`,
+        message: `${address} is not an address of this machine. Choose one with --host.`,
       }
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       if (error.syscall !== 'getaddrinfo') break
       return {
         code: 'listen.no_address',
-        message: `${error.hostname ?? 'the host'} is not a name that this machine knows; choose another with --host.`,
+        message: `${error.hostname ?? 'the host'} cannot be resolved. Choose another host with --host.`,
       }
     case 'EACCES':
       if (error.syscall !== 'listen') break
       return {
         code: 'listen.forbidden',
-        message: `${address} may not be listened on by this user; choose a port above 1023.`,
+        message: `This user must not listen on ${address}. Choose a port above 1023.`,
       }
   }
   const renamed = renamePath(error)
   if (renamed instanceof PathError) return { code: 'path.unusable', message: `${renamed.message}.` }
-  const { error: message, where } = failureFields(error)
-  return { code: 'internal', message: `${message} (${where}). This is a defect of the program, not of what you typed.` }
+  const { error: message, location } = failureFields(error)
+  return { code: 'internal', message: `${message} (${location}). This is a bug in Tetrad.` }
 }

@@ -1,4 +1,4 @@
-// `tetrad repair --forget-from`: what was read of a chain that has changed since goes, once somebody has said so.
+// `tetrad repair --forget-from`: removes blocks from the index after a confirmation, when the chain itself has changed.
 import { createInterface } from 'node:readline/promises'
 import type { ChainNode } from '#explorer/nodes.ts'
 import type { State } from '#storage/state.ts'
@@ -11,24 +11,23 @@ export async function forget(
   { from, yes }: { readonly from: number; readonly yes: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const { forgetFrom, findForgetStart: forgettableFrom } = await import('#explorer/funding/index/forget.ts')
-  const first = await forgettableFrom(state, node, from, { signal })
+  const { forgetFrom, findForgetStart } = await import('#explorer/funding/index/forget.ts')
+  const first = await findForgetStart(state, node, from, { signal })
   const chain = node.chain.id
   const where =
-    first < from ? `block ${first} on (the last below ${from} by which the chain can be told)` : `block ${first} on`
-  if (!yes) await confirm(`Forget all that was read of chain ${chain} from ${where}?`, signal)
+    first < from ? `block ${first} on (the newest stored funding before block ${from})` : `block ${first} on`
+  if (!yes) await confirm(`Remove everything of chain ${chain} from ${where}?`, signal)
   const { blocks, rows } = await forgetFrom(state, chain, first)
-  note(`chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from ${where} forgotten.`)
+  note(`chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from ${where} removed.`)
 }
 
-/** Only on a terminal is there anybody to ask. */
 async function confirm(question: string, signal: AbortSignal): Promise<void> {
-  if (!process.stdin.isTTY) throw new CommandFailure('repair.unsure', `${question} Say so with --yes.`)
+  if (!process.stdin.isTTY) throw new CommandFailure('repair.not_confirmed', `${question} Confirm with --yes.`)
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    // An interrupt and the end of the input are a no.
+    // An interrupt or the end of the input means no.
     const reply = await prompt.question(`${question} [y/N] `, { signal }).catch(() => '')
-    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandFailure('repair.unsure', 'Nothing was forgotten.')
+    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandFailure('repair.not_confirmed', 'Nothing was removed.')
   } finally {
     prompt.close()
   }

@@ -1,4 +1,4 @@
-// What commands say when there is no room for what they were told to write: which path, and what to do.
+// Errors of commands that cannot write a file: which path, and what to do.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { writeOut } from './out-file.ts'
 
-const fullWords = 'cannot be written because the disk is full; free some space there, or name another place.'
+const fullMessage = 'cannot be written because the disk is full; free space, or choose another path.'
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   let home: Awaited<ReturnType<typeof openFolder>>
   before(async () => {
     home = await openFolder()
@@ -27,39 +27,39 @@ describe('a disk that is full', () => {
   })
   after(() => home[Symbol.asyncDispose]())
 
-  for (const words of ['backup small/copy', 'restore good --data small/data']) {
-    test(`is told with the path by: tetrad ${words}`, { skip: noTinyDisk }, () => {
-      const [command = '', ...under] = tinyDisk(join(home.dir, 'small'), 1)
-      const args = [...under, process.execPath, launcher, ...words.split(' ')]
-      const { status, stderr } = spawnSync(command, args, { cwd: home.dir, encoding: 'utf8' })
+  for (const command of ['backup small/copy', 'restore good --data small/data']) {
+    test(`is reported with the path by: tetrad ${command}`, { skip: noTinyDisk }, () => {
+      const [program = '', ...wrapper] = tinyDisk(join(home.dir, 'small'), 1)
+      const args = [...wrapper, process.execPath, launcher, ...command.split(' ')]
+      const { status, stderr } = spawnSync(program, args, { cwd: home.dir, encoding: 'utf8' })
       assert.match(stderr, /^tetrad: \S*small\/(copy|data)\/duties\.sqlite cannot be written because/)
-      assert.ok(stderr.endsWith(`${fullWords}\n`), stderr)
+      assert.ok(stderr.endsWith(`${fullMessage}\n`), stderr)
       assert.equal(status, 1)
     })
   }
 
   const noDevice = process.platform === 'linux' ? false : 'no /dev/full here'
-  test('is told when it is behind standard output, in JSON if asked for', { skip: noDevice }, () => {
+  test('is reported for standard output, as JSON with --json', { skip: noDevice }, () => {
     const toFull = (more: string) =>
       spawnSync('sh', ['-c', `"$0" "$@" ${more} > /dev/full`, process.execPath, launcher, 'keys', 'list'], {
         cwd: home.dir,
         encoding: 'utf8',
       })
     const plain = toFull('')
-    assert.deepEqual([plain.status, plain.stderr], [1, `tetrad: standard output ${fullWords}\n`])
+    assert.deepEqual([plain.status, plain.stderr], [1, `tetrad: standard output ${fullMessage}\n`])
     const json = toFull('--json')
     assert.equal(JSON.parse(json.stderr).error.code, 'path.unusable')
   })
 
-  test('labels export names the file it was told to write', { skip: noDevice }, async () => {
+  test('is reported by labels export with the file', { skip: noDevice }, async () => {
     const { code, stderr } = await runCommand(['labels', 'export', '--out', '/dev/full'], { cwd: home.dir })
-    assert.deepEqual([code, stderr], [1, `tetrad: /dev/full ${fullWords}\n`])
+    assert.deepEqual([code, stderr], [1, `tetrad: /dev/full ${fullMessage}\n`])
     assert.ok((await stat('/dev/full')).isCharacterDevice(), 'a device is not replaced')
   })
 })
 
-describe('a file that is written out', () => {
-  test('may be a pipe, which has no other name', async () => {
+describe('an output file', () => {
+  test('may be a pipe', async () => {
     await using home = await openFolder()
     const script = `import { writeOut } from '${new URL('./out-file.ts', import.meta.url).href}'; await writeOut('/dev/stdout', ['through ', 'it'])`
     const line = `"${process.execPath}" --input-type=module-typescript --eval "$SCRIPT" | cat`
@@ -70,7 +70,7 @@ describe('a file that is written out', () => {
     assert.deepEqual([status, stdout], [0, 'through it'], stderr)
   })
 
-  test('is there whole or as it was before, and nothing is left beside it', async () => {
+  test('is complete or unchanged, and no temporary file remains', async () => {
     await using home = await openFolder()
     const path = join(home.dir, 'out.json')
     await writeOut(path, ['old'])
@@ -87,11 +87,11 @@ describe('a file that is written out', () => {
     assert.deepEqual(await readdir(home.dir), ['link', 'out.json'])
   })
 
-  test('in a folder that is not there is a failure with the path', async () => {
+  test('in a missing folder is an error with the path', async () => {
     await using home = await openFolder()
     const path = join(home.dir, 'none', 'out.json')
     await assert.rejects(writeOut(path, ['x']), (error: Error) =>
-      error.message.startsWith(`${path} cannot be written; check the path`),
+      error.message.startsWith(`${path} cannot be written. Check the path`),
     )
   })
 })

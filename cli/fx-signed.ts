@@ -1,4 +1,4 @@
-// The commands of `tetrad fx` that are about signatures: the server's over a receipt, and a taker's over a quote.
+// The commands of `tetrad fx` about signatures: the server's signature on a receipt, and a taker's on a quote.
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
@@ -14,67 +14,63 @@ const fileBytesMax = 1_048_576
 
 export function addSigned(fx: Command): void {
   fx.command('receipt')
-    .description('The signed receipt of a quote: how it was priced.')
-    .argument('<id>', 'the id of the quote')
+    .description('Print the signed receipt of a quote, which shows how it was priced.')
+    .argument('<id>', 'id of the quote')
     .action((id: string, _: unknown, command: Command) => receipt(id, command.optsWithGlobals()))
 
   fx.command('receipt-key')
-    .description(
-      'The public key that receipts of this data folder are signed with; with --json also those used before.',
-    )
+    .description('Print the public key that signs the receipts of this data folder; with --json also the earlier keys.')
     .action((_: unknown, command: Command) => receiptKey(command.optsWithGlobals()))
 
   fx.command('rotate-receipt-key')
-    .description('Make a new key that signs receipts from now on. Receipts signed before stay good under the old one.')
+    .description('Create a new key that signs receipts from now on. Earlier receipts stay valid under the old key.')
     .action((_: unknown, command: Command) => rotateKey(command.optsWithGlobals()))
 
   fx.command('verify-receipt')
-    .description('Check a receipt without the server: its signature, and every step of the price.')
-    .argument('<file>', 'the receipt, as the server answered it')
+    .description('Check a receipt offline: its signature and every step of the price.')
+    .argument('<file>', 'the receipt, as the server returned it')
     .option(
       '--public-key <key>',
-      'the server’s key as it was published, again for each it has had; without it anyone may have signed',
+      'a published key of the server; repeat for several. Without it, any key is accepted',
       (key: string, before: readonly string[] = []) => [...before, key],
     )
-    .option('--quote <file>', 'the quote’s reply, byte for byte, to see that the receipt is about it')
+    .option('--quote <file>', 'the quote, byte for byte, to check that the receipt belongs to it')
     .action((file: string, _: unknown, command: Command) => verifyReceipt(file, command.optsWithGlobals()))
 
   fx.command('check-signature')
-    .description(
-      'Say whether a signature over a quote is good, who made it, and if it is not good, which field differs.',
-    )
+    .description('Check a signature over a quote: whether it is valid, who made it, and which field is wrong.')
     .argument('<quote>', 'a file with the quote, or the id of a quote in the data folder')
-    .requiredOption('--signature <hex>', 'as the wallet gave it')
-    .option('--signer <address>', 'who should have signed')
-    .option('--signed <file>', 'the typed data that the wallet was given, to list every difference')
-    .option('--rpc-url <url>', 'a node, to see balance, allowance and nonce (default: fx.rpcUrl)')
+    .requiredOption('--signature <hex>', 'as returned by the wallet')
+    .option('--signer <address>', 'the expected signer')
+    .option('--signed <file>', 'the typed data that the wallet signed, to list every difference')
+    .option('--rpc-url <url>', 'a node, to check balance, allowance and nonce (default: fx.rpcUrl)')
     .action((quote: string, _: unknown, command: Command) => checkSignature(quote, command.optsWithGlobals()))
 }
 
 async function receipt(id: string, options: CommonOptions): Promise<void> {
-  const { readReceipt: storedReceipt } = await import('#fx/endpoints/receipt.ts')
-  const signed = await withState(options, 'found', (state) => storedReceipt(state, id))
+  const { readReceipt } = await import('#fx/endpoints/receipt.ts')
+  const signed = await withState(options, 'found', (state) => readReceipt(state, id))
   if (!signed) throw unknownQuote(id)
   if (options.json) printJson(signed)
   else print(stringifyJson(signed, 2))
 }
 
 async function receiptKey(options: CommonOptions): Promise<void> {
-  const { readPublicKeys: publicKeys } = await import('#fx/receipts/receipt-key.ts')
-  const shown = await withKeys(options, publicKeys)
-  if (options.json) printJson(shown)
-  else print(shown.publicKey)
+  const { readPublicKeys } = await import('#fx/receipts/receipt-key.ts')
+  const keys = await withKeys(options, readPublicKeys)
+  if (options.json) printJson(keys)
+  else print(keys.publicKey)
 }
 
 async function rotateKey(options: CommonOptions): Promise<void> {
-  const { readPublicKeys: publicKeys, rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
-  const shown = await withKeys(options, async (context) => {
+  const { readPublicKeys, rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
+  const keys = await withKeys(options, async (context) => {
     await rotateReceiptKey(context)
-    return publicKeys(context)
+    return readPublicKeys(context)
   })
-  if (options.json) return printJson(shown)
-  print(shown.publicKey)
-  note('From now on this key signs. Publish it; the old ones stay at /v1/exchange/fx/receipt-key.')
+  if (options.json) return printJson(keys)
+  print(keys.publicKey)
+  note('This key signs from now on. Publish it. Earlier keys stay at /v1/exchange/fx/receipt-key.')
 }
 
 async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
@@ -93,19 +89,19 @@ async function verifyReceipt(
   options: CommonOptions & { publicKey?: readonly string[]; quote?: string },
 ): Promise<void> {
   const { checkReceipt } = await import('#fx/receipts/check-receipt.ts')
-  const document = parseFile(new TextDecoder().decode(await readBytes(file)), file)
+  const document = await readJson(file)
   const reply = options.quote === undefined ? undefined : withoutLineEnd(await readBytes(options.quote))
   const checks = checkReceipt(document, { publicKeys: options.publicKey, reply })
   const good = checks.every(({ ok }) => ok)
   if (options.json) printJson({ good, checks })
   else for (const { name, ok, message } of checks) print(`${ok ? 'ok ' : 'NO '} ${name}: ${message}`)
-  if (!good) throw new CommandFailure('receipt.bad', 'The receipt is not good.')
+  if (!good) throw new CommandFailure('receipt.invalid', 'The receipt is not valid.')
   if (options.publicKey === undefined) {
-    note('The key was taken from the receipt itself: give --public-key to know whose it is.')
+    note('The key was taken from the receipt itself. Pass --public-key to check who signed it.')
   }
 }
 
-/** What `tetrad fx quote ID > file` adds. */
+/** `tetrad fx quote ID > file` adds a line end. */
 const withoutLineEnd = (bytes: Uint8Array): Uint8Array => (bytes.at(-1) === 10 ? bytes.subarray(0, -1) : bytes)
 
 interface CheckOptions extends CommonOptions {
@@ -116,53 +112,48 @@ interface CheckOptions extends CommonOptions {
 }
 
 async function checkSignature(fileOrId: string, options: CheckOptions): Promise<void> {
-  const [{ examineSignature: examine }, { systemClock }] = await Promise.all([
+  const [{ examineSignature }, { systemClock }] = await Promise.all([
     import('#fx/endpoints/check-signature.ts'),
     import('#runtime/clock.ts'),
   ])
   if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
-    throw new CommandFailure('signer.unreadable', '--signer must be 0x and 40 hexadecimal digits.')
+    throw new CommandFailure('signer.unreadable', '--signer must be 0x followed by 40 hexadecimal digits.')
   }
-  const quote = await quoteAt(fileOrId, options)
-  const signed =
-    options.signed === undefined
-      ? undefined
-      : parseFile(new TextDecoder().decode(await readBytes(options.signed)), options.signed)
+  const quote = await loadQuote(fileOrId, options)
+  const signed = options.signed === undefined ? undefined : await readJson(options.signed)
   const rpcUrl = options.rpcUrl ?? (await configOf(options)).settings.fx.rpcUrl
   const { signature, signer } = options
-  const diagnosis = await examine(quote, { signature, signer, signed }, rpcUrl, systemClock)
+  const diagnosis = await examineSignature(quote, { signature, signer, signed }, rpcUrl, systemClock)
   if (options.json) printJson(diagnosis)
   else {
-    print(
-      `${diagnosis.verdict}: ${diagnosis.signer === null ? 'no signer can be told' : `signed by ${diagnosis.signer}, if over this quote`}`,
-    )
+    const signerText = diagnosis.signer === null ? 'no signer can be recovered' : `recovered signer ${diagnosis.signer}`
+    print(`${diagnosis.verdict}: ${signerText}`)
     for (const { field, message, expected, found } of diagnosis.findings) {
       const values = [expected && `expected ${expected}`, found && `found ${found}`].filter(Boolean).join(', ')
       print(`  ${field} ${message}${values ? ` (${values})` : ''}`)
     }
-    print(`  the permit can be used until ${diagnosis.deadline}${diagnosis.deadlinePassed ? ', which has passed' : ''}`)
-    if (diagnosis.expired) print('  the quote itself has expired')
+    print(`  permit deadline ${diagnosis.deadline}${diagnosis.deadlinePassed ? ', passed' : ''}`)
+    if (diagnosis.expired) print('  the quote has expired')
     for (const { name, ok, message } of diagnosis.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${message}`)
   }
   const wouldSettle = diagnosis.verdict !== 'bad' && !diagnosis.deadlinePassed && diagnosis.chain.every(({ ok }) => ok)
-  if (!wouldSettle) throw new CommandFailure('signature.bad', 'It would not settle as it is.')
+  if (!wouldSettle) throw new CommandFailure('signature.invalid', 'The quote would not settle with this signature.')
 }
 
-async function quoteAt(fileOrId: string, options: CommonOptions): Promise<Quote> {
-  if (!uuid.test(fileOrId))
-    return checkedQuote(parseFile(new TextDecoder().decode(await readBytes(fileOrId)), fileOrId), fileOrId)
-  const { readQuote: storedQuote } = await import('#fx/pricing/quotes.ts')
-  const found = await withState(options, 'found', (state) => storedQuote(state, fileOrId))
-  if (!found) throw unknownQuote(fileOrId)
-  return parseJson(new TextDecoder().decode(found.reply)) as Quote
+async function loadQuote(fileOrId: string, options: CommonOptions): Promise<Quote> {
+  if (!uuid.test(fileOrId)) return validateQuote(await readJson(fileOrId), fileOrId)
+  const { readQuote } = await import('#fx/pricing/quotes.ts')
+  const stored = await withState(options, 'found', (state) => readQuote(state, fileOrId))
+  if (!stored) throw unknownQuote(fileOrId)
+  return parseJson(new TextDecoder().decode(stored.reply)) as Quote
 }
 
-async function checkedQuote(value: unknown, file: string): Promise<Quote> {
+async function validateQuote(value: unknown, file: string): Promise<Quote> {
   const [{ checker }, { Quote: schema }] = await Promise.all([
     import('#core/schema-check.ts'),
     import('#api/wire/fx.ts'),
   ])
-  // The validator knows no bigint; amounts are checked where they are hashed.
+  // The validator does not support bigint. Amounts are checked when they are hashed.
   const plain = JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? 0 : member)))
   const [problem] = checker(schema)(plain)
   if (problem)
@@ -174,15 +165,16 @@ async function readBytes(file: string): Promise<Uint8Array> {
   try {
     const bytes = await readFile(file)
     if (bytes.length > fileBytesMax)
-      throw new CommandFailure('file.large', `${file} has more than ${fileBytesMax} bytes.`)
+      throw new CommandFailure('file.large', `${file} is larger than ${fileBytesMax} bytes.`)
     return bytes
   } catch (error) {
     if (error instanceof CommandFailure) throw error
-    throw new CommandFailure('file.unreadable', `${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+    throw new CommandFailure('file.unreadable', `Cannot read ${file} (${(error as NodeJS.ErrnoException).code}).`)
   }
 }
 
-function parseFile(text: string, file: string): unknown {
+async function readJson(file: string): Promise<unknown> {
+  const text = new TextDecoder().decode(await readBytes(file))
   try {
     return parseJson(text)
   } catch {
@@ -190,5 +182,5 @@ function parseFile(text: string, file: string): unknown {
   }
 }
 
-const unknownQuote = (id: string) =>
-  new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder; name it with --data.`)
+export const unknownQuote = (id: string) =>
+  new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder. Choose another with --data.`)

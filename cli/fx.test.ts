@@ -21,12 +21,12 @@ async function openFxFolder() {
   const home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), 'fx:\n  sources:\n    - id: desk\n      kind: push\n')
   await (await openState(join(home.dir, 'data'))).close()
-  const tetrad = (...words: string[]) => runCommand(['fx', ...words], { cwd: home.dir })
-  const json = async (...words: string[]) => JSON.parse((await tetrad(...words, '--json')).stdout)
+  const tetrad = (...args: string[]) => runCommand(['fx', ...args], { cwd: home.dir })
+  const json = async (...args: string[]) => JSON.parse((await tetrad(...args, '--json')).stdout)
   return { ...home, tetrad, json }
 }
 
-async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
+async function storeTestQuote(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
   const state = await openState(join(dir, 'data'))
   const world = { settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
   const outcome = await createQuote.handle(
@@ -45,14 +45,14 @@ async function quoteIn(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }
   return { quote: parseJson(new TextDecoder().decode(outcome.bytes)) as Quote, bytes: outcome.bytes }
 }
 
-test('a rate is set, shown among the sources, and read back from the history', async () => {
+test('a rate that was set appears in the sources and in the history', async () => {
   await using home = await openFxFolder()
   const set = await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
   assert.deepEqual([set.code, set.stderr], [0, ''])
   assert.match(set.stdout, /^desk EUR\/USD 1\.0842 at 2/)
   const { sources, rates } = await home.json('sources')
   assert.deepEqual(
-    [sources[0].source, sources[0].kind, rates[0].pair, rates[0].standing],
+    [sources[0].source, sources[0].kind, rates[0].pair, rates[0].status],
     ['desk', 'push', 'EUR/USD', 'used'],
   )
   assert.match((await home.tetrad('sources')).stdout, /desk {4}push {2}EUR\/USD {2}1\.0842 {2}/)
@@ -61,7 +61,7 @@ test('a rate is set, shown among the sources, and read back from the history', a
   assert.deepEqual(await home.json('history', 'USD/EUR'), [])
 })
 
-test('what cannot be a rate is refused in words, and nothing is stored', async () => {
+test('an invalid rate is refused with a reason and not stored', async () => {
   await using home = await openFxFolder()
   const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['rate', 'set', 'EURUSD', '1.1'], 2, /two currencies, such as EUR\/USD/],
@@ -69,37 +69,37 @@ test('what cannot be a rate is refused in words, and nothing is stored', async (
     [['rate', 'set', 'EUR/USD', '0'], 1, /the rate is zero/],
     [['rate', 'set', 'EUR/USD', 'much'], 1, /is not a decimal above zero/],
     [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /^tetrad: --source must be one of desk\.$/m],
-    [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not understood/],
+    [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not a time/],
     [['history', 'EUR/USD', '--limit', '0'], 2, /It must be 1 to/],
   ]
-  for (const [words, code, expected] of refusals) {
-    const ended = await home.tetrad(...words)
-    assert.equal(ended.code, code, words.join(' '))
-    assert.match(ended.stderr, expected)
+  for (const [args, code, expected] of refusals) {
+    const result = await home.tetrad(...args)
+    assert.equal(result.code, code, args.join(' '))
+    assert.match(result.stderr, expected)
   }
   assert.deepEqual((await home.json('sources')).rates, [])
 })
 
-test('where no source takes pushed rates, those that are there are named, and what to add', async () => {
+test('without a push source, the error names the configured sources and what to add', async () => {
   await using home = await openFxFolder()
   const set = () => home.tetrad('rate', 'set', 'EUR/USD', '1.1')
   await writeFile(
     join(home.dir, 'tetrad.yaml'),
     'fx:\n  sources:\n    - id: bank\n      kind: ecb\n      path: rates.xml\n',
   )
-  const todo = 'add one of kind push to fx.sources in the configuration (docs/fx.md).'
-  const among = 'none of the sources takes pushed rates'
+  const advice = 'Add a source of kind push to fx.sources (docs/fx.md).'
+  const reason = 'no configured source has kind push: bank (ecb)'
   assert.deepEqual(await set(), {
-    ...{ code: 1, stdout: '', stderr: `tetrad: No rate can be set: ${among}: bank (ecb); ${todo}\n` },
+    ...{ code: 1, stdout: '', stderr: `tetrad: Cannot set a rate: ${reason}. ${advice}\n` },
   })
   await rm(join(home.dir, 'tetrad.yaml'))
-  assert.match((await set()).stderr, /No rate can be set: there is no source; add one of kind push/)
+  assert.match((await set()).stderr, /Cannot set a rate: no source is configured\. Add a source of kind push/)
 })
 
-test('a quote, its receipt and the check of it, offline; one changed digit is found', async () => {
+test('a receipt is verified offline, and one changed digit is detected', async () => {
   await using home = await openFxFolder()
   await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
-  const { quote, bytes } = await quoteIn(home.dir)
+  const { quote, bytes } = await storeTestQuote(home.dir)
   assert.equal((await home.tetrad('quote', quote.id)).stdout, `${new TextDecoder().decode(bytes)}\n`)
   const receipt = (await home.tetrad('receipt', quote.id)).stdout
   await writeFile(join(home.dir, 'receipt.json'), receipt)
@@ -111,12 +111,12 @@ test('a quote, its receipt and the check of it, offline; one changed digit is fo
     good.stdout,
     /ok {2}signature: signed by key [0-9a-f]{16}\nok {2}key: .*\nok {2}mid: the median of 1 rates\n/,
   )
-  assert.match((await home.tetrad('verify-receipt', 'receipt.json')).stderr, /give --public-key/)
+  assert.match((await home.tetrad('verify-receipt', 'receipt.json')).stderr, /Pass --public-key/)
 
   const fresh = (await home.tetrad('rotate-receipt-key')).stdout.trim()
   assert.notEqual(fresh, publicKey)
   const past = await home.tetrad('verify-receipt', 'receipt.json', '--public-key', fresh)
-  assert.match(past.stdout, /NO {2}key: the key is not the one given/)
+  assert.match(past.stdout, /NO {2}key: signed with a different public key/)
   const both = ['--public-key', fresh, '--public-key', publicKey]
   assert.equal((await home.tetrad('verify-receipt', 'receipt.json', ...both)).code, 0)
   const shown = await home.json('receipt-key')
@@ -134,41 +134,30 @@ test('a quote, its receipt and the check of it, offline; one changed digit is fo
   assert.match((await home.tetrad('receipt', '00000000-0000-4000-8000-000000000000')).stderr, /There is no quote/)
 })
 
-test('a signature is checked against a file or a stored quote; what is wrong is named, and the exit code tells', async () => {
+test('a signature is checked against a file or a stored quote, and a wrong one gives exit code 1 and the reason', async () => {
   await using home = await openFxFolder()
   await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
-  const { quote, bytes } = await quoteIn(home.dir)
+  const { quote, bytes } = await storeTestQuote(home.dir)
   await writeFile(join(home.dir, 'quote.json'), bytes)
   const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
   const signature = await signQuote(quote, taker)
-  for (const place of ['quote.json', quote.id]) {
-    const good = await home.tetrad('check-signature', place, '--signature', signature, '--signer', taker.address)
+  for (const fileOrId of ['quote.json', quote.id]) {
+    const good = await home.tetrad('check-signature', fileOrId, '--signature', signature, '--signer', taker.address)
     assert.deepEqual([good.code, good.stderr], [0, ''])
-    assert.match(good.stdout, new RegExp(`^good: signed by ${taker.address}`))
+    assert.match(good.stdout, new RegExp(`^good: recovered signer ${taker.address}`))
   }
   assert.ok(quote.typedData)
   const signed = { ...quote.typedData, domain: { ...quote.typedData.domain, chainId: 137 } }
   const wrong = await signQuote({ id: quote.id, typedData: signed }, taker)
   const bad = await home.tetrad('check-signature', 'quote.json', '--signature', wrong, '--signer', taker.address)
   assert.equal(bad.code, 1)
-  assert.match(bad.stdout, /^bad: .*\n {2}domain\.chainId was signed for another chain \(expected 1, found 137\)\n/)
+  assert.match(bad.stdout, /^bad: .*\n {2}domain\.chainId was signed for a different chain \(expected 1, found 137\)\n/)
   await writeFile(join(home.dir, 'signed.json'), JSON.stringify(signed))
-  const told = await home.tetrad(
-    ...[
-      'check-signature',
-      'quote.json',
-      '--signature',
-      wrong,
-      '--signer',
-      taker.address,
-      '--signed',
-      'signed.json',
-      '--json',
-    ],
-  )
-  assert.equal(JSON.parse(told.stdout).findings[0].field, 'domain.chainId')
+  const options = ['--signature', wrong, '--signer', taker.address, '--signed', 'signed.json', '--json']
+  const compared = await home.tetrad('check-signature', 'quote.json', ...options)
+  assert.equal(JSON.parse(compared.stdout).findings[0].field, 'domain.chainId')
   assert.match(
     (await home.tetrad('check-signature', 'none.json', '--signature', wrong)).stderr,
-    /none\.json cannot be read/,
+    /Cannot read none\.json/,
   )
 })

@@ -1,5 +1,5 @@
-// `tetrad fx …`: where rates come from and how they are doing, rates set by hand and read back, quotes and their receipts,
-// and the check of a signature. All of it reads the state store or files, so it works beside a running server.
+// `tetrad fx …`: shows rate sources and the history of rates, sets rates, shows quotes. `fx-signed.ts` adds the commands
+// about receipts and signatures. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
 import { Fault } from '#core/fault.ts'
@@ -8,46 +8,46 @@ import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { addSigned } from './fx-signed.ts'
+import { addSigned, unknownQuote } from './fx-signed.ts'
 import { parsePastTime } from './parse-time.ts'
 import { note, print, printJson, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-const pairShape = /^[A-Z]{3}\/[A-Z]{3}$/
+const pairPattern = /^[A-Z]{3}\/[A-Z]{3}$/
 const rowsMax = 100_000
 
 export function addFx(program: Command): void {
-  const fx = program.command('fx').description('FX: sources of rates, rates, quotes, receipts, signatures.')
+  const fx = program.command('fx').description('FX: rate sources, rates, quotes, receipts and signatures.')
 
   fx.command('sources')
-    .description('Every source: what it has given, how old that is, whether it is used, and what went wrong.')
+    .description('List rate sources with their rates, the age and status of each rate, and errors.')
     .action((_: unknown, command: Command) => sources(command.optsWithGlobals()))
 
-  const rate = fx.command('rate').description('Rates set by hand.')
+  const rate = fx.command('rate').description('Set rates.')
   rate
     .command('set')
-    .description('Push a rate. The configuration needs a source of kind push; the rate goes stale like any other.')
-    .argument('<pair>', 'the currency that is priced first: EUR/USD', pairOf)
-    .argument('<rate>', 'price of one unit: 1.0842')
-    .option('--source <id>', 'which push source (default: the only one)')
-    .option('--at <time>', 'when it held: 30m ago, or 2026-11-15T18:00:00Z (default: now)')
+    .description('Set a rate. Needs a source of kind push in fx.sources. The rate becomes stale like any other.')
+    .argument('<pair>', 'base currency first: EUR/USD', parsePair)
+    .argument('<rate>', 'price of one unit of the base currency: 1.0842')
+    .option('--source <id>', 'the push source (default: the only one)')
+    .option('--at <time>', 'time of the rate: 30m ago, or 2026-11-15T18:00:00Z (default: now)')
     .addHelpText('after', '\nExample:\n  $ tetrad fx rate set EUR/USD 1.0842')
     .action((pair: string, value: string, _: unknown, command: Command) =>
       setRate(pair, value, command.optsWithGlobals()),
     )
 
   fx.command('history')
-    .description('What sources have said about a pair, newest first.')
-    .argument('<pair>', 'as the source names it: EUR/USD', pairOf)
-    .option('--source <id>', 'only this one')
+    .description('List the received rates of a pair, newest first.')
+    .argument('<pair>', 'in the orientation of the source: EUR/USD', parsePair)
+    .option('--source <id>', 'only this source')
     .option('--since <time>', '24h ago, 2026-11-15, or 2026-11-15T18:00:00Z', '24h')
-    .option('--until <time>', 'likewise (default: now)')
-    .option('--limit <n>', 'at most so many', parseRowCount, 100)
+    .option('--until <time>', 'same formats (default: now)')
+    .option('--limit <n>', 'maximum number of rates', parseRowCount, 100)
     .action((pair: string, _: unknown, command: Command) => history(pair, command.optsWithGlobals()))
 
   fx.command('quote')
-    .description('A quote as it was answered, expired or not.')
-    .argument('<id>', 'its id')
+    .description('Print a stored quote, expired or not, byte for byte.')
+    .argument('<id>', 'id of the quote')
     .action((id: string, _: unknown, command: Command) => quote(id, command.optsWithGlobals()))
 
   addSigned(fx)
@@ -63,14 +63,14 @@ async function withView<T>(options: CommonOptions, work: (view: View) => Promise
 type SourcesReport = Awaited<ReturnType<typeof sourcesReport>>
 
 async function sources(options: CommonOptions): Promise<void> {
-  const { sourcesReport: report } = await import('#fx/rates/source-health.ts')
-  // A running server knows what it asks, the demo's feed included; without one it is what this configuration names.
-  const shown = await queryServer<SourcesReport>(options, 'rates')
-  const { sources: states, rates } = shown ? shown.result : await withView(options, report)
+  const { failedText, sourcesReport } = await import('#fx/rates/source-health.ts')
+  // Only a running server knows the sources of the demo. Without a server, use the configuration.
+  const response = await queryServer<SourcesReport>(options, 'rates')
+  const { sources: states, rates } = response ? response.result : await withView(options, sourcesReport)
   if (options.json) {
     return printJson({
       sources: states.map(({ triedMs, goodMs, message, ...state }) => ({
-        ...{ ...state, asked: isoTimeOrNull(triedMs), answered: isoTimeOrNull(goodMs), message },
+        ...{ ...state, lastAttempt: isoTimeOrNull(triedMs), lastSuccess: isoTimeOrNull(goodMs), message },
       })),
       rates: rates.map(({ atMs, base, quote: to, ...line }) => ({
         ...line,
@@ -79,13 +79,12 @@ async function sources(options: CommonOptions): Promise<void> {
       })),
     })
   }
-  if (states.length === 0) note('No sources are configured: see docs/fx.md. What is below is what the store holds.')
-  const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, standing, tradable }) => [
+  if (states.length === 0) note('No rate sources are configured: see docs/fx.md. The store has these rates:')
+  const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, status, tradable }) => [
     ...[source, kind, `${base}/${to}`, rate, formatAgeOf(ageMs)],
-    standing === 'used' && !tradable ? 'used, reference only' : standing,
+    status === 'used' && !tradable ? 'used, reference only' : status,
   ])
-  if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'standing'], rows))
-  const { failedText } = await import('#fx/rates/source-health.ts')
+  if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'status'], rows))
   for (const { source, failures, message } of states) {
     if (message !== null) note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${message}`)
   }
@@ -97,26 +96,26 @@ async function setRate(
   options: CommonOptions & { source?: string; at?: string },
 ): Promise<void> {
   const { pushRate } = await import('#fx/rates/push-rate.ts')
-  await wantPushSource(options)
-  const kept = await withView(options, (view) => {
+  await requirePushSource(options)
+  const stored = await withView(options, (view) => {
     const atMs = options.at === undefined ? undefined : parsePastTime(options.at, view.clock.now(), '--at')
     return pushRate(view, { pair, rate, source: options.source, atMs }).catch((error: unknown) => {
-      throw asOptions(error)
+      throw withOptionNames(error)
     })
   })
-  const result = { source: kept.source, pair, rate: kept.rate, time: isoTimeOrNull(kept.atMs) }
+  const result = { source: stored.source, pair, rate: stored.rate, time: isoTimeOrNull(stored.atMs) }
   if (options.json) printJson(result)
   else print(`${result.source} ${pair} ${result.rate} at ${result.time}`)
 }
 
-/** The demo's sources are known to its server alone. */
-async function wantPushSource(options: CommonOptions): Promise<void> {
-  const { sources: own } = (await configOf(options)).settings.fx
-  if (own.some(({ kind }) => kind === 'push')) return
-  const { noPushSourceText: noPushSource } = await import('#fx/rates/push-rate.ts')
-  const told = own.length === 0 ? await queryServer<SourcesReport>(options, 'rates') : undefined
-  const sources = told ? told.result.sources.map(({ source: id, kind }) => ({ id, kind })) : own
-  throw new CommandFailure('fx.no_push_source', `No rate can be set: ${noPushSource(sources)} (docs/fx.md).`)
+/** Only the demo server knows the sources of the demo, so the error text asks it. */
+async function requirePushSource(options: CommonOptions): Promise<void> {
+  const { sources: configured } = (await configOf(options)).settings.fx
+  if (configured.some(({ kind }) => kind === 'push')) return
+  const { noPushSourceText } = await import('#fx/rates/push-rate.ts')
+  const response = configured.length === 0 ? await queryServer<SourcesReport>(options, 'rates') : undefined
+  const sources = response ? response.result.sources.map(({ source: id, kind }) => ({ id, kind })) : configured
+  throw new CommandFailure('fx.no_push_source', `Cannot set a rate: ${noPushSourceText(sources)} (docs/fx.md).`)
 }
 
 const optionNames: Readonly<Record<string, string>> = {
@@ -126,8 +125,8 @@ const optionNames: Readonly<Record<string, string>> = {
   time: '--at',
 }
 
-/** The members of the call are options here. */
-function asOptions(error: unknown): unknown {
+/** Replaces the field names of the endpoint by the names of the command's options. */
+function withOptionNames(error: unknown): unknown {
   if (!(error instanceof Fault) || error.problems.length === 0) return error
   const message = error.problems.map(
     ({ at, message: problem }) => `${optionNames[at.at(-1) ?? ''] ?? at.join('.')} ${problem}`,
@@ -140,7 +139,7 @@ async function history(
   options: CommonOptions & { source?: string; since: string; until?: string; limit: number },
 ): Promise<void> {
   const { rateHistory } = await import('#fx/rates/rate-store.ts')
-  const found = await withView(options, ({ state, clock }) => {
+  const rates = await withView(options, ({ state, clock }) => {
     const nowMs = clock.now()
     const [base = '', to = ''] = pair.split('/')
     return rateHistory(state, {
@@ -148,12 +147,12 @@ async function history(
       quote: to,
       ...(options.source !== undefined && { source: options.source }),
       fromMs: parsePastTime(options.since, nowMs, '--since'),
-      // Sources may be a little ahead of us.
+      // The clock of a source may be a little ahead.
       untilMs: options.until === undefined ? nowMs + 60_000 : parsePastTime(options.until, nowMs, '--until'),
       rowsMax: options.limit,
     })
   })
-  const rows = found.map(({ source, rate, atMs, receivedMs }) => ({
+  const rows = rates.map(({ source, rate, atMs, receivedMs }) => ({
     source,
     pair,
     rate,
@@ -161,7 +160,10 @@ async function history(
     received: isoTimeOrNull(receivedMs) ?? '',
   }))
   if (options.json) return printJson(rows)
-  if (rows.length === 0) return note(`Nothing about ${pair} in that time; a source may give it the other way round.`)
+  if (rows.length === 0) {
+    const [base, to] = pair.split('/')
+    return note(`No rates of ${pair} in this time. If the source has the inverse pair, ask for ${to}/${base}.`)
+  }
   print(
     table(
       ['time', 'source', 'rate', 'received'],
@@ -171,18 +173,18 @@ async function history(
 }
 
 async function quote(id: string, options: CommonOptions): Promise<void> {
-  const { readQuote: storedQuote } = await import('#fx/pricing/quotes.ts')
-  const found = await withState(options, 'found', (state) => storedQuote(state, id))
-  if (!found) throw new CommandFailure('quote.unknown', `There is no quote ${id} in this data folder.`)
-  // As it was sent, byte for byte: its hash is in the receipt.
-  print(new TextDecoder().decode(found.reply))
+  const { readQuote } = await import('#fx/pricing/quotes.ts')
+  const stored = await withState(options, 'found', (state) => readQuote(state, id))
+  if (!stored) throw unknownQuote(id)
+  // Byte for byte: the receipt contains its hash.
+  print(new TextDecoder().decode(stored.reply))
 }
 
 const isoTimeOrNull = (atMs: number | null | undefined): string | null =>
   atMs == null ? null : new Date(atMs).toISOString()
 
-function pairOf(text: string): string {
-  if (!pairShape.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
+function parsePair(text: string): string {
+  if (!pairPattern.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
   return text
 }
 

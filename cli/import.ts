@@ -1,6 +1,6 @@
-// `tetrad import markets FILE…`: records out of files of any size, plain or gzipped, or from standard input. Works beside
-// the server of a data folder, which answers from the new records at once, and in turn with several (behaviour/operations.md#ingest-commands). What does
-// not fit goes to a file of rejects.
+// `tetrad import markets FILE…` imports records from files of any size, plain or gzipped, or from standard input. It works
+// while a server runs, which serves the new records at once. It needs the lease (behaviour/operations.md#ingest-commands).
+// Invalid records are written to a rejects file.
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
@@ -13,11 +13,12 @@ import type { State } from '#storage/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { type LeaseOptions, runWithLease, turnContext, waitOption } from './lease.ts'
+import { unknownFeed } from './markets.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ImportOptions extends CommonOptions, LeaseOptions {
-  readonly like?: string
+  readonly feed?: string
   readonly record: 'market' | 'event'
   readonly lines?: boolean
   readonly rejects?: string
@@ -29,23 +30,24 @@ const logLineMs = 5000
 const rejectsShown = 5
 
 export function addImport(program: Command): void {
-  const bring = program.command('import').description('Bring records in from files.')
-  bring
+  program
+    .command('import')
+    .description('Import records from files.')
     .command('markets')
-    .description('Markets with all that is inside them: a JSON list, one record per line, or a single record.')
+    .description('Import markets with their nested records: a JSON list, one record per line, or a single record.')
     .argument('<files...>', 'files, plain or gzipped; - for standard input')
-    .option('--like <feed>', 'use the rename table and the record kind of this configured feed')
-    .addOption(new Option('--record <kind>', 'what the files hold').choices(['market', 'event']).default('market'))
-    .option('--lines', 'one record per line, whatever the first line looks like')
-    .option('--rejects <file>', 'where records go that do not fit (default: markets.rejects.ndjson)')
-    .option('--strict', 'fail when there is any such record')
+    .option('--feed <id>', 'use the rename table and the record kind of this configured feed')
+    .addOption(new Option('--record <kind>', 'kind of the records').choices(['market', 'event']).default('market'))
+    .option('--lines', 'one record per line, without detecting the format')
+    .option('--rejects <file>', 'file for invalid records (default: markets.rejects.ndjson)')
+    .option('--strict', 'fail if any record is invalid')
     .option(...waitOption)
-    .addHelpText('after', '\nThe same file again changes nothing. See docs/markets.md.')
-    .action((files: string[], _: unknown, command: Command) => bringAll(files, command.optsWithGlobals()))
+    .addHelpText('after', '\nImporting the same file again changes nothing. See docs/markets.md.')
+    .action((files: string[], _: unknown, command: Command) => importFiles(files, command.optsWithGlobals()))
 }
 
-async function bringAll(files: readonly string[], options: ImportOptions): Promise<void> {
-  const { table, record } = await likeOf(options)
+async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
+  const { table, record } = await formatOf(options)
   await using rejects = new RejectsFile(options.rejects ?? 'markets.rejects.ndjson', options.json === true)
   const sum = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
   const startMs = performance.now()
@@ -55,7 +57,7 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
   await withState(options, 'made', async (store) => {
     const turn = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
       for (const file of files) {
-        const totals = await bringOne(state, file, { ...options, record }, table, rejects, signal)
+        const totals = await importFile(state, file, { ...options, record }, table, rejects, signal)
         for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
         if (signal.aborted) break
       }
@@ -66,27 +68,28 @@ async function bringAll(files: readonly string[], options: ImportOptions): Promi
   const seconds = (performance.now() - startMs) / 1000
   printImportReport(sum, seconds, options, rejects.file)
   if (stop.signal.aborted) {
-    throw new CommandFailure('import.stopped', 'Stopped before the end; run it again to finish, nothing is done twice.')
+    throw new CommandFailure(
+      'import.stopped',
+      'Stopped before the end. Run the command again to finish; stored records do not change.',
+    )
   }
   if (sum.rejected === 0) return
   if (options.strict) {
-    throw new CommandFailure('import.rejects', `${counted(sum.rejected, 'record')} did not fit; see ${rejects.file}.`)
+    throw new CommandFailure('import.rejects', `${counted(sum.rejected, 'record')} rejected. Reasons: ${rejects.file}`)
   }
   process.exitCode = exitPartly
 }
 
-async function likeOf({ like, record, ...options }: ImportOptions) {
-  if (like === undefined) return { table: {}, record }
-  const { settings } = await configOf(options)
-  const feed = settings.markets.feeds.find(({ id }) => id === like)
-  if (!feed) {
-    const known = settings.markets.feeds.map(({ id }) => id).join(', ') || 'none'
-    throw new CommandFailure('feed.unknown', `There is no feed ${like} in the configuration; there is: ${known}.`)
-  }
+/** The rename table and the kind of records. */
+async function formatOf({ feed: feedId, record, ...options }: ImportOptions) {
+  if (feedId === undefined) return { table: {}, record }
+  const { feeds } = (await configOf(options)).settings.markets
+  const feed = feeds.find(({ id }) => id === feedId)
+  if (!feed) throw unknownFeed(feedId, feeds)
   return { table: feed.fields, record: feed.record }
 }
 
-async function bringOne(
+async function importFile(
   state: State,
   file: string,
   options: ImportOptions,
@@ -110,7 +113,7 @@ async function bringOne(
     file: name,
     signal,
     onReject: (reject) => rejects.write(reject),
-    onBatch: (so) => line.draw(source.read(), so),
+    onBatch: (totalsSoFar) => line.draw(source.read(), totalsSoFar),
   })
   line.end()
   return totals
@@ -118,7 +121,7 @@ async function bringOne(
 
 interface ImportSource {
   readonly chunks: AsyncIterable<Uint8Array>
-  /** Bytes of the file; undefined where that is not known. */
+  /** Bytes of the file; undefined if unknown. */
   readonly bytes: number | undefined
   /** Bytes of the file read so far. */
   readonly read: () => number
@@ -127,9 +130,9 @@ interface ImportSource {
 async function openSource(file: string): Promise<ImportSource> {
   let size: number | undefined
   if (file !== '-') {
-    const found = await stat(file).catch(() => undefined)
-    if (!found?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
-    size = found.size
+    const stats = await stat(file).catch(() => undefined)
+    if (!stats?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
+    size = stats.size
   }
   const input = file === '-' ? process.stdin : createReadStream(file)
   let read = 0
@@ -142,7 +145,7 @@ async function openSource(file: string): Promise<ImportSource> {
   return { chunks: unpacked(file, counted()), bytes: size, read: () => read }
 }
 
-/** Gzip is told by its first two bytes, not by the name. */
+/** Detects gzip by its first two bytes, not by the file name. */
 async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   let head = Buffer.alloc(0)
   let ended = false
@@ -160,7 +163,7 @@ async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): Asyn
   try {
     yield* Readable.from(rest()).pipe(createGunzip()) as AsyncIterable<Uint8Array>
   } catch (error) {
-    throw new CommandFailure('import.gzip', `${file} cannot be unpacked (${(error as Error).message}).`)
+    throw new CommandFailure('import.gzip', `Cannot decompress ${file} (${(error as Error).message}).`)
   }
 }
 
@@ -171,7 +174,7 @@ async function* splitRecords(chunks: AsyncIterable<Uint8Array>, lines: boolean):
   yield* splitter.end()
 }
 
-/** Made when the first reject comes: a clean run leaves no file. */
+/** Created with the first reject. */
 class RejectsFile implements AsyncDisposable {
   readonly file: string
   readonly #quiet: boolean
@@ -183,17 +186,17 @@ class RejectsFile implements AsyncDisposable {
     this.#quiet = quiet
   }
 
-  async write({ kind, id, place, problems }: Reject): Promise<void> {
+  async write({ kind, id, location, problems }: Reject): Promise<void> {
     const [first] = problems
     const field = first?.at.join('.') ?? ''
     if (!this.#quiet && this.#shown < rejectsShown) {
       this.#shown += 1
-      note(`${place}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.message ?? ''}`)
+      note(`${location}: ${kind} ${id || '?'}: ${field ? `${field} ` : ''}${first?.message ?? ''}`)
     }
     const fields = problems.map(({ at, message, value }) => ({ field: at.join('.'), reason: message, value }))
     try {
       this.#open ??= await open(this.file, 'w')
-      await this.#open.appendFile(`${JSON.stringify({ place, kind, id, problems: fields })}\n`)
+      await this.#open.appendFile(`${JSON.stringify({ location, kind, id, problems: fields })}\n`)
     } catch (error) {
       throw renamePath(error, this.file)
     }
@@ -204,7 +207,7 @@ class RejectsFile implements AsyncDisposable {
   }
 }
 
-/** A bar on a terminal, a line now and then elsewhere. */
+/** A progress bar on a terminal; otherwise a line every few seconds. */
 function createProgressLine(file: string, bytes: number | undefined, quiet: boolean) {
   const { stderr } = process
   const startMs = performance.now()
@@ -235,7 +238,7 @@ function printImportReport(sum: ImportTotals, seconds: number, { json }: ImportO
   }
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
   print(
-    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or different, ${sum.written} answers written, ${sum.stale} older than known, ${sum.rejected} rejected`,
+    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${sum.written} documents written, ${sum.stale} older than stored, ${sum.rejected} rejected`,
   )
-  if (rejects) note(`What did not fit, and why, is in ${rejects}.`)
+  if (rejects) note(`Rejected records and reasons: ${rejects}`)
 }

@@ -9,7 +9,7 @@ import { SimNode } from '#simulator/evm/node.ts'
 import { openState } from '#storage/open.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
-/** `finalityBlocks` may say that blocks are final which the chain still replaces. */
+/** With a small `finalityBlocks`, the chain may still replace blocks that count as final. */
 async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index' } = {}) {
   const home = await openFolder()
   const chain = new SimChain({ seed: 'ingest', id: '77', finalLag })
@@ -38,17 +38,17 @@ async function contents(dir: string): Promise<object> {
   const all = (table: string, order: string) => state.all(`select * from ${table} order by ${order}`)
   const found = {
     fundings: await all('fundings', 'chain, address'),
-    near: await all('near_fundings', 'chain, address, block'),
-    nearBlocks: await all('near_blocks', 'chain, block'),
+    near: await all('unfinalized_fundings', 'chain, address, block'),
+    nearBlocks: await all('unfinalized_blocks', 'chain, block'),
     coverage: await all('coverage', 'stream, from_at'),
     heads: await state.all('select chain, final_until from chain_heads order by chain'),
-    seams: await all('block_seams', 'chain, at'),
+    boundaries: await all('range_boundaries', 'chain, at'),
   }
   await state.close()
   return found
 }
 
-test('killed again and again, an ingest ends with the same rows as a clean run', async () => {
+test('an ingest that is killed repeatedly ends with the same rows as a clean run', async () => {
   await using at = await stage(240)
   const { home, node, chain } = at
   const clean = await at.run('ingest', 'evm', '--chain', '77', '--once', '--data', 'clean', '--json')
@@ -61,7 +61,7 @@ test('killed again and again, an ingest ends with the same rows as a clean run',
     const child = spawn(process.execPath, args, { cwd: home.dir, stdio: 'ignore', detached: true })
     const ended = new Promise((resolve) => child.on('exit', resolve))
     node.meanwhile = () => {
-      // The launcher has a child of its own: the whole group goes.
+      // The launcher has a child process, so kill the whole group.
       if (node.rounds - startRounds >= requests && child.exitCode === null && child.pid !== undefined) {
         process.kill(-child.pid, 'SIGKILL')
         node.meanwhile = undefined
@@ -78,7 +78,7 @@ test('killed again and again, an ingest ends with the same rows as a clean run',
   assert.deepEqual(await contents(join(home.dir, 'killed')), await contents(join(home.dir, 'clean')))
 })
 
-test('a block that no node can trace is named and left out, and the exit code says that something is missing', async () => {
+test('a block that no node can trace is reported and left out, with exit code 3', async () => {
   await using at = await stage(60)
   const { chain, node } = at
   const call = chain.blocks
@@ -93,7 +93,7 @@ test('a block that no node can trace is named and left out, and the exit code sa
   assert.equal((await at.run('repair')).code, 0)
 })
 
-test('a chain that changed below what was final is read again from there, with the rows of a clean run', async () => {
+test('after a change below finalized blocks, --forget-from restores the rows of a clean run', async () => {
   await using at = await stage(60, { finalLag: 40, finalityBlocks: 6 })
   const { chain, home } = at
   assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
@@ -104,48 +104,48 @@ test('a chain that changed below what was final is read again from there, with t
   assert.equal(refused.code, 1)
   assert.match(
     refused.stderr,
-    new RegExp(`^tetrad: .* another block ${final} than the one that was final .*--forget-from`),
+    new RegExp(`^tetrad: .* block ${final} of the node differs from the finalized block .*--forget-from`),
   )
   const unasked = await at.run('repair', '--forget-from', '40')
-  assert.deepEqual([unasked.code, /Say so with --yes/.test(unasked.stderr)], [1, true])
+  assert.deepEqual([unasked.code, /Confirm with --yes/.test(unasked.stderr)], [1, true])
   const late = await at.run('repair', '--forget-from', String(final), '--yes')
   assert.equal(late.code, 1)
-  assert.match(late.stderr, /the chains part further down; forget from a lower block, or from 0/)
+  assert.match(late.stderr, /differs from the indexed one\. Choose a lower block, or 0/)
   const again = await at.run('repair', '--forget-from', '40', '--yes', '--json')
   assert.equal(again.code, 0, again.stderr)
   assert.match(
     again.stderr,
-    /^chain 77: \d+ blocks and \d+ first fundings? from block (40 on|3\d on \(the last below 40 by which the chain can be told\)) forgotten/,
+    /^chain 77: \d+ blocks and \d+ first fundings? from block (40 on|3\d on \(the newest stored funding before block 40\)) removed/,
   )
   assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
   assert.equal((await at.run('ingest', 'evm', '--once', '--data', 'clean')).code, 0)
   assert.deepEqual(await contents(join(home.dir, 'data')), await contents(join(home.dir, 'clean')))
 })
 
-test('ingest reports the first fundings it has written', async () => {
+test('ingest reports the number of first fundings written', async () => {
   await using at = await stage(120)
   const { stdout } = await at.run('ingest', 'evm', '--once', '--json')
   const { fundings } = (await contents(join(at.home.dir, 'data'))) as { fundings: unknown[] }
-  // One that is written over by an earlier one of another range was written as well.
+  // A row that an earlier one replaced counts as well.
   assert.ok(JSON.parse(stdout).rows >= fundings.length && fundings.length > 0, stdout)
 })
 
-test('repair --forget-from of a chain in mode probe forgets, and reads nothing again', async () => {
+test('in mode probe, repair --forget-from removes blocks and reads nothing', async () => {
   await using at = await stage(40, { mode: 'probe' })
   assert.equal((await at.run('ingest', 'evm', '--once')).code, 0)
   const { code, stdout, stderr } = await at.run('repair', '--forget-from', '10', '--yes', '--json')
   assert.deepEqual([code, JSON.parse(stdout).blocks], [0, 0], stderr)
-  assert.match(stderr, /chain 77: nothing is read again, because its mode is probe/)
+  assert.match(stderr, /chain 77: nothing is read again, because the mode is probe/)
   const state = await openState(join(at.home.dir, 'data'))
   assert.deepEqual(await state.all('select confirmed_ms from chain_heads'), [{ confirmed_ms: 0 }])
   await state.close()
 })
 
-test('1: repair refuses a stretch that ends before it begins, and one beside --forget-from', async () => {
+test('1: repair rejects an empty range, and a range together with --forget-from', async () => {
   await using at = await stage(5)
   for (const [args, message] of [
-    [['--from', '500', '--until', '100'], /--from 500 is not before --until 100/],
-    [['--from', '1', '--forget-from', '2'], /without --from and --until/],
+    [['--from', '500', '--until', '100'], /--from 500 must be less than --until 100/],
+    [['--from', '1', '--forget-from', '2'], /cannot be combined with --from and --until/],
   ] as const) {
     const { code, stderr } = await at.run('repair', ...args)
     assert.equal(code, 1)
@@ -153,53 +153,53 @@ test('1: repair refuses a stretch that ends before it begins, and one beside --f
   }
 })
 
-test('coverage names the holes and fails while there are any; repair fills them', async () => {
+test('coverage lists gaps and exits with 1; repair fills them', async () => {
   await using at = await stage(60)
   const first = await at.run('repair', '--chain', '77', '--from', '20', '--until', '30', '--json')
   assert.equal(first.code, 0, first.stderr)
   const holed = await at.run('coverage', '--chain', '77', '--json')
   const { final } = at.chain
   assert.equal(holed.code, 1)
-  assert.deepEqual(JSON.parse(holed.stdout)[0].holes, [{ from: 0, until: 20 }])
-  assert.match((await at.run('repair')).stdout, /^chain 77: \d+ final blocks read/)
-  const whole = await at.run('coverage', '--json')
+  assert.deepEqual(JSON.parse(holed.stdout)[0].gaps, [{ from: 0, until: 20 }])
+  assert.match((await at.run('repair')).stdout, /^chain 77: \d+ final blocks indexed/)
+  const filled = await at.run('coverage', '--json')
   assert.deepEqual(
-    [whole.code, JSON.parse(whole.stdout)[0].holes, JSON.parse(whole.stdout)[0].read],
+    [filled.code, JSON.parse(filled.stdout)[0].gaps, JSON.parse(filled.stdout)[0].read],
     [0, [], final + 1],
   )
   assert.match((await at.run('coverage')).stdout, /100\.00 %.*Fresh and complete/s)
 })
 
-test('chains tells what the nodes can do and what the rest costs', async () => {
+test('chains shows the capabilities of the nodes and what missing ones cost', async () => {
   await using at = await stage(5)
   at.node.capabilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
   assert.match(stdout, /77 +Sim +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
-  assert.match(stderr, /one call for every transaction/)
+  assert.match(stderr, /one call per transaction/)
 })
 
-test('1: a node on another chain is refused by name', async () => {
+test('1: a node on another chain is rejected with its chain id', async () => {
   await using at = await stage(5)
   at.node.chainId = '78'
   for (const args of [['chains'], ['ingest', 'evm', '--once'], ['repair']]) {
     const { code, stderr } = await at.run(...args)
     assert.equal(code, 1)
     assert.match(stderr, /is on chain 78, not 77: refused/)
-    assert.doesNotMatch(stderr, /trying again/)
+    assert.doesNotMatch(stderr, /retrying/)
   }
 })
 
-test('1: a chain without traces cannot be indexed, and it is said why', async () => {
+test('1: a chain without traces cannot be indexed, and the error says why', async () => {
   await using at = await stage(5)
   at.node.capabilities = { traces: [] }
   const { code, stderr } = await at.run('ingest', 'evm', '--chain', '77', '--once')
   assert.equal(code, 1)
-  assert.match(stderr, /internal transfers would not be seen/)
+  assert.match(stderr, /internal transfers would be missing/)
 })
 
-test('1: a chain that is not configured is named', async () => {
+test('1: a chain that is not configured is an error', async () => {
   await using at = await stage(1)
   const { code, stderr } = await at.run('ingest', 'evm', '--chain', '5', '--once')
-  assert.deepEqual([code, stderr], [1, 'tetrad: chain 5 is not among explorer.chains (77); name one with --chain\n'])
+  assert.deepEqual([code, stderr], [1, 'tetrad: Chain 5 is not in explorer.chains (77). Choose one with --chain.\n'])
 })

@@ -1,13 +1,12 @@
-// `tetrad ingest evm` reads a chain into the store and follows its head; `tetrad repair` fills the holes of one, or reads epochs of a network
-// again (repair-epochs.ts). Beside the one
-// server of a data folder both may run: what they write is the same whoever writes it, and however often. Of several servers
-// on one PostgreSQL they are one more (behaviour/operations.md#ingest-commands).
+// `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or reads epochs
+// of a network again (repair-epochs.ts). With a data folder both may run beside the server, because repeated writes
+// change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { faults } from '#api/faults.ts'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import type { IndexProgress as Event } from '#explorer/funding/index/index-chain.ts'
+import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
 import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
@@ -28,7 +27,7 @@ interface IngestOptions extends CommonOptions, LeaseOptions {
   readonly yes?: boolean
 }
 
-/** Failures in a row, without a single block between them, after which a one-time run gives up. */
+/** Consecutive failures without progress after which a one-time run gives up. */
 const failuresMax = 5
 const failureWaitMs = 2000
 
@@ -36,28 +35,30 @@ export function addIngest(program: Command): void {
   const ingest = program.command('ingest').description('Read a source into the store.')
   ingest
     .command('evm')
-    .description('Read every block of a chain, then follow its head until stopped. Goes on where it was interrupted.')
-    .option('--chain <id>', 'which of the configured chains (default: the only one)')
-    .option('--once', 'end when the present head is reached')
+    .description(
+      'Index every block of a chain, then follow its head until stopped. Continues where it was interrupted.',
+    )
+    .option('--chain <id>', 'chain id (default: the only configured chain)')
+    .option('--once', 'stop at the current head')
     .option(...waitOption)
     .action((_: unknown, command: Command) => runIngest(command.optsWithGlobals(), 'follow'))
 
   program
     .command('repair')
     .description(
-      'Read the blocks of a chain that are missing between the first and the newest final one; or, with a range of epochs, read stored ' +
-        'epochs of a network again and replace what is stored.',
+      'Index the missing blocks of a chain. With a range of epochs, read these epochs of a network again and replace the ' +
+        'stored data.',
     )
-    .option('--chain <id>', 'which of the configured chains (default: the only one)')
-    .option('--from <block>', 'first block to look at', blockNumber)
+    .option('--chain <id>', 'chain id (default: the only configured chain)')
+    .option('--from <block>', 'first block', blockNumber)
     .option('--until <block>', 'block to stop before', blockNumber)
     .option(
       '--forget-from <block>',
-      'first forget what was read from this block on; in mode probe, nothing is read again',
+      'first remove everything from this block on; in mode probe, nothing is read again',
       blockNumber,
     )
-    .option('--yes', 'forget without asking')
-    .addOption(new Option('--network <name>', 'which network, for epochs (default: "mainnet")').choices(networks))
+    .option('--yes', 'remove without asking')
+    .addOption(new Option('--network <name>', 'network of the epochs (default: "mainnet")').choices(networks))
     .option('--from-epoch <n>', 'first epoch to read again', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before', epochNumber)
     .option(...waitOption)
@@ -70,114 +71,108 @@ export function addIngest(program: Command): void {
 }
 
 const repairHelp = `
-When a chain has changed below blocks that were final, its nodes are refused. If they are right:
-  $ tetrad repair --chain 1 --forget-from 19000000        forget from there on, and read it again
+If a chain has changed below its finalized blocks, remove the blocks that differ and index them again:
+  $ tetrad repair --chain 1 --forget-from 19000000
 
-When stored figures of validators are wrong or damaged, for example after a node gave wrong answers:
+If stored figures of validators are wrong or damaged, for example after a node returned wrong data:
   $ tetrad repair --network mainnet --from-epoch 450000 --until-epoch 450225
-reads these epochs again, with the other stored epochs of the same half days, and replaces what is stored of them. What the
-node cannot supply stays as it was.`
+This reads the epochs again, with the other stored epochs of the same half days, and replaces the stored data. Data that
+the node cannot supply stays.`
 
-interface Sum {
+interface Totals {
   blocks: number
   rows: number
   head: number
-  takenBack: number
+  revertedBlocks: number
 }
 
 async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
   validateSpan(options)
   const { settings } = await configOf(options)
-  const [
-    { requireNode: needNode },
-    { createExplorerCaches },
-    { systemClock },
-    { systemRandom },
-    { openLog },
-    { untilStopped },
-  ] = await Promise.all([
-    import('#explorer/nodes.ts'),
-    import('#explorer/context.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-    import('#runtime/log.ts'),
-    import('./stop.ts'),
-  ])
+  const [{ requireNode }, { createExplorerCaches }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
+    await Promise.all([
+      import('#explorer/nodes.ts'),
+      import('#explorer/context.ts'),
+      import('#runtime/clock.ts'),
+      import('#runtime/random.ts'),
+      import('#runtime/log.ts'),
+      import('./stop.ts'),
+    ])
   const stop = new AbortController()
-  const sum: Sum = { blocks: 0, rows: 0, head: 0, takenBack: 0 }
+  const totals: Totals = { blocks: 0, rows: 0, head: 0, revertedBlocks: 0 }
   const startMs = systemClock.monotonicMs()
   await withState(options, 'made', async (state) => {
     const log = openLog('warn', (line) => process.stderr.write(line))
     const explorer = createExplorerCaches()
     const context: ExplorerContext = { state, settings, clock: systemClock, random: systemRandom, log, explorer }
-    const node = needNode(context, whichChain(settings, options.chain))
+    const node = requireNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
     const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
-    const report = (event: Event) => {
-      addEvent(sum, event)
+    const report = (event: IndexProgress) => {
+      addEvent(totals, event)
       if (event.is === 'plan') progress.plan(event.blocks)
-      // Following the chain logs it.
+      // While following, the log has it.
       if (event.is === 'unreadable' && (task === 'repair' || options.once === true)) {
         note(`tetrad: block ${event.block} cannot be read: ${event.reason}`)
         process.exitCode = exitPartly
       }
       if (event.is === 'range') {
-        const text = `node ${Math.round(share() * 100)} % of the time  ${sum.rows} rows`
+        const text = `waiting for the node ${Math.round(share() * 100)} % of the time  ${totals.rows} rows`
         progress.step(event.range.until - event.range.from, text)
       }
     }
     const { forgetFrom, yes = false } = options
-    const turn = async (own: ExplorerContext, signal: AbortSignal) => {
-      // A mistake is told at once; what fails later is waited for.
+    const run = async (own: ExplorerContext, signal: AbortSignal) => {
+      // A wrong configuration fails here at once; later failures are retried.
       await node.capabilities()
       if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
       if (forgetFrom !== undefined && node.chain.mode === 'probe')
-        return note(`chain ${node.chain.id}: nothing is read again, because its mode is probe.`)
-      await working(own, node, options, task, report, signal)
+        return note(`chain ${node.chain.id}: nothing is read again, because the mode is probe.`)
+      await runTask(own, node, options, task, report, signal)
     }
-    const work = runWithLease(context, options, 'chains', turn, stop.signal)
+    const work = runWithLease(context, options, 'chains', run, stop.signal)
     const stopped = untilStopped(systemClock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work
     progress.end()
-    printIngestReport(node.chain.id, options, sum, (systemClock.monotonicMs() - startMs) / 1000, share())
+    printIngestReport(node.chain.id, options, totals, (systemClock.monotonicMs() - startMs) / 1000, share())
   })
 }
 
-/** What cannot be meant is said before anything is opened. */
 function validateSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions): void {
   const problem =
     from >= until
-      ? `--from ${from} is not before --until ${until}: there would be nothing to read.`
+      ? `--from ${from} must be less than --until ${until}.`
       : forgetFrom !== undefined && (from > 0 || until < Infinity)
-        ? '--forget-from reads all that is missing afterwards: give it without --from and --until.'
+        ? '--forget-from cannot be combined with --from and --until: it reads all missing blocks.'
         : undefined
   if (problem !== undefined) throw new CommandFailure('repair.options', problem)
 }
 
-async function working(
+async function runTask(
   context: ExplorerContext,
   node: ChainNode,
   { once, from = 0, until = Infinity }: IngestOptions,
   task: 'follow' | 'repair',
-  report: (event: Event) => void,
+  report: (event: IndexProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const [{ catchUpIndex: catchUp, repairIndex: repair }, { ChainContradiction }, { followChain: follow }] =
-    await Promise.all([
-      import('#explorer/funding/index/index-chain.ts'),
-      import('#explorer/funding/index/continuity.ts'),
-      import('#explorer/funding/index/start.ts'),
-    ])
-  if (task === 'follow' && !once) return follow(context, node, signal, report)
+  const [{ catchUpIndex, repairIndex }, { ChainContradiction }, { followChain }] = await Promise.all([
+    import('#explorer/funding/index/index-chain.ts'),
+    import('#explorer/funding/index/continuity.ts'),
+    import('#explorer/funding/index/start.ts'),
+  ])
+  if (task === 'follow' && !once) return followChain(context, node, signal, report)
   const work = () =>
-    task === 'follow' ? catchUp(context, node, report, signal) : repair(context, node, { from, until }, report, signal)
+    task === 'follow'
+      ? catchUpIndex(context, node, report, signal)
+      : repairIndex(context, node, { from, until }, report, signal)
   const isTransient = (error: unknown) =>
     error instanceof Fault && !(error instanceof ChainContradiction) && faults[error.code].retry === 'later'
   await retryTransient(context, work, isTransient, signal)
 }
 
-/** Again after what may pass; every block that was read in between counts as a new start. */
+/** Retries temporary failures. Every write in between resets the count of failures. */
 async function retryTransient(
   context: ExplorerContext,
   work: () => Promise<void>,
@@ -191,35 +186,41 @@ async function retryTransient(
     } catch (error) {
       failures = context.state.version() === version ? failures + 1 : 1
       if (!isTransient(error) || failures >= failuresMax) throw error
-      note(`tetrad: ${(error as Fault).message}; trying again`)
+      note(`tetrad: ${(error as Fault).message}; retrying`)
       await context.clock.sleep(failureWaitMs, signal)
     }
   }
 }
 
-function addEvent(sum: Sum, event: Event): void {
+function addEvent(totals: Totals, event: IndexProgress): void {
   if (event.is === 'range') {
-    sum.blocks += event.range.until - event.range.from
-    sum.rows += event.rows
+    totals.blocks += event.range.until - event.range.from
+    totals.rows += event.rows
   }
-  if (event.is === 'near') {
-    sum.head = event.head
-    sum.takenBack += event.revertedBlocks
+  if (event.is === 'unfinalized') {
+    totals.head = event.head
+    totals.revertedBlocks += event.revertedBlocks
   }
 }
 
 const nodeShare = (node: ChainNode, tookMs: number): number =>
   Math.min(1, node.rpc.counts().waitedMs / Math.max(1, tookMs))
 
-function printIngestReport(chain: string, { json }: IngestOptions, sum: Sum, seconds: number, share: number): void {
-  const blocksPerSecond = Math.round(sum.blocks / Math.max(seconds, 0.001))
+function printIngestReport(
+  chain: string,
+  { json }: IngestOptions,
+  totals: Totals,
+  seconds: number,
+  share: number,
+): void {
+  const blocksPerSecond = Math.round(totals.blocks / Math.max(seconds, 0.001))
   if (json) {
     const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
-    printJson({ chain, ...sum, ...rounded, blocksPerSecond })
+    printJson({ chain, ...totals, ...rounded, blocksPerSecond })
     return
   }
   print(
-    `chain ${chain}: ${sum.blocks} final blocks read, ${sum.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, node ${Math.round(share * 100)} % of the time)`,
+    `chain ${chain}: ${totals.blocks} final blocks indexed, ${totals.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`,
   )
 }
 

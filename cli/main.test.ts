@@ -7,6 +7,7 @@ import { openState } from '#storage/open.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { inputsOf } from './ask.ts'
 
 const commands = [
   [],
@@ -18,14 +19,14 @@ const commands = [
   ...['fx receipt', 'fx receipt-key', 'fx rotate-receipt-key', 'fx verify-receipt', 'fx check-signature'].map((words) =>
     words.split(' '),
   ),
-  ...['doctor', 'backup', 'restore', 'conform'].map((words) => words.split(' ')),
+  ...['doctor', 'backup', 'restore', 'conformance'].map((words) => words.split(' ')),
   ...['validators', 'validators explain', 'validators find'].map((words) => words.split(' ')),
   ...Object.keys(contract).map((id) => ['ask', id]),
 ]
 
 describe('every command', { concurrency: 2 }, () => {
   for (const words of commands) {
-    test(`tetrad ${[...words, '--help'].join(' ')} explains itself and takes --config, --data and --json`, async () => {
+    test(`tetrad ${[...words, '--help'].join(' ')} prints help and accepts --config, --data and --json`, async () => {
       await using home = await openFolder()
       const { code, stdout, stderr } = await runCommand([...words, '--help'], { cwd: home.dir })
       assert.deepEqual([code, stderr], [0, ''])
@@ -34,13 +35,21 @@ describe('every command', { concurrency: 2 }, () => {
     })
   }
 
-  test('--version tells the version of the package', async () => {
+  test('--version prints the version of the package', async () => {
     await using home = await openFolder()
     assert.equal((await runCommand(['--version'], { cwd: home.dir })).stdout, `${manifest.version}\n`)
   })
 })
 
-describe('how a command ends', () => {
+test('no input of an endpoint has the name of a common option', () => {
+  const reserved = ['config', 'data', 'json', 'url', 'key', 'help', 'version']
+  for (const endpoint of Object.values(contract)) {
+    for (const { path } of inputsOf(endpoint.input as never, [], true))
+      assert.ok(!reserved.includes(path.join('.')), endpoint.id)
+  }
+})
+
+describe('exit codes and errors', () => {
   const usage: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /Usage: tetrad/],
     [['keys'], /Usage: tetrad keys/],
@@ -51,15 +60,15 @@ describe('how a command ends', () => {
     [['keys', 'list', '--jsn'], /^tetrad: unknown option '--jsn'/],
     [['keys', 'create', '--plan', 'free'], /required option '--name <name>' not specified/],
     [['keys', 'create', '--name', 'x', '--plan', 'gold'], /Allowed choices are free, lite, standard/],
-    [['keys', 'create', '--name', 'x', '--plan', 'free', '--groups', 'fx,nft'], /"nft" is none of explorer, fx/],
-    [['keys', 'edit', 'x', '--groups', 'all,fx'], /"all" is none of explorer, fx/],
+    [['keys', 'create', '--name', 'x', '--plan', 'free', '--groups', 'fx,nft'], /"nft" is not one of explorer, fx/],
+    [['keys', 'edit', 'x', '--groups', 'all,fx'], /"all" is not one of explorer, fx/],
     [['keys', 'usage', '--days', '0'], /It must be 1 to 400/],
     [['ask', 'markets.bySlug'], /required option '--slug <string>' not specified/],
     [['ask', 'validators.effectiveness', '--limit', 'ten'], /It must be a whole number/],
     [['ask', 'fx.createQuote', '--tenor', 'weekly'], /It must be one of instant, hourly, daily/],
   ]
   for (const [words, expected] of usage) {
-    test(`2: "tetrad ${words.join(' ')}" is not understood`, async () => {
+    test(`2: "tetrad ${words.join(' ')}" is wrong usage`, async () => {
       await using home = await openFolder()
       const { code, stdout, stderr } = await runCommand(words, { cwd: home.dir })
       assert.deepEqual([code, stdout], [2, ''])
@@ -67,7 +76,7 @@ describe('how a command ends', () => {
     })
   }
 
-  test('2: with --json the misunderstanding is JSON on standard error', async () => {
+  test('2: with --json, a usage error is JSON on standard error', async () => {
     await using home = await openFolder()
     for (const words of [['srve'], ['keys']]) {
       const { code, stdout, stderr } = await runCommand([...words, '--json'], { cwd: home.dir })
@@ -75,16 +84,16 @@ describe('how a command ends', () => {
     }
   })
 
-  test('1: a failure says what happened and what to do, without a stack trace, as JSON when asked', async () => {
+  test('1: an error says what happened and what to do, without a stack trace; with --json it is JSON', async () => {
     await using home = await openFolder()
     const plain = await runCommand(['keys', 'list', '--data', 'nowhere'], { cwd: home.dir })
-    const message = 'There is no data folder nowhere; name it with --data, or start the server once.'
+    const message = 'Data folder nowhere does not exist. Use --data for another folder, or start the server once.'
     assert.deepEqual(plain, { code: 1, stdout: '', stderr: `tetrad: ${message}\n` })
     const { code, stderr } = await runCommand(['keys', 'list', '--data', 'nowhere', '--json'], { cwd: home.dir })
     assert.deepEqual([code, JSON.parse(stderr)], [1, { error: { code: 'data.missing', message } }])
   })
 
-  test('1: a data folder that cannot be made is named', async () => {
+  test('1: a data folder that cannot be created is an error with its path', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'file'), '')
     const words = ['keys', 'create', '--name', 'x', '--plan', 'free', '--data', 'file/data']
@@ -93,26 +102,28 @@ describe('how a command ends', () => {
     assert.match(stderr, /^tetrad: the data folder file\/data cannot be created; check the path/)
   })
 
-  test('1: a server that is not there is told with what to check, and the key is not', async () => {
+  test('1: an unreachable server is an error with its address, without the key', async () => {
     await using home = await openFolder()
     const key = `tetrad:id:${'s'.repeat(43)}`
     const words = ['ask', 'explorer.labelListV1', '--url', 'http://127.0.0.1:9', '--key', key]
     const { code, stderr } = await runCommand(words, { cwd: home.dir })
     assert.equal(code, 1)
-    const told =
-      /^tetrad: explorer\.labelListV1: .*Is a server running at http:\/\/127\.0\.0\.1:9\? Name another address with --url\.\n$/
-    assert.match(stderr, told)
+    const expected =
+      /^tetrad: explorer\.labelListV1: .*Is a server running at http:\/\/127\.0\.0\.1:9\? Use --url for another address\.\n$/
+    assert.match(stderr, expected)
     assert.ok(!stderr.includes('sss'))
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { port: 9 }\n')
-    const unnamed = await runCommand(['ask', 'explorer.labelListV1', '--key', key], { cwd: home.dir })
-    assert.match(unnamed.stderr, told)
-    const odd = await runCommand(['ask', 'explorer.labelListV1', '--url', '127.0.0.1:9', '--json'], { cwd: home.dir })
-    assert.equal(JSON.parse(odd.stderr).error.code, 'address.invalid')
+    const configured = await runCommand(['ask', 'explorer.labelListV1', '--key', key], { cwd: home.dir })
+    assert.match(configured.stderr, expected)
+    const invalid = await runCommand(['ask', 'explorer.labelListV1', '--url', '127.0.0.1:9', '--json'], {
+      cwd: home.dir,
+    })
+    assert.equal(JSON.parse(invalid.stderr).error.code, 'address.invalid')
   })
 })
 
 describe('keys', () => {
-  test('created, listed, revoked and listed again, beside a process that has the store open', async () => {
+  test('are created, listed and revoked while another process has the database open', async () => {
     await using home = await openFolder()
     const state = await openState(join(home.dir, 'data'))
     try {
@@ -142,7 +153,7 @@ describe('keys', () => {
     }
   })
 
-  test('rotated and edited: the id stays, the secret is new, what is named is changed', async () => {
+  test('rotate changes the secret, edit changes only the given options, and both keep the id', async () => {
     await using home = await openFolder()
     const keys = async (...words: string[]) => {
       const { code, stdout, stderr } = await runCommand(['keys', ...words, '--json'], { cwd: home.dir })
@@ -173,16 +184,16 @@ describe('keys', () => {
       ['all of it', 4, null, false, 'lite'],
     )
     assert.deepEqual(await keys('list'), [opened])
-    assert.equal((await keys('edit', made.id)).code, 'key.unchanged')
+    assert.equal((await keys('edit', made.id)).code, 'key.nothing_to_change')
     assert.equal((await keys('edit', made.id, '--expires', '2020-01-01')).code, 'expires.past')
 
     await keys('revoke', made.id)
-    assert.match((await keys('rotate', made.id)).message, /^restore is needed for a key that was revoked/)
+    assert.match((await keys('rotate', made.id)).message, /^restore is required for a revoked key/)
     assert.match((await keys('rotate', made.id, '--restore')).key, /^tetrad:/)
     assert.equal((await keys('list'))[0].state, 'active')
   })
 
-  test('list is a table with aligned columns and no colour when nobody looks', async () => {
+  test('list prints a table with aligned columns, without colour if not on a terminal', async () => {
     await using home = await openFolder()
     await runCommand(['keys', 'create', '--name', 'a longer name', '--plan', 'free'], { cwd: home.dir })
     const { stdout } = await runCommand(['keys', 'list'], { cwd: home.dir })
@@ -192,7 +203,7 @@ describe('keys', () => {
     assert.ok(!stdout.includes('\u001b'))
   })
 
-  test('changing, revoking or asking about a key that is not there fails', async () => {
+  test('rotate, edit, revoke and usage fail for an unknown key', async () => {
     await using home = await openFolder()
     await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd: home.dir })
     for (const words of [
@@ -206,19 +217,19 @@ describe('keys', () => {
     }
   })
 
-  test('a name that cannot be kept is refused in words', async () => {
+  test('an invalid name is refused', async () => {
     await using home = await openFolder()
     const { code, stderr } = await runCommand(['keys', 'create', '--name', '', '--plan', 'free'], { cwd: home.dir })
     assert.deepEqual([code, stderr], [1, 'tetrad: name must be 1 to 100 printable characters\n'])
   })
 
-  test('usage is read from the counters, by day and endpoint', async () => {
+  test('usage shows calls by day and endpoint', async () => {
     await using home = await openFolder()
     const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'free', '--json'], { cwd: home.dir })
     const { id } = JSON.parse(made.stdout)
     const state = await openState(join(home.dir, 'data'))
     const day = dayOf(Date.now())
-    const call = { keyId: id, endpoint: 'markets.bySlug', outcome: 'admitted' } as const
+    const call = { keyId: id, endpoint: 'markets.bySlug', outcome: 'accepted' } as const
     await addUsage(
       state,
       [
@@ -231,19 +242,19 @@ describe('keys', () => {
     await state.close()
     const all = JSON.parse((await runCommand(['keys', 'usage', id, '--json'], { cwd: home.dir })).stdout)
     assert.deepEqual(
-      all.map((one: { admitted: number }) => one.admitted),
+      all.map(({ accepted }: { accepted: number }) => accepted),
       [7, 11],
     )
     assert.equal(all[0].refused['limit.second'], 2)
     const recent = await runCommand(['keys', 'usage', '--days', '5'], { cwd: home.dir })
-    assert.match(recent.stdout, /^day +key +endpoint +admitted +over\/second +over\/day +not allowed\n/)
+    assert.match(recent.stdout, /^day +key +endpoint +accepted +over\/second +over\/day +not allowed\n/)
     assert.match(recent.stdout, new RegExp(`^\\d{4}-\\d\\d-\\d\\d +${id} +markets\\.bySlug +7 +2 +0 +0$`, 'm'))
     assert.ok(!recent.stdout.includes(' 11 '))
   })
 })
 
 describe('config', () => {
-  test('check says what was used', async () => {
+  test('check lists the sources of the configuration', async () => {
     await using home = await openFolder()
     assert.match(
       (await runCommand(['config', 'check'], { cwd: home.dir })).stdout,
@@ -261,22 +272,19 @@ describe('config', () => {
       file: 'my.yaml',
       variables: ['TETRAD_LOG_LEVEL'],
       configured: true,
-      doubts: [],
+      warnings: [],
     })
   })
 
-  test('check names what is valid but hardly meant', async () => {
+  test('check warns about unlikely values', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), 'fx: { sources: [{ id: desk, kind: push }] }\n')
     const { code, stdout, stderr } = await runCommand(['config', 'check'], { cwd: home.dir })
     assert.deepEqual([code, stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
-    assert.match(
-      stderr,
-      /^fx\.spender: is not set: tradable quotes are refused.*set it to your settlement contract\.$/m,
-    )
+    assert.match(stderr, /^fx\.spender: not set: tradable quotes are refused.*set it to your settlement contract\.$/m)
   })
 
-  test('check fails with every problem in its place', async () => {
+  test('check fails and lists every error with its position', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  prt: 1\nlog:\n  level: loud\n')
     const { code, stdout, stderr } = await runCommand(['config', 'check'], { cwd: home.dir })
@@ -292,7 +300,7 @@ describe('config', () => {
     )
   })
 
-  test('show prints what is in effect, and of addresses only the host', async () => {
+  test('show prints the effective settings and shortens URLs to their host', async () => {
     await using home = await openFolder()
     const source = '{ id: bank, kind: http-json, url: "https://u:hunter2@rates.example/hunter2?k=hunter2" }'
     await writeFile(join(home.dir, 'tetrad.yaml'), `server: { port: 1 }\nfx: { sources: [${source}] }\n`)
@@ -304,7 +312,7 @@ describe('config', () => {
     assert.ok(!(yaml.stdout + json.stdout).includes('hunter2'))
   })
 
-  test('schema is the JSON Schema of the file', async () => {
+  test('schema prints the JSON Schema of the file', async () => {
     await using home = await openFolder()
     const schema = JSON.parse((await runCommand(['config', 'schema', '--json'], { cwd: home.dir })).stdout)
     assert.equal(schema.properties.server.properties.port.default, 8080)

@@ -1,5 +1,5 @@
-// `tetrad …`: the commands, each in a file of its own that is loaded when it is called, so that the quick ones stay
-// quick. This file knows how a command line is read and how every command ends (behaviour/operations.md#exit-codes).
+// The `tetrad` command: registers the subcommands, parses the command line and ends with an exit code
+// (behaviour/operations.md#exit-codes). Each command loads its code when it runs, so that short commands stay fast.
 import { Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
 import { renamePath } from '#runtime/path-error.ts'
@@ -8,7 +8,7 @@ import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
 import { addConfig } from './config.ts'
-import { addConform } from './conformance.ts'
+import { addConformance } from './conformance.ts'
 import { addConsole } from './console.ts'
 import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
@@ -29,20 +29,20 @@ import { addValidators } from './validators.ts'
 
 const examples = `
 Examples:
-  $ tetrad serve                                          the demo world on http://127.0.0.1:8080
-  $ tetrad serve --config tetrad.yaml --port 9000         your own sources
-  $ tetrad keys create --name ci --plan enterprise        a key, shown once
-  $ tetrad config check --config tetrad.yaml              is the file right?
-  $ tetrad ask markets.bySlug --slug some-market          one call to a running server
+  $ tetrad serve                                          demo data on http://127.0.0.1:8080
+  $ tetrad serve --config tetrad.yaml --port 9000         your own data
+  $ tetrad keys create --name ci --plan enterprise        create a key
+  $ tetrad config check --config tetrad.yaml              check the configuration
+  $ tetrad ask markets.bySlug --slug some-market          call a running server
 
-Exit codes: 0 done, 1 failed, 2 the command line was not understood, 3 done in part: something was left over.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly done.`
 
 export async function main(args: readonly string[]): Promise<void> {
-  // Whatever a command writes, stores, copies and rejects, is for its owner only.
+  // Files that commands write are readable by their owner only.
   process.umask(0o077)
   const json = args.includes('--json')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // `tetrad openapi | head -1`: the reader has what it wanted.
+    // For example `tetrad openapi | head -1`.
     if (error.code === 'EPIPE') process.exit(0)
     fail(describeFailure(renamePath(error, 'standard output')), exitFailed, json)
     process.exit()
@@ -92,17 +92,17 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
   addDoctor(program)
   addBackup(program)
   addMove(program)
-  addConform(program)
-  // The contract takes a moment to load, and only this command's options are made of it.
+  addConformance(program)
+  // Only this command's options need the contract, which is slow to load.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
-  else program.command('ask').description('Ask a running server; one subcommand per endpoint.')
+  else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
   addOpenapi(program)
   return program
 }
 
-/** `tetrad help nope`: the library would show the general help and not a word about nope. */
+/** Without this, `tetrad help nope` prints the general help. */
 function refuseUnknownTopic(program: Command, args: readonly string[]): void {
-  let here = program
+  let current = program
   let isHelp = false
   for (const topic of args) {
     if (topic.startsWith('-')) return
@@ -110,15 +110,15 @@ function refuseUnknownTopic(program: Command, args: readonly string[]): void {
       isHelp = true
       continue
     }
-    const next = here.commands.find((command) => command.name() === topic)
-    if (!next && isHelp) here.error(`error: unknown command '${topic}'`)
+    const next = current.commands.find((command) => command.name() === topic)
+    if (!next && isHelp) current.error(`error: unknown command '${topic}'`)
     if (!next) return
-    here = next
+    current = next
   }
 }
 
 function formatUsageError(error: CommanderError): string {
-  if (error.code === 'commander.help') return 'Name a command; --help lists them.'
+  if (error.code === 'commander.help') return 'No command given. --help lists the commands.'
   return withoutKeys(error.message.replace(/^error: /, '').replaceAll('\n', ' '))
 }
 

@@ -1,4 +1,4 @@
-// The commands of the markets as a script would call them.
+// Tests the markets commands as a script calls them.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -16,13 +16,13 @@ const records = [
 ]
 
 const json = async (args: readonly string[], cwd: string, code = 0) => {
-  const ended = await runCommand([...args, '--json'], { cwd })
-  assert.equal(ended.code, code, ended.stderr)
-  return JSON.parse(ended.stdout)
+  const result = await runCommand([...args, '--json'], { cwd })
+  assert.equal(result.code, code, result.stderr)
+  return JSON.parse(result.stdout)
 }
 
 describe('tetrad import markets', () => {
-  test('a gzipped list goes in, rejects go to their file, and the same again changes nothing', async () => {
+  test('a gzipped list is imported, rejects go to a file, and importing it again changes nothing', async () => {
     await using folder = await openFolder()
     await writeFile(join(folder.dir, 'm.json.gz'), gzipSync(JSON.stringify(records)))
     const first = await json(['import', 'markets', 'm.json.gz'], folder.dir, 3)
@@ -32,7 +32,7 @@ describe('tetrad import markets', () => {
     )
     const line = JSON.parse(await readFile(join(folder.dir, first.rejects), 'utf8'))
     assert.deepEqual(line, {
-      ...{ place: 'm.json.gz:1', kind: 'market', id: '' },
+      ...{ location: 'm.json.gz:1', kind: 'market', id: '' },
       problems: [{ field: 'id', reason: 'is required' }],
     })
     const again = await json(['import', 'markets', 'm.json.gz'], folder.dir, 3)
@@ -44,47 +44,47 @@ describe('tetrad import markets', () => {
     assert.match(drift.firstSeen, /^\d{4}-/)
   })
 
-  test('lines from standard input, and the rename table of a feed', async () => {
+  test('standard input is read line by line with the rename table of a feed', async () => {
     await using folder = await openFolder()
     const feed = { id: 'main', url: 'http://127.0.0.1:9/', fields: { market: { url_name: 'slug', slug: 'ticker' } } }
     await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ markets: { feeds: [feed] } }))
-    const child = spawn(process.execPath, [launcher, 'import', 'markets', '-', '--like', 'main', '--json'], {
+    const child = spawn(process.execPath, [launcher, 'import', 'markets', '-', '--feed', 'main', '--json'], {
       cwd: folder.dir,
     })
-    let said = ''
+    let output = ''
     child.stdout.on('data', (part) => {
-      said += part
+      output += part
     })
     child.stdin.end(
       records.map((record) => `${JSON.stringify({ ...record, slug: undefined, url_name: record.slug })}\n`).join(''),
     )
     const code = await new Promise((resolve) => child.on('close', resolve))
     assert.equal(code, 3)
-    assert.deepEqual([JSON.parse(said).read, JSON.parse(said).written], [3, 2])
+    assert.deepEqual([JSON.parse(output).read, JSON.parse(output).written], [3, 2])
     assert.deepEqual(await json(['markets', 'drift'], folder.dir), [])
   })
 
-  test('what cannot be read is told in words: no file, a broken gzip, --strict, an unknown feed', async () => {
+  test('errors name the cause: missing file, damaged gzip, --strict, unknown feed', async () => {
     await using folder = await openFolder()
     const cwd = folder.dir
     await writeFile(join(cwd, 'cut.gz'), gzipSync(JSON.stringify(records)).subarray(0, 60))
     await writeFile(join(cwd, 'm.json'), JSON.stringify(records))
-    for (const [args, words] of [
+    for (const [args, expected] of [
       [['nowhere.json'], /There is no file nowhere.json/],
-      [['cut.gz'], /cut.gz cannot be unpacked/],
-      [['m.json', '--strict'], /1 record did not fit; see markets.rejects.ndjson/],
-      [['m.json', '--like', 'main'], /There is no feed main/],
+      [['cut.gz'], /Cannot decompress cut.gz/],
+      [['m.json', '--strict'], /1 record rejected\. Reasons: markets.rejects.ndjson/],
+      [['m.json', '--feed', 'main'], /No feed is configured/],
     ] as const) {
-      const ended = await runCommand(['import', 'markets', ...args], { cwd })
-      assert.equal(ended.code, 1)
-      assert.match(ended.stderr, words)
-      assert.doesNotMatch(ended.stderr, /defect|\.ts:\d+/)
+      const result = await runCommand(['import', 'markets', ...args], { cwd })
+      assert.equal(result.code, 1)
+      assert.match(result.stderr, expected)
+      assert.doesNotMatch(result.stderr, /defect|\.ts:\d+/)
     }
   })
 })
 
 describe('tetrad ingest markets', () => {
-  test('reads a configured feed, tells what it did, and shows what vanished', async () => {
+  test('a configured feed is read, and its drift, rejects and vanished markets are listed', async () => {
     await using folder = await openFolder()
     const world = new LiveMarkets('cli', () => Date.now(), { markets: 7, events: 2 })
     await using feed = await startMarketFeed({ seed: 'cli', listing: world })
@@ -96,22 +96,22 @@ describe('tetrad ingest markets', () => {
     assert.deepEqual([first.main.pass, first.main.pages], ['full', 4])
     assert.ok((await json(['markets', 'drift'], folder.dir)).length > 0)
     const rejects = await json(['markets', 'rejects'], folder.dir)
-    assert.match(rejects[0]?.place, /^http:\/\/127\.0\.0\.1:\d+\/… page \d record \d$/)
+    assert.match(rejects[0]?.location, /^http:\/\/127\.0\.0\.1:\d+\/… page \d record \d$/)
     feed.setFaults({})
     await json(['ingest', 'markets', '--full'], folder.dir)
-    // One that was seen before it went.
+    // Delist a market that has been read before.
     while (![...world.delisted].some((id) => Number(id) <= 7)) world.step()
     await json(['ingest', 'markets', '--full'], folder.dir)
     const gone = await json(['markets', 'vanished'], folder.dir)
     assert.ok(gone.every(({ id }: { id: string }) => world.delisted.has(id)) && gone.length > 0)
-    const [standing] = await json(['markets', 'feeds'], folder.dir)
-    assert.deepEqual([standing.feed, standing.fullPasses, standing.pagesRead], ['main', 3, 0])
+    const [state] = await json(['markets', 'feeds'], folder.dir)
+    assert.deepEqual([state.feed, state.fullPasses, state.pagesRead], ['main', 3, 0])
   })
 
-  test('without a feed it says so', async () => {
+  test('without a configured feed, the command fails and names the setting', async () => {
     await using folder = await openFolder()
-    const ended = await runCommand(['ingest', 'markets'], { cwd: folder.dir })
-    assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /No feed is configured \(markets\.feeds\)/)
+    const result = await runCommand(['ingest', 'markets'], { cwd: folder.dir })
+    assert.equal(result.code, 1)
+    assert.match(result.stderr, /No feed is configured \(markets\.feeds\)/)
   })
 })

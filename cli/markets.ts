@@ -1,5 +1,5 @@
-// `tetrad markets …` finds markets and shows what came with them (drift, rejects, vanished ones, feeds); `tetrad ingest
-// markets` reads the configured feeds. Both work beside a running server, the second in turn with several (behaviour/operations.md#ingest-commands).
+// `tetrad markets …` searches markets and lists drift, rejects, vanished markets and feeds. `tetrad ingest markets` reads
+// the configured feeds. Both work while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { MarketsContext } from '#markets/context.ts'
@@ -21,7 +21,7 @@ interface ListOptions extends CommonOptions {
 }
 
 const searchMax = 50
-const maxOption = ['--max <n>', 'how many, at most', wholeNumber, 100] as const
+const maxOption = ['--max <n>', 'maximum number of rows', parseCount, 100] as const
 
 export function addMarkets(program: Command): void {
   const ingest =
@@ -29,51 +29,45 @@ export function addMarkets(program: Command): void {
     program.command('ingest').description('Read a source into the store.')
   ingest
     .command('markets')
-    .description('Read the configured market feeds once. Goes on where it was interrupted.')
+    .description('Read the configured market feeds once. Continues an interrupted pass.')
     .option('--feed <id>', 'only this feed')
-    .option('--full', 'everything, not only what changed lately')
+    .option('--full', 'read everything, not only recent changes')
     .option(...waitOption)
     .action((_: unknown, command: Command) => readFeeds(command.optsWithGlobals()))
 
   const markets = program
     .command('markets')
-    .description('Markets by words, and what came with them: drift, rejects, vanished, feeds.')
+    .description('Search markets; list drift, rejects, vanished markets and feeds.')
   markets
     .command('search')
-    .description('Find markets by words in their question, slug or tags; without words the most traded open ones.')
-    .argument('[words...]', 'each must begin a word of the market')
-    .option('--max <n>', 'how many, at most 50', wholeNumber, 20)
+    .description('Find markets by words in their question, slug or tags. Without words: the most traded open markets.')
+    .argument('[words...]', 'each matches the start of a word')
+    .option('--max <n>', `maximum number of markets, up to ${searchMax}`, parseCount, 20)
     .action((words: string[], _: unknown, command: Command) => search(words, command.optsWithGlobals()))
   markets
     .command('drift')
-    .description('Fields in which sources differ from the contract: unknown ones, and values of another type.')
+    .description('List fields in which sources differ from the contract: unknown fields and values of a wrong type.')
     .action((_: unknown, command: Command) => drift(command.optsWithGlobals()))
   markets
     .command('rejects')
-    .description('Records of feeds that cannot be stored, because they have no id or no slug, newest first.')
+    .description('List records of feeds that cannot be stored because they have no id or no slug, newest first.')
     .option(...maxOption)
     .action((_: unknown, command: Command) => rejects(command.optsWithGlobals()))
   markets
     .command('vanished')
-    .description('Markets that no feed shows any more; they are still answered.')
+    .description('List markets that no feed lists any more. They are still served.')
     .option(...maxOption)
     .action((_: unknown, command: Command) => vanished(command.optsWithGlobals()))
   markets
     .command('feeds')
-    .description('How far each feed has been read.')
+    .description('Show how far each feed has been read.')
     .action((_: unknown, command: Command) => feeds(command.optsWithGlobals()))
 }
 
 async function readFeeds(options: IngestOptions): Promise<void> {
   const { settings } = await configOf(options)
-  const wanted = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
-  if (wanted.length === 0) {
-    const known = settings.markets.feeds.map(({ id }) => id).join(', ')
-    const text = known
-      ? `There is no feed ${options.feed}; there is: ${known}.`
-      : 'No feed is configured (markets.feeds).'
-    throw new CommandFailure('feed.unknown', text)
-  }
+  const selected = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
+  if (selected.length === 0) throw unknownFeed(options.feed, settings.markets.feeds)
   const [{ createMarketsCaches }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
     import('#markets/context.ts'),
     import('#runtime/clock.ts'),
@@ -88,19 +82,25 @@ async function readFeeds(options: IngestOptions): Promise<void> {
     const world = { settings, clock: systemClock, random: systemRandom, log }
     const context = { state, ...world, markets: createMarketsCaches() }
     const turn = async (own: MarketsContext, signal: AbortSignal) => {
-      for (const feed of wanted) reports[feed.id] = await readFeedOnce(own, feed, options, signal)
+      for (const feed of selected) reports[feed.id] = await readFeedOnce(own, feed, options, signal)
     }
     await runWithLease(context, options, 'markets', turn, stop.signal)
   })
   if (options.json) return printJson(reports)
-  for (const [id, one] of Object.entries(reports)) {
+  for (const [id, report] of Object.entries(reports)) {
     print(
-      `${id}: ${one.pass} pass, ${counted(one.pages, 'page')}, ${counted(one.records, 'record')}: ${one.changed} new or different, ${one.written} answers written, ${one.rejected} rejected, ${one.vanished} vanished`,
+      `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${report.changed} new or changed, ${report.written} documents written, ${report.rejected} rejected, ${report.vanished} vanished`,
     )
-    if (one.absent > 0) {
-      note(`${id}: the feed left out ${one.absent} markets, too many to mark them as vanished (vanishShareMax).`)
+    if (report.absent > 0) {
+      note(`${id}: ${report.absent} markets are missing, too many to mark them as vanished (vanishShareMax).`)
     }
   }
+}
+
+export function unknownFeed(id: string | undefined, feeds: readonly MarketFeed[]): CommandFailure {
+  const known = feeds.map((feed) => feed.id).join(', ')
+  const text = known ? `There is no feed ${id}. Configured feeds: ${known}.` : 'No feed is configured (markets.feeds).'
+  return new CommandFailure('feed.unknown', text)
 }
 
 async function readFeedOnce(
@@ -115,9 +115,9 @@ async function readFeedOnce(
   try {
     return await readFeed(context, feed, work)
   } catch (error) {
-    if (signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped; run it again to go on from here.')
+    if (signal.aborted) throw new CommandFailure('ingest.stopped', 'Stopped. Run the command again to continue.')
     if (!(error instanceof FeedLocked)) throw new CommandFailure('ingest.failed', `${feed.id}: ${errorMessage(error)}`)
-    throw new CommandFailure('feed.held', `The feed ${feed.id} is being read by another process, the server perhaps.`)
+    throw new CommandFailure('feed.locked', `Feed ${feed.id} is being read by another process, such as the server.`)
   } finally {
     line.end()
   }
@@ -139,12 +139,12 @@ function pageLine(feed: string, quiet: boolean) {
 
 async function search(words: readonly string[], options: ListOptions): Promise<void> {
   const { searchMarkets } = await import('#markets/search/search.ts')
-  const found = await withState(options, 'found', (state) =>
+  const markets = await withState(options, 'found', (state) =>
     searchMarkets(state, words.join(' '), Math.min(options.max, searchMax)),
   )
-  if (options.json) return printJson(found)
-  if (found.length === 0) return note('No market has all of these words.')
-  const cells = found.map(({ slug, question = '', open, volumeNum }) => [
+  if (options.json) return printJson(markets)
+  if (markets.length === 0) return note('No matches. Each word must match the start of a word of the market.')
+  const cells = markets.map(({ slug, question = '', open, volumeNum }) => [
     ...[open ? 'open' : 'closed', volumeNum === undefined ? '-' : String(Math.round(volumeNum)), slug, question],
   ])
   print(table(['state', 'volume', 'slug', 'question'], cells))
@@ -155,8 +155,8 @@ async function drift(options: CommonOptions): Promise<void> {
   const rows = await withState(options, 'found', listDrift)
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
-  if (rows.length === 0) return note('No drift: every field is in the contract and has its type.')
-  const head = ['source', 'kind', 'field', 'problem', 'records', 'first seen', 'last seen', 'for example']
+  if (rows.length === 0) return note('No drift: all fields match the contract.')
+  const head = ['source', 'kind', 'field', 'problem', 'records', 'first seen', 'last seen', 'example']
   const cells = rows.map(({ source, kind, field, problem, records, firstMs, lastMs, sample }) => [
     ...[source, kind, field, problem, String(records), minuteText(firstMs), minuteText(lastMs), sample.slice(0, 40)],
   ])
@@ -168,10 +168,10 @@ async function rejects(options: ListOptions): Promise<void> {
   const rows = await withState(options, 'found', (state) => listRejects(state, options.max))
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
-  if (rows.length === 0) return note('No rejects: every record that the feeds show is stored.')
-  const head = ['source', 'kind', 'id', 'slug', 'field', 'reason', 'times', 'last seen', 'where']
-  const cells = rows.map(({ source, kind, id, slug, field, reason, times: count, lastMs, place }) => [
-    ...[source, kind, id, slug, field, reason, String(count), minuteText(lastMs), place],
+  if (rows.length === 0) return note('No rejects: all records of the feeds are stored.')
+  const head = ['source', 'kind', 'id', 'slug', 'field', 'reason', 'times', 'last seen', 'location']
+  const cells = rows.map(({ source, kind, id, slug, field, reason, times: count, lastMs, location }) => [
+    ...[source, kind, id, slug, field, reason, String(count), minuteText(lastMs), location],
   ])
   print(table(head, cells))
 }
@@ -190,19 +190,19 @@ async function vanished(options: ListOptions): Promise<void> {
 }
 
 async function feeds(options: CommonOptions): Promise<void> {
-  const { readFeedStates: allStandings } = await import('#markets/feeds/feed-state.ts')
-  const rows = await withState(options, 'found', allStandings)
+  const { readFeedStates } = await import('#markets/feeds/feed-state.ts')
+  const rows = await withState(options, 'found', readFeedStates)
   if (options.json) {
-    const shown = rows.map(({ source, pass, page, sweep, fullAtMs, doneAtMs }) => ({
-      ...{ feed: source, pass, pagesRead: page, fullPasses: sweep },
+    const shown = rows.map(({ source, pass, page, fullPass, fullAtMs, doneAtMs }) => ({
+      ...{ feed: source, pass, pagesRead: page, fullPasses: fullPass },
       lastFull: fullAtMs === null ? null : iso(fullAtMs),
       lastPass: doneAtMs === null ? null : iso(doneAtMs),
     }))
     return printJson(shown)
   }
   if (rows.length === 0) return note('No feed has been read yet.')
-  const cells = rows.map(({ source, pass, page, sweep, fullAtMs, doneAtMs }) => [
-    ...[source, page === 0 ? 'waiting' : `${pass}, page ${page}`, String(sweep)],
+  const cells = rows.map(({ source, pass, page, fullPass, fullAtMs, doneAtMs }) => [
+    ...[source, page === 0 ? 'waiting' : `${pass}, page ${page}`, String(fullPass)],
     ...[minuteText(fullAtMs ?? undefined), minuteText(doneAtMs ?? undefined)],
   ])
   print(table(['feed', 'now', 'full passes', 'last full pass', 'last pass'], cells))
@@ -211,7 +211,7 @@ async function feeds(options: CommonOptions): Promise<void> {
 const iso = (atMs: number): string => new Date(atMs).toISOString()
 const formatTimes = (firstMs: number, lastMs: number) => ({ firstSeen: iso(firstMs), lastSeen: iso(lastMs) })
 
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.')
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be an integer above 0.')
   return Number(text)
 }

@@ -1,4 +1,4 @@
-// From a data folder to PostgreSQL and on from there, as an operator would do it.
+// `tetrad move` from a data folder to PostgreSQL.
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const contextOf = ({ duties }: Stores, settings: Settings) => ({
 })
 
 describe('tetrad move', { skip: noPostgres }, () => {
-  test('carries keys over; from then on every command works on PostgreSQL, and a copy of a file is not offered', async () => {
+  test('moves keys; afterwards every command works on PostgreSQL, and backup is refused', async () => {
     await using home = await openFolder()
     await using server = await startPostgres()
     const { dir: cwd } = home
@@ -34,11 +34,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
     await runCommand(['keys', 'create', '--name', 'before', '--plan', 'free'], { cwd })
 
     const moved = await runCommand(['move', '--from', 'data', '--to', to], { cwd })
-    assert.match(
-      moved.stdout,
-      /Moved: \d+ tables, \d+ rows, all of them verified; [1-9]\d* had to be written/,
-      moved.stderr,
-    )
+    assert.match(moved.stdout, /Moved: \d+ tables, \d+ rows, all verified, [1-9]\d* written/, moved.stderr)
     await runCommand(['keys', 'create', '--name', 'meanwhile', '--plan', 'free'], { cwd })
     const again = await runCommand(['move', '--from', 'data', '--json'], { cwd, env })
     assert.equal(again.code, 0, again.stderr)
@@ -50,18 +46,18 @@ describe('tetrad move', { skip: noPostgres }, () => {
     await runCommand(['keys', 'create', '--name', 'there', '--plan', 'free'], { cwd, env })
     const late = await runCommand(['move', '--from', 'data'], { cwd, env })
     assert.equal(late.code, 1)
-    assert.match(late.stderr, /has been used since it was moved to/)
+    assert.match(late.stderr, /has been used since the last move/)
 
     const backup = await runCommand(['backup', 'copy'], { cwd, env })
     assert.equal(backup.code, 1)
     assert.match(backup.stderr, /The state is in PostgreSQL.*pg_dump/)
     const doctor = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd, env })
     // The tests' own server is set up to be quick, and the doctor sees it.
-    assert.match(doctor.stdout, /BAD {3}state: PostgreSQL at .* fsync is off/)
+    assert.match(doctor.stdout, /FAIL {2}state: PostgreSQL at .* fsync is off/)
     assert.match(doctor.stdout, /ok {4}keys: 3 in use/)
   })
 
-  test('carries ratings over, beside the running server and without one', async () => {
+  test('moves ratings, with and without a running server', async () => {
     await using home = await openFolder()
     await using postgres = await startPostgres()
     const { dir: cwd } = home
@@ -88,26 +84,26 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const stored = await everythingStored(contextOf(embedded, settings))
     await embedded.close()
     const second = await runCommand(['move', '--from', 'data'], { cwd, env })
-    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all of them verified/, second.stderr)
+    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all verified/, second.stderr)
     assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
     const shared = await openStores(join(cwd, 'elsewhere'), { state: url })
     assert.deepEqual(await everythingStored(contextOf(shared, settings)), stored)
     await shared.close()
   })
 
-  test('says what is missing', async () => {
+  test('reports a missing target, folder or server', async () => {
     await using home = await openFolder()
     const { dir: cwd } = home
-    const nowhere = await runCommand(['move', '--from', 'data'], { cwd })
-    assert.deepEqual([nowhere.code, /Name the target with --to postgres/.test(nowhere.stderr)], [1, true])
-    const other = await runCommand(['move', '--from', 'data', '--to', 'mysql://127.0.0.1/x'], { cwd })
-    assert.deepEqual([other.code, /Name the target with --to postgres/.test(other.stderr)], [1, true])
-    const nothing = await runCommand(['move', '--from', 'no', '--to', 'postgres://127.0.0.1:9/x'], { cwd })
-    assert.deepEqual([nothing.code, /no state\.sqlite in no/.test(nothing.stderr)], [1, true])
+    const noTarget = await runCommand(['move', '--from', 'data'], { cwd })
+    assert.deepEqual([noTarget.code, /No target\. Pass --to postgres/.test(noTarget.stderr)], [1, true])
+    const otherKind = await runCommand(['move', '--from', 'data', '--to', 'mysql://127.0.0.1/x'], { cwd })
+    assert.deepEqual([otherKind.code, /No target\. Pass --to postgres/.test(otherKind.stderr)], [1, true])
+    const noFolder = await runCommand(['move', '--from', 'no', '--to', 'postgres://127.0.0.1:9/x'], { cwd })
+    assert.deepEqual([noFolder.code, /no contains no state\.sqlite/.test(noFolder.stderr)], [1, true])
     await runCommand(['keys', 'create', '--name', 'a', '--plan', 'free'], { cwd })
-    const away = await runCommand(['move', '--to', 'postgres://me:hunter2@127.0.0.1:9/x'], { cwd })
-    assert.equal(away.code, 1)
-    assert.match(away.stderr, /PostgreSQL at 127\.0\.0\.1:9\/x cannot be reached/)
-    assert.doesNotMatch(away.stderr, /hunter2/)
+    const unreachable = await runCommand(['move', '--to', 'postgres://me:hunter2@127.0.0.1:9/x'], { cwd })
+    assert.equal(unreachable.code, 1)
+    assert.match(unreachable.stderr, /PostgreSQL at 127\.0\.0\.1:9\/x cannot be reached/)
+    assert.doesNotMatch(unreachable.stderr, /hunter2/)
   })
 })

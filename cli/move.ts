@@ -1,5 +1,5 @@
-// `tetrad move` copies a data folder, state and duties, to PostgreSQL while the server keeps serving from the folder. Run again after
-// the server has stopped, it copies what has changed since, which takes a fraction of the time (behaviour/operations.md#moving-to-postgresql).
+// `tetrad move` copies a data folder (state and duties) to PostgreSQL while the server keeps running. Run again after
+// the server has stopped, it copies only what has changed since (behaviour/operations.md#moving-to-postgresql).
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -22,17 +22,14 @@ const stateFile = 'state.sqlite'
 export function addMove(program: Command): void {
   program
     .command('move')
-    .description('Copy a data folder to PostgreSQL, and verify every row.')
+    .description('Copy a data folder to PostgreSQL and verify every row.')
     .option('--from <dir>', 'data folder to read (default: --data)')
-    .option(
-      '--to <url>',
-      'postgres://… (default: store.state of the configuration, which keeps the password out of the command line)',
-    )
+    .option('--to <url>', 'postgres://… (default: store.state, which keeps the password out of the command line)')
     .addHelpText(
       'after',
       `
-The server may keep running on the folder. Then stop it, run the same command again, set store.state and start it. Until the command
-has ended no server starts on the target.
+The server may keep running. Afterwards stop it, run the same command again, set store.state and start it. No server
+starts on the target while the command runs.
 
 Example:
   $ export TETRAD_STORE_STATE=postgres://tetrad:…@db/tetrad
@@ -46,10 +43,10 @@ async function moveData(options: MoveOptions): Promise<void> {
   const from = options.from ?? dataDirOf(options)
   const to = options.to ?? settings.store.state
   if (!/^postgres(ql)?:\/\//.test(to)) {
-    throw new CommandFailure('move.nowhere', 'Name the target with --to postgres://…, or set store.state.')
+    throw new CommandFailure('move.no_target', 'No target. Pass --to postgres://… or set store.state.')
   }
   if (!existsSync(join(from, stateFile))) {
-    throw new CommandFailure('data.missing', `There is no ${stateFile} in ${from}; name the data folder with --from.`)
+    throw new CommandFailure('data.missing', `${from} contains no ${stateFile}. Use --from for the data folder.`)
   }
   const [{ openDuties, openState }, { moveStores }, { systemClock }, { untilStopped }] = await Promise.all([
     import('#storage/open.ts'),
@@ -58,36 +55,40 @@ async function moveData(options: MoveOptions): Promise<void> {
     import('./stop.ts'),
   ])
   const startMs = systemClock.monotonicMs()
-  await using undo = new AsyncDisposableStack()
-  // Beside the original, so that it is on a disk that has room for such files.
+  await using cleanup = new AsyncDisposableStack()
+  // On the same disk as the original, which has room for such files.
   const folder = await mkdtemp(join(resolve(from), 'moving-'))
-  undo.defer(() => rm(folder, { recursive: true, force: true }))
+  cleanup.defer(() => rm(folder, { recursive: true, force: true }))
   const copy = join(folder, 'copy')
   await copyFolder(options, from, copy)
 
   const stop = new AbortController()
   const progress = openProgress(options.json === true, () => systemClock.monotonicMs(), process.stderr, 'rows')
   const work = (async () => {
-    const opened = (state: State) => undo.adopt(state, () => state.close())
+    const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
     const shared = { ...settings.store, state: to }
     const moves = [
-      { source: opened(await openState(copy)), target: opened(await openState(from, shared)) },
-      { source: opened(await openDuties(copy)), target: opened(await openDuties(from, shared)), prefix: 'duties.' },
+      { source: closeLater(await openState(copy)), target: closeLater(await openState(from, shared)) },
+      {
+        source: closeLater(await openDuties(copy)),
+        target: closeLater(await openDuties(from, shared)),
+        prefix: 'duties.',
+      },
     ]
-    return moveStores(moves, stepping(progress), stop.signal)
+    return moveStores(moves, reportTo(progress), stop.signal)
   })()
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   const { tables } = await work.catch((error: unknown) => {
     if (!stop.signal.aborted) throw error
-    throw new CommandFailure('move.stopped', 'Stopped; the same command goes on where this one was.')
+    throw new CommandFailure('move.stopped', 'Stopped. Run the same command again to continue.')
   })
   progress.end()
   printMoveReport(options, tables, (systemClock.monotonicMs() - startMs) / 1000)
 }
 
-/** One moment of the folder, whether a server runs on it or not: writes of duties wait until both files are copied. */
+/** A consistent copy of both files, with or without a running server: writes of duties wait until both are copied. */
 async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openState }, { identifySource: markSource }, { copyStores }, { dutiesHere }, { systemRandom }] =
+  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesHere }, { systemRandom }] =
     await Promise.all([
       import('#storage/open.ts'),
       import('#storage/move.ts'),
@@ -95,21 +96,21 @@ async function copyFolder(options: MoveOptions, from: string, copy: string): Pro
       import('#validators/duties/store.ts'),
       import('#runtime/random.ts'),
     ])
-  await using undo = new AsyncDisposableStack()
-  const state = undo.adopt(await openState(from), (one) => one.close())
+  await using cleanup = new AsyncDisposableStack()
+  const state = cleanup.adopt(await openState(from), (store) => store.close())
   await refuseDemo(options, state)
-  const duties = undo.adopt(await openDuties(from), (one) => one.close())
-  for (const source of [state, duties]) await markSource(source, systemRandom)
+  const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
+  for (const source of [state, duties]) await identifySource(source, systemRandom)
   await copyStores(from, dutiesHere(duties), copy)
 }
 
-/** Rows are counted twice: when they are compared, and when they are verified; what is written lies in between. */
-function stepping(progress: ReturnType<typeof openProgress>): (progress: MoveProgress) => void {
-  const seen = new Map<string, number>()
+/** Rows count twice: when they are compared, and when they are verified after writing. */
+function reportTo(progress: ReturnType<typeof openProgress>): (progress: MoveProgress) => void {
+  const rowsByTable = new Map<string, number>()
   return ({ table, rows, rowsTotal }) => {
-    const before = seen.get(table)
+    const before = rowsByTable.get(table)
     if (before === undefined) progress.plan(2 * rowsTotal)
-    seen.set(table, rows)
+    rowsByTable.set(table, rows)
     progress.step(rows - (before === undefined || before >= rows ? 0 : before), table)
   }
 }
@@ -121,11 +122,9 @@ function printMoveReport(options: MoveOptions, tables: readonly MovedTable[], to
   }
   const sum = (field: 'rows' | 'written') => tables.reduce((total, table) => total + table[field], 0)
   print(
-    `Moved: ${tables.length} tables, ${sum('rows')} rows, all of them verified; ${sum('written')} had to be written. ${tookSeconds.toFixed(1)} s.`,
+    `Moved: ${tables.length} tables, ${sum('rows')} rows, all verified, ${sum('written')} written. ${tookSeconds.toFixed(1)} s.`,
   )
   if (sum('written') > 0) {
-    print(
-      'If the server was running meanwhile: stop it, and run the same command once more before you start it from there.',
-    )
+    print('If the server was running: stop it, then run the same command again before you start it on PostgreSQL.')
   }
 }

@@ -1,22 +1,22 @@
-// A file that a command was told to write: whole under its name, or not there. What was there before stays until then.
+// Writes an output file atomically: the complete file replaces the old one, or the old one stays.
 import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { PathError, renamePath } from '#runtime/path-error.ts'
 import { CommandFailure } from './failure.ts'
 
-export async function writeOut(path: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
-  // A pipe or a device is written to, not replaced; a link keeps pointing where it does.
-  const there = await stat(path).catch(() => undefined)
-  const isFile = there?.isFile() ?? true
-  const target = there && isFile ? await realpath(path) : path
+export async function writeOut(path: string, parts: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  // Pipes and devices are written directly. For a link, its target is replaced.
+  const existing = await stat(path).catch(() => undefined)
+  const isFile = existing?.isFile() ?? true
+  const target = existing && isFile ? await realpath(path) : path
   const draft = isFile ? `${target}.${process.pid}.part` : target
   try {
     {
       await using file = await open(draft, 'w')
-      for await (const piece of pieces) await file.appendFile(piece)
+      for await (const part of parts) await file.appendFile(part)
       if (isFile) await file.sync()
     }
     if (!isFile) return
-    if (there) await chmod(draft, there.mode & 0o777)
+    if (existing) await chmod(draft, existing.mode & 0o777)
     await rename(draft, target)
   } catch (error) {
     if (isFile) await rm(draft, { force: true })
@@ -29,5 +29,5 @@ function toOutFileError(path: string, error: unknown): unknown {
   if (renamed instanceof PathError) return new CommandFailure('path.unusable', `${renamed.message}.`)
   const { code, message, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
-  return new CommandFailure('path.unusable', `${path} cannot be written; check the path (${message}).`)
+  return new CommandFailure('path.unusable', `${path} cannot be written. Check the path (${message}).`)
 }

@@ -1,5 +1,5 @@
-// What commands write: tables for people, JSON for scripts. Results go to standard output, everything else to standard
-// error. Colour only on a terminal and without NO_COLOR (util.styleText sees to both).
+// Output of commands: tables for people, JSON for scripts. Results go to standard output, everything else to standard
+// error. util.styleText uses colour only on a terminal and without NO_COLOR.
 import { styleText } from 'node:util'
 import { stringifyJson } from '#api/json.ts'
 
@@ -11,12 +11,11 @@ export const note = (text: string): void => {
   process.stderr.write(`${text}\n`)
 }
 
-/** On one line, integers exact. */
+/** One line; integers keep all digits. */
 export const printJson = (value: unknown): void => print(stringifyJson(value))
 
 export const bold = (text: string): string => styleText('bold', text, { stream: process.stdout })
 
-/** Columns as wide as their widest cell; no trailing spaces. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (cells: readonly string[]) =>
@@ -32,4 +31,4 @@ export const minuteText = (atMs: number | undefined): string =>
   atMs === undefined ? '-' : new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')
 
 /** `1 record`, `2 records`. */
-export const counted = (number: number, one: string): string => `${number} ${number === 1 ? one : `${one}s`}`
+export const counted = (number: number, noun: string): string => `${number} ${number === 1 ? noun : `${noun}s`}`

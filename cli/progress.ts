@@ -1,9 +1,10 @@
-// How far a long piece of work is: a line that is rewritten on a terminal, a line now and then in a log.
+// Progress of a long command on standard error: one line that is redrawn on a terminal, a line every 10 seconds in a
+// log.
 export interface Progress {
-  /** More to do than was known. */
-  plan(total: number): void
-  /** So much is done, with what else there is to say. */
-  step(done: number, words: string): void
+  /** Adds to the total. */
+  plan(more: number): void
+  /** Adds to what is done, and shows a text. */
+  step(more: number, text: string): void
   end(): void
 }
 
@@ -11,7 +12,6 @@ const barCells = 24
 const redrawMs = 200
 const logLineMs = 10_000
 
-/** On standard error; `quiet` for scripts. */
 export function openProgress(
   quiet: boolean,
   nowMs: () => number,
@@ -53,7 +53,7 @@ export function formatProgress(done: number, total: number, tookMs: number, text
 }
 
 function formatDuration(seconds: number): string {
-  const whole = Math.round(seconds)
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
-  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${whole % 60} s` : `${whole} s`
+  const rounded = Math.round(seconds)
+  const [hours, minutes] = [Math.floor(rounded / 3600), Math.floor((rounded % 3600) / 60)]
+  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${rounded % 60} s` : `${rounded} s`
 }

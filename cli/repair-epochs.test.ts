@@ -1,4 +1,4 @@
-// `tetrad repair --network` against a recorded node over HTTP, without a server and beside one.
+// Tests of `tetrad repair --network` with a recorded node, with and without a running server.
 
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ import { startBeacon } from '#validators/ingest/start.ts'
 import { measures } from '#validators/ratings/measures.ts'
 
 async function openScene() {
-  /** Slots whose blocks the node does not give. */
+  /** Slots whose blocks the node does not return. */
   const lacking = new Set<number>()
   const node = await openReplay({
     meddle: (exchange) => {
@@ -76,7 +76,7 @@ const falsify = (dataDir: string, days: number) =>
     }
   })
 
-test('repair reads epochs again, replaces what is wrong, and a second time changes nothing', async () => {
+test('repair corrects wrong figures, and changes nothing when it runs again', async () => {
   await using at = await openScene()
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
   const clean = await daysIn(at.dataDir)
@@ -89,11 +89,11 @@ test('repair reads epochs again, replaces what is wrong, and a second time chang
   assert.deepEqual(await daysIn(at.dataDir), clean)
   const second = await at.repair(5, 6)
   assert.equal(second.code, 0, second.stderr)
-  assert.equal(second.stdout, 'hoodi: 4 epochs read again (1 day part), stored figures of 0 validators changed\n')
+  assert.equal(second.stdout, 'hoodi: 4 epochs repaired (1 day part), figures of 0 validators changed\n')
   assert.match(second.stderr, /hoodi: 2 epochs left to read\nhoodi: 0 epochs left to read/)
 })
 
-test('beside a running server, that reads the epochs again and the command shows how far it is', async () => {
+test('a running server repairs the epochs, and the command shows its progress', async () => {
   await using at = await openScene()
   await using _server = await openServer(at)
   const clean = await daysIn(at.dataDir)
@@ -106,44 +106,44 @@ test('beside a running server, that reads the epochs again and the command shows
   assert.deepEqual([late.code, late.stdout], [1, ''])
   assert.match(
     late.stderr,
-    /stored up to 12, and later ones are not final or have not been read: pass --until-epoch 13/,
+    /stored up to 12; later ones are not final or have not been read yet\. Pass --until-epoch 13/,
   )
   for (let slot = 32; slot < 40; slot++) at.lacking.add(slot)
   await falsify(at.dataDir, 1)
   const wrong = await daysIn(at.dataDir)
   const failed = await at.repair(0, 4)
   assert.deepEqual([failed.code, failed.stdout], [1, ''])
-  assert.match(failed.stderr, /Nothing was replaced\. Epochs 0 to 3 cannot be read again: /)
+  assert.match(failed.stderr, /Nothing was replaced\. Epochs 0 to 3 cannot be repaired: /)
   assert.deepEqual(await daysIn(at.dataDir), wrong)
   const other = await at.run('repair', '--network', 'holesky', '--from-epoch', '0', '--until-epoch', '4')
   assert.deepEqual([other.code, other.stdout], [1, ''])
-  assert.match(other.stderr, /does not follow holesky: set validators\.networks\.holesky\.beacon\.urls/)
+  assert.match(other.stderr, /does not ingest holesky\. Set validators\.networks\.holesky\.beacon\.urls/)
 })
 
-/** A server that has read the network and would look again in an hour. */
+/** A server that has ingested the network. Its next poll would be in an hour. */
 async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const { dataDir } = at
   const stores = await openStores(dataDir)
   const duties = dutiesOnThreads(stores.duties, { dir: dataDir, options: settingsWith(at.settings).store })
   const stop = new AbortController()
   const settings = settingsWith(at.settings)
-  const plain = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
-  const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
-  const looked = Promise.withResolvers<void>()
-  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && looked.resolve())
-  await looked.promise
+  const parts = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
+  const context = createContext({ ...parts, settings: await withChainTimes(parts) })
+  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const ingested = Promise.withResolvers<void>()
+  const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && ingested.resolve())
+  await ingested.promise
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await Promise.all([upkeep, beacon])
+      await Promise.all([operations, beacon])
       await duties.close()
       await stores.close()
     },
   }
 }
 
-test('what the node cannot supply is named, what was replaced before it stays, and the rest is as it was', async () => {
+test('epochs that the node cannot supply are reported and unchanged, and parts before them stay replaced', async () => {
   await using at = await openScene()
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
   await falsify(at.dataDir, 3)
@@ -153,36 +153,36 @@ test('what the node cannot supply is named, what was replaced before it stays, a
   assert.equal(partly.code, 3, partly.stderr)
   const { parts, changed, failed } = JSON.parse(partly.stdout)
   assert.deepEqual([parts, changed, failed.fromEpoch, failed.untilEpoch], [2, 2, 8, 12])
-  assert.match(partly.stderr, /epochs 8 to 11 cannot be read again, and are as they were: .+/)
-  assert.match(partly.stderr, /Go on with: tetrad repair --network hoodi --from-epoch 8 --until-epoch 13/)
+  assert.match(partly.stderr, /epochs 8 to 11 cannot be repaired and are unchanged: .+/)
+  assert.match(partly.stderr, /Continue with: tetrad repair --network hoodi --from-epoch 8 --until-epoch 13/)
   const days = await daysIn(at.dataDir)
   assert.deepEqual(days.slice(2), wrong.slice(2))
   assert.notDeepEqual(days.slice(0, 2), wrong.slice(0, 2))
   const nothing = await at.repair(8, 12)
   assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
-  assert.match(nothing.stderr, /Nothing was replaced\. Epochs 8 to 11 cannot be read again: /)
+  assert.match(nothing.stderr, /Nothing was replaced\. Epochs 8 to 11 cannot be repaired: /)
   assert.deepEqual(await daysIn(at.dataDir), days)
 })
 
-test('a command line that cannot be meant is refused, with what to do', async () => {
+test('invalid options are rejected with advice', async () => {
   await using at = await openScene()
-  const refused = async (words: RegExp, ...args: string[]) => {
+  const rejects = async (message: RegExp, ...args: string[]) => {
     const { code, stdout, stderr } = await at.run('repair', ...args)
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, words)
+    assert.match(stderr, message)
   }
   const epochs = ['--from-epoch', '0', '--until-epoch', '4']
-  await refused(/--until-epoch is missing/, '--network', 'hoodi', '--from-epoch', '3')
-  await refused(/--from-epoch is missing/, '--until-epoch', '3')
-  await refused(/--from-epoch 4 is not before --until-epoch 4/, '--from-epoch', '4', '--until-epoch', '4')
-  await refused(/--chain is about blocks of a chain/, '--chain', '1', ...epochs)
-  await refused(/set validators\.networks\.holesky\.beacon\.urls/, '--network', 'holesky', ...epochs)
-  await refused(
-    /no epoch of hoodi is stored yet: read them with `tetrad ingest beacon/,
+  await rejects(/--until-epoch is missing/, '--network', 'hoodi', '--from-epoch', '3')
+  await rejects(/--from-epoch is missing/, '--until-epoch', '3')
+  await rejects(/--from-epoch 4 must be smaller than --until-epoch 4/, '--from-epoch', '4', '--until-epoch', '4')
+  await rejects(/--chain applies to the blocks of a chain/, '--chain', '1', ...epochs)
+  await rejects(/set validators\.networks\.holesky\.beacon\.urls/, '--network', 'holesky', ...epochs)
+  await rejects(
+    /no epoch of hoodi is stored yet\. Read them with `tetrad ingest beacon/,
     '--network',
     'hoodi',
     ...epochs,
   )
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
-  await refused(/pass --until-epoch 13/, '--network', 'hoodi', '--from-epoch', '0', '--until-epoch', '14')
+  await rejects(/Pass --until-epoch 13/, '--network', 'hoodi', '--from-epoch', '0', '--until-epoch', '14')
 })

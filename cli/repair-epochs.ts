@@ -1,5 +1,5 @@
-// `tetrad repair --network`: reads stored epochs again and replaces what is stored of them. A running server does it itself, and this shows
-// its progress; without one the command does it.
+// `tetrad repair --network`: reads stored epochs again and replaces them. If a server is running, the server does it
+// and the command shows its progress. Otherwise the command does it.
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
@@ -29,48 +29,48 @@ interface RepairTask extends RepairOptions {
 const pollIntervalMs = 500
 
 export const isAboutEpochs = ({ network, fromEpoch, untilEpoch }: RepairOptions): boolean =>
-  [network, fromEpoch, untilEpoch].some((given) => given !== undefined)
+  [network, fromEpoch, untilEpoch].some((option) => option !== undefined)
 
 export async function repairEpochs(options: RepairOptions): Promise<void> {
   const task = taskOf(options)
   printRepairReport(task, (await repairViaRunningServer(task)) ?? (await repairHere(task)))
 }
 
-/** Refuses what cannot be meant before anything is opened. */
+/** Rejects invalid options before a store is opened. */
 function taskOf(options: RepairOptions): RepairTask {
   const { network = 'mainnet', fromEpoch, untilEpoch } = options
-  const ofChains = ['chain', 'from', 'until', 'forgetFrom', 'yes'].filter((name) => name in options)
-  if (ofChains.length > 0) {
-    const names = ofChains.map((name) => (name === 'forgetFrom' ? '--forget-from' : `--${name}`)).join(', ')
-    throw new CommandFailure('repair.options', `${names} is about blocks of a chain: leave it out to repair epochs.`)
+  const chainOptions = ['chain', 'from', 'until', 'forgetFrom', 'yes'].filter((name) => name in options)
+  if (chainOptions.length > 0) {
+    const names = chainOptions.map((name) => (name === 'forgetFrom' ? '--forget-from' : `--${name}`)).join(', ')
+    throw new CommandFailure('repair.options', `${names} applies to the blocks of a chain. Omit it to repair epochs.`)
   }
   if (fromEpoch === undefined || untilEpoch === undefined) {
     const missing = fromEpoch === undefined ? '--from-epoch' : '--until-epoch'
-    throw new CommandFailure('repair.options', `${missing} is missing: name the epochs to read again with both.`)
+    throw new CommandFailure('repair.options', `${missing} is missing. Pass --from-epoch and --until-epoch.`)
   }
   if (fromEpoch >= untilEpoch) {
-    const message = `--from-epoch ${fromEpoch} is not before --until-epoch ${untilEpoch}`
-    throw new CommandFailure('repair.options', `${message}: there would be nothing to read again.`)
+    const message = `--from-epoch ${fromEpoch} must be smaller than --until-epoch ${untilEpoch}.`
+    throw new CommandFailure('repair.options', message)
   }
   return { ...options, network, epochs: { from: fromEpoch, until: untilEpoch } }
 }
 
-/** Undefined: no server runs on this folder. */
+/** Undefined: no server uses this folder. */
 async function repairViaRunningServer(task: RepairTask): Promise<Repaired | undefined> {
   const { network, epochs, json } = task
   if (!existsSync(dataDirOf(task))) return undefined
-  const begun = await queryServer<RepairProgress>(task, 'repair', { network, epochs })
-  if (!begun) return undefined
+  const started = await queryServer<RepairProgress>(task, 'repairEpochs', { network, epochs })
+  if (!started) return undefined
   const [{ callControl }, { systemClock }] = await Promise.all([
     import('#runtime/control-socket.ts'),
     import('#runtime/clock.ts'),
   ])
-  const { id } = begun.result
-  if (!json) note(`${network}: the running server reads the epochs again, also if you stop this command`)
-  let last = begun.result
+  const { id } = started.result
+  if (!json) note(`${network}: the running server repairs the epochs and continues if you stop this command`)
+  let last = started.result
   while (!last.isDone) {
     await systemClock.sleep(pollIntervalMs)
-    const reply = await callControl(dataDirOf(task), 'repair', { network, id })
+    const reply = await callControl(dataDirOf(task), 'repairEpochs', { network, id })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped. Run the command again.')
     const now = reply.result as RepairProgress
     if (now.left !== last.left && now.left !== null) printRemaining(task, now.left)
@@ -111,10 +111,10 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
   })
   const stop = new AbortController()
   let repaired: Repaired | undefined
-  const turn = async (own: AppContext, signal: AbortSignal) => {
-    repaired = await repairOn(own, task, signal)
+  const repair = async (leased: AppContext, signal: AbortSignal) => {
+    repaired = await repairOn(leased, task, signal)
   }
-  const work = runWithLease(context, task, 'beacon', turn, stop.signal)
+  const work = runWithLease(context, task, 'beacon', repair, stop.signal)
   await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
   await work.catch((error) => {
     if (!stop.signal.aborted) throw error
@@ -123,21 +123,16 @@ async function repairWith(task: RepairTask, stores: Stores, settings: Settings):
 }
 
 async function repairOn(context: AppContext, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
-  const [
-    { readProcessorStart: millStart },
-    { Follower },
-    { explainUnrepairable: unrepairable },
-    { openEpochProcessors: openMills },
-  ] = await Promise.all([
+  const [{ readProcessorStart }, { Follower }, { explainUnrepairable }, { openEpochProcessors }] = await Promise.all([
     import('#validators/ingest/start.ts'),
     import('#validators/ingest/follow.ts'),
     import('#validators/ingest/gaps.ts'),
     import('#validators/ingest/epochs/open-processors.ts'),
   ])
   const { network, epochs } = task
-  const why = await unrepairable(context.duties, network, epochs)
-  if (why !== undefined) throw new CommandFailure('epochs.out_of_reach', `Nothing was replaced: ${why}.`)
-  await using processors = openMills([await millStart(context, network)])
+  const problem = await explainUnrepairable(context.duties, network, epochs)
+  if (problem !== undefined) throw new CommandFailure('epochs.unavailable', `Nothing was replaced: ${problem}.`)
+  await using processors = openEpochProcessors([await readProcessorStart(context, network)])
   const follower = new Follower(context, network, processors.of(network))
   try {
     return await follower.repair(epochs, signal, (left) => printRemaining(task, left))
@@ -154,17 +149,17 @@ function printRepairReport({ network, json, epochs: requested }: RepairTask, rep
     const { fromEpoch, untilEpoch, reason } = failed
     throw new CommandFailure(
       'repair.failed',
-      `Nothing was replaced. Epochs ${fromEpoch} to ${untilEpoch - 1} cannot be read again: ${reason}.`,
+      `Nothing was replaced. Epochs ${fromEpoch} to ${untilEpoch - 1} cannot be repaired: ${reason}.`,
     )
   }
   if (json) printJson({ network, ...repaired })
   else {
-    const text = `${counted(epochs, 'epoch')} read again (${counted(parts, 'day part')})`
-    print(`${network}: ${text}, stored figures of ${counted(changed, 'validator')} changed`)
+    const replaced = `${counted(epochs, 'epoch')} repaired (${counted(parts, 'day part')})`
+    print(`${network}: ${replaced}, figures of ${counted(changed, 'validator')} changed`)
   }
   if (!failed) return
   const { fromEpoch, untilEpoch, reason } = failed
-  note(`tetrad: epochs ${fromEpoch} to ${untilEpoch - 1} cannot be read again, and are as they were: ${reason}.`)
-  note(`Go on with: tetrad repair --network ${network} --from-epoch ${fromEpoch} --until-epoch ${requested.until}`)
+  note(`tetrad: epochs ${fromEpoch} to ${untilEpoch - 1} cannot be repaired and are unchanged: ${reason}.`)
+  note(`Continue with: tetrad repair --network ${network} --from-epoch ${fromEpoch} --until-epoch ${requested.until}`)
   process.exitCode = exitPartly
 }

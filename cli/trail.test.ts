@@ -20,7 +20,7 @@ const { input, reply } = contract['explorer.fundedBy'].example
 const { address = '' } = input
 const { result } = reply
 
-test('from the store alone, as JSON and as a tree', async () => {
+test('prints the trail from the store, as JSON and as a tree', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
   const world = { settings: settingsWith(), clock: systemClock, random: systemRandom, log: silentLog }
@@ -38,24 +38,24 @@ test('from the store alone, as JSON and as a tree', async () => {
   assert.match(tree.stdout, /\n {6}└─ 0x\w+ {2}.*Exchange: hot wallet \d+ \(.*95 %\)\n {9}paid /)
 })
 
-test('from a node alone, without a data folder: the command says what the answer rests on', async () => {
+test('works with a node and without a data folder, and prints the confidence', async () => {
   const chain = new SimChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
   await using node = new SimNode(chain, { traces: ['trace_block'] })
-  // The only chain there is need not be named.
+  // --chain is optional if only one chain is configured.
   const explorer = {
     chains: [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }],
   }
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
-  const nobody = `0x${'99'.repeat(20)}`
-  const tree = await runCommand(['trail', nobody], { cwd: home.dir })
-  assert.match(tree.stderr, /probed: found by a search in an archive node/)
-  const { coverage, end } = JSON.parse((await runCommand(['trail', nobody, '--json'], { cwd: home.dir })).stdout)
+  const unfunded = `0x${'99'.repeat(20)}`
+  const tree = await runCommand(['trail', unfunded], { cwd: home.dir })
+  assert.match(tree.stderr, /probed: found in an archive node/)
+  const { coverage, end } = JSON.parse((await runCommand(['trail', unfunded, '--json'], { cwd: home.dir })).stdout)
   assert.deepEqual([coverage, end.reason], ['probed', 'none'])
 })
 
-test('where asking again may get further, the command says when', async () => {
+test('prints when a retry may get further', async () => {
   await using home = await openFolder()
   const chains = [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9' }] }]
   const explorer = { chains, probe: { timeoutMs: 400 } }
@@ -64,33 +64,36 @@ test('where asking again may get further, the command says when', async () => {
   const tree = await runCommand(['trail', address], { cwd: home.dir })
   assert.equal(tree.code, 3)
   assert.match(tree.stdout, /\nunknown {2}/)
-  assert.match(tree.stderr, /ask again in 5 s\.$/m)
+  assert.match(tree.stderr, /try again in 5 s\.$/m)
   const { retryAfterMs } = JSON.parse((await runCommand(['trail', address, '--json'], { cwd: home.dir })).stdout)
   assert.equal(retryAfterMs, 5000)
 })
 
-test('1: what is no address, and a folder that is not there', async () => {
+test('1: an invalid address and a missing folder are errors', async () => {
   await using home = await openFolder()
   const bad = await runCommand(['trail', '0x12'], { cwd: home.dir })
-  assert.deepEqual([bad.code, bad.stderr], [1, 'tetrad: 0x12 is no address; it is 0x and 40 hexadecimal digits.\n'])
-  assert.match((await runCommand(['trail', address], { cwd: home.dir })).stderr, /There is no data folder data/)
+  assert.deepEqual(
+    [bad.code, bad.stderr],
+    [1, 'tetrad: Invalid address 0x12. It must be 0x and 40 hexadecimal digits.\n'],
+  )
+  assert.match((await runCommand(['trail', address], { cwd: home.dir })).stderr, /Data folder data does not exist/)
 })
 
-test('1: a chain that is not configured', async () => {
+test('1: a chain that is not configured is an error', async () => {
   await using home = await openFolder()
   const { code, stderr } = await runCommand(['trail', address, '--chain', '5'], { cwd: home.dir })
-  const words = 'tetrad: chain 5 is not among explorer.chains (1, 137); name one with --chain\n'
+  const words = 'tetrad: Chain 5 is not in explorer.chains (1, 137). Choose one with --chain.\n'
   assert.deepEqual([code, stderr], [1, words])
 })
 
-test('2: a depth beyond the limit', async () => {
+test('2: a depth above the limit is an error', async () => {
   await using home = await openFolder()
   const { code, stderr } = await runCommand(['trail', address, '--depth', '101'], { cwd: home.dir })
   assert.equal(code, 2)
   assert.match(stderr, /It must be 1 to 100/)
 })
 
-test('the tree: each funder below, with what it paid, and at the foot why it ends', () => {
+test('the tree shows each funder with its payment, then the reason for the end', () => {
   const hop = { block: 5, timeStamp: '1700000000', fundingTxn: '0xfe', value: '1' }
   const tree = treeOf({
     chainid: '1',

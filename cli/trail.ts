@@ -1,5 +1,5 @@
-// `tetrad trail <address>`: who funded an address, who funded that one, and so on. Works from the store and the
-// configured nodes, beside a running server or without one; no key is needed.
+// `tetrad trail <address>`: follows first fundings back to a labelled address. Uses the store and the configured nodes,
+// with or without a running server, and needs no key.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -17,28 +17,28 @@ interface TrailOptions extends CommonOptions {
   readonly timeout: number
 }
 
-/** Deeper hops are not moved further to the right. */
+/** Deeper hops are not indented further. */
 const indentMax = 20
 
 export function addTrail(program: Command): void {
   program
     .command('trail')
-    .description('Follow first fundings from an address back to a named one.')
-    .argument('<address>', 'where to start; 0x and 40 hexadecimal digits')
-    .option('--chain <id>', 'chain id (default: 1, or the only one that is configured)', oneChain)
-    .option('--depth <hops>', 'how far to go, at most 100', parseBetween(1, 100), 20)
-    .option('--timeout <seconds>', 'how long to search', parseBetween(1, 3600), 60)
+    .description('Follow first fundings from an address back to a labelled one.')
+    .argument('<address>', 'address: 0x and 40 hexadecimal digits')
+    .option('--chain <id>', 'chain id (default: 1, or the only configured chain)', oneChain)
+    .option('--depth <hops>', 'maximum number of hops, at most 100', parseBetween(1, 100), 20)
+    .option('--timeout <seconds>', 'time limit', parseBetween(1, 3600), 60)
     .action((address: string, _: unknown, command: Command) => printTrail(address, command.optsWithGlobals()))
 }
 
-async function printTrail(given: string, options: TrailOptions): Promise<void> {
-  const address = given.toLowerCase()
+async function printTrail(input: string, options: TrailOptions): Promise<void> {
+  const address = input.toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address)) {
-    throw new CommandFailure('trail.address', `${given} is no address; it is 0x and 40 hexadecimal digits.`)
+    throw new CommandFailure('trail.address', `Invalid address ${input}. It must be 0x and 40 hexadecimal digits.`)
   }
   const [{ followTrail }, { createExplorerCaches }, { settings }, { systemClock }, { systemRandom }, { openLog }] =
     await Promise.all([
-      import('#explorer/trail/trail.ts'),
+      import('#explorer/trail/follow-trail.ts'),
       import('#explorer/context.ts'),
       configOf(options),
       import('#runtime/clock.ts'),
@@ -47,7 +47,7 @@ async function printTrail(given: string, options: TrailOptions): Promise<void> {
     ])
   const chain = whichChain(settings, options.chain, '1')
   const log = openLog('warn', (line) => process.stderr.write(line))
-  // What a node tells is kept, so a folder is made for it; without one there is only what was kept before.
+  // Results from a node are stored, so the data folder is created. Without a node it must exist.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...trail } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     const context: ExplorerContext = {
@@ -61,17 +61,16 @@ async function printTrail(given: string, options: TrailOptions): Promise<void> {
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
     return followTrail(context, chain, address, bounds)
   })
-  if (partly.includes(result.end.reason)) process.exitCode = exitPartly
+  if (retryableEnds.includes(result.end.reason)) process.exitCode = exitPartly
   if (options.json) return printJson({ ...result, ...confidence, ...trail })
   print(treeOf(result))
   const confidenceLine = confidenceText({ ...confidence, ...trail })
   if (confidenceLine) note(confidenceLine)
 }
 
-/** Ends that another try, or another node, may get beyond. */
-const partly: readonly string[] = ['unknown', 'time']
+/** Reasons that a retry or another node may resolve. */
+const retryableEnds: readonly string[] = ['unknown', 'time']
 
-/** The address, below it each funder, and at the foot why it ends there. */
 export function treeOf({ address, label, hops, end }: Trail): string {
   return [
     `${bold(address)}${formatLabel(label)}`,
@@ -92,7 +91,7 @@ function formatHop(hop: TrailHop, indent: string): string[] {
 const formatLabel = (label: AddressLabel | undefined): string =>
   label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
 
-/** Wei as the chain's coin, every digit of it. */
+/** Converts wei to the chain's coin, exactly. */
 export function coinText(wei: string): string {
   const digits = wei.padStart(19, '0')
   const fraction = digits.slice(-18).replace(/0+$/, '')

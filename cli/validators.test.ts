@@ -1,5 +1,4 @@
-// `tetrad validators explain` and `find` as child processes: from the stores, and beside a server that holds them.
-
+// `tetrad validators explain` and `find`, with and without a running server.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -43,7 +42,7 @@ before(async () => {
 })
 after(() => at[Symbol.asyncDispose]())
 
-test('explain names what was missed, by index or key, for people and as JSON', async () => {
+test('explain shows missed duties, by index or key, as text and as JSON', async () => {
   const { code, stdout, stderr } = await at.run('explain', '1', '--from-day', '1', '--to-day', '1', '--json')
   assert.equal(code, 0, stderr)
   const { validatorIndex, results, coverage } = JSON.parse(stdout)
@@ -66,10 +65,10 @@ test('explain names what was missed, by index or key, for people and as JSON', a
   const byKey = await at.run('explain', validators[0].validatorPubkey, '--from-day', '1', '--to-day', '1')
   assert.equal(byKey.stdout, plain.stdout)
   const paged = await at.run('explain', '1', '--limit', '1')
-  assert.match(paged.stderr, /There are more days: --offset 1\./)
+  assert.match(paged.stderr, /For more days, add --offset 1\./)
 })
 
-test('beside a running server the same is answered over its control socket', async () => {
+test('with a running server, the commands get the same results over its control socket', async () => {
   const args = ['explain', '1', '--json'] as const
   const before = await at.run(...args)
   assert.equal(before.code, 0, before.stderr)
@@ -79,7 +78,7 @@ test('beside a running server the same is answered over its control socket', asy
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
   const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const upkeep = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
   try {
     assert.deepEqual(await at.run(...args), before)
     const found = await at.run('find', '--key', 'zz')
@@ -87,16 +86,16 @@ test('beside a running server the same is answered over its control socket', asy
     assert.match(found.stderr, /pubkey/)
   } finally {
     stop.abort()
-    await upkeep
+    await operations
     await stores.close()
   }
 })
 
-test('find lists validators by what they are asked by, and pools without a question', async () => {
+test('find lists validators by a filter, and pools without one', async () => {
   const file = join(at.dir, 'entities.csv')
   await writeFile(file, 'index,pool,nodeOperators\n1,North,Fjord\n2,North,\n3,South,Fjord\n')
-  const told = await runCommand(['import', 'entities', file, '--network', 'hoodi'], { cwd: at.dir })
-  assert.equal(told.code, 0, told.stderr)
+  const imported = await runCommand(['import', 'entities', file, '--network', 'hoodi'], { cwd: at.dir })
+  assert.equal(imported.code, 0, imported.stderr)
   const pools = await at.run('find')
   assert.match(pools.stdout, /^pool +validators\nNorth +2\nSouth +1\n$/)
   const { stdout, stderr } = await at.run('find', '--pool', 'North', '--limit', '1')
@@ -104,11 +103,11 @@ test('find lists validators by what they are asked by, and pools without a quest
   assert.match(stderr, /--after 1\./)
   const operated = JSON.parse((await at.run('find', '--operator', 'Fjord', '--json')).stdout)
   assert.deepEqual(
-    operated.validators.map((one: { validatorIndex: number }) => one.validatorIndex),
+    operated.validators.map(({ validatorIndex }: { validatorIndex: number }) => validatorIndex),
     [1, 3],
   )
-  assert.match((await at.run('find', '--pool', 'East')).stdout, /No validator is known by that\./)
-  const nobody = await at.run('explain', '999')
-  assert.equal(nobody.code, 1)
-  assert.match(nobody.stderr, /hoodi knows no validator 999/)
+  assert.match((await at.run('find', '--pool', 'East')).stdout, /No matches\./)
+  const unknown = await at.run('explain', '999')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /Validator 999 does not exist on hoodi/)
 })

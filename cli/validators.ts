@@ -1,5 +1,5 @@
-// `tetrad validators explain` shows the duties behind a score, `tetrad validators find` who there is. Both ask the running server
-// or open the stores themselves, and need no key.
+// `tetrad validators explain` shows the duties behind a score, `tetrad validators find` lists validators and pools.
+// Both call the running server, or open the databases if none is running. They need no key.
 import type { Command } from 'commander'
 import type { ReplyOf } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
@@ -36,12 +36,12 @@ interface FindOptions extends CommonOptions {
 type Explained = ReplyOf<'validators.explain'> & { readonly coverage?: string }
 type FindReply = ReplyOf<'validators.find'>
 
-/** After the command `validators` is there. */
+/** Call this after the command `validators` was added. */
 export function addValidators(program: Command): void {
   const validators = program.commands.find((command) => command.name() === 'validators')
   validators
     ?.command('explain')
-    .description('The duties behind a score: what was missed, late or wrong, and whose fault it was.')
+    .description('Show the duties behind a score: which were missed, late or wrong, and why.')
     .argument('<validator>', 'index or public key')
     .addOption(networkOption())
     .option('--from-day <n>', 'first chain day', epochNumber)
@@ -51,37 +51,37 @@ export function addValidators(program: Command): void {
     .option('--utc', 'UTC days instead of chain days')
     .option('--limit <n>', 'days to show, at most 100', epochNumber, 10)
     .option('--offset <n>', 'days to skip', epochNumber, 0)
-    .action((who: string, _: unknown, command: Command) => explain(who, command.optsWithGlobals()))
+    .action((validator: string, _: unknown, command: Command) => explain(validator, command.optsWithGlobals()))
   validators
     ?.command('find')
-    .description('Validators by one of the options; without any, the pools there are.')
+    .description('Find validators by one of the options. Without an option, list the pools.')
     .addOption(networkOption())
     .option('--index <n>', 'validator index', epochNumber)
-    .option('--key <hex>', 'public key, or its first 6 digits or more')
+    .option('--key <hex>', 'public key, or at least its first 6 digits')
     .option('--pool <name>', 'name of the pool')
     .option('--operator <name>', 'name of a node operator')
-    .option('--deposit <address>', 'who paid a deposit')
-    .option('--withdrawal <address>', 'where withdrawals go')
-    .option('--limit <n>', 'how many to show, at most 1000', epochNumber, 100)
-    .option('--after <index>', 'go on behind this validator', epochNumber)
+    .option('--deposit <address>', 'address that paid a deposit')
+    .option('--withdrawal <address>', 'withdrawal address')
+    .option('--limit <n>', 'validators to show, at most 1000', epochNumber, 100)
+    .option('--after <index>', 'start after this validator', epochNumber)
     .action((_: unknown, command: Command) => find(command.optsWithGlobals()))
 }
 
-async function explain(who: string, options: ExplainOptions): Promise<void> {
+async function explain(validator: string, options: ExplainOptions): Promise<void> {
   const { network, fromDay, toDay, fromDate, toDate, utc, limit, offset } = options
   const bounds = { fromDay, toDay, fromDate, toDate, utc, limit, offset }
   const reply = await queryServerOrStores<Explained>(options, 'explain', {
     network,
-    validator_index_or_pubkey: who,
+    validator_index_or_pubkey: validator,
     ...bounds,
   })
-  if (!reply) throw new CommandFailure('record.unknown', `${network} knows no validator ${who}.`)
+  if (!reply) throw new CommandFailure('record.not_found', `Validator ${validator} does not exist on ${network}.`)
   if (options.json) return printJson(reply)
   print(`${bold(`validator ${reply.validatorIndex}`)}, ${network}`)
   for (const day of reply.results) print(dayText(day))
-  if (reply.results.length === 0) print('There are no duties in these days.')
-  if (reply.coverage !== 'complete') note(`Single epochs are known for ${reply.coverage ?? 'none'} only.`)
-  if (reply.next) note(`There are more days: --offset ${offset + limit}.`)
+  if (reply.results.length === 0) print('No duties in these days.')
+  if (reply.coverage !== 'complete') note(`Epochs with single duties: ${reply.coverage ?? 'none'}.`)
+  if (reply.next) note(`For more days, add --offset ${offset + limit}.`)
 }
 
 function dayText(day: Explained['results'][number]): string {
@@ -92,13 +92,13 @@ function dayText(day: Explained['results'][number]): string {
     [day.sumWrongHeadVotes, 'with a wrong head'],
     [day.slashesReceived, 'slashings'],
   ] as const
-  const lacks = counted.filter(([count]) => Number(count) > 0).map(([count, what]) => `${count} ${what}`)
+  const problems = counted.filter(([count]) => Number(count) > 0).map(([count, what]) => `${count} ${what}`)
   const blocks = day.proposerDutiesCount ? [`${day.proposedCount} of ${day.proposerDutiesCount} blocks`] : []
   const score = day.validatorEffectiveness === null ? 'no score' : day.validatorEffectiveness.toFixed(2)
   return [
-    `\n${bold(`day ${day.day}`)}  ${day.date}  ${score}  ${[votes, ...lacks, ...blocks].join(', ')}`,
-    ...day.epochs.map(({ epoch, message: text }) => `  epoch ${epoch}: ${text.join('; ')}`),
-    ...(day.epochsKnown ? [] : ['  not all of its epochs are known one by one']),
+    `\n${bold(`day ${day.day}`)}  ${day.date}  ${score}  ${[votes, ...problems, ...blocks].join(', ')}`,
+    ...day.epochs.map(({ epoch, messages }) => `  epoch ${epoch}: ${messages.join('; ')}`),
+    ...(day.epochsKnown ? [] : ['  single duties are not stored for all epochs of this day']),
   ].join('\n')
 }
 
@@ -113,28 +113,30 @@ async function find(options: FindOptions): Promise<void> {
     withdrawalAddress: withdrawal,
   }
   const found = await queryServerOrStores<FindReply>(options, 'find', { network, ...by, limit, after })
-  if (!found) throw new CommandFailure('record.unknown', 'Nothing was found.')
+  if (!found) throw new CommandFailure('record.not_found', 'No matches.')
   if (options.json) return printJson(found)
   if (Object.values(by).every((value) => value === undefined)) {
-    const rows = found.pools.map((one) => [one.pool, String(one.validators)])
+    const rows = found.pools.map((entry) => [entry.pool, String(entry.validators)])
     return print(
       rows.length === 0
-        ? 'No pools are known; tetrad import entities tells them.'
+        ? 'No pools yet. Import them with "tetrad import entities".'
         : table(['pool', 'validators'], rows),
     )
   }
-  const rows = found.validators.map((one) =>
-    [one.validatorIndex, one.status, one.pool ?? '-', one.nodeOperators.join(', ') || '-', one.validatorPubkey].map(
-      String,
-    ),
+  const rows = found.validators.map((entry) =>
+    [
+      entry.validatorIndex,
+      entry.status,
+      entry.pool ?? '-',
+      entry.nodeOperators.join(', ') || '-',
+      entry.validatorPubkey,
+    ].map(String),
   )
-  print(
-    rows.length === 0 ? 'No validator is known by that.' : table(['index', 'status', 'pool', 'operators', 'key'], rows),
-  )
-  if (found.next) note(`There are more: --after ${found.validators.at(-1)?.validatorIndex}.`)
+  print(rows.length === 0 ? 'No matches.' : table(['index', 'status', 'pool', 'operators', 'key'], rows))
+  if (found.next) note(`For more validators, add --after ${found.validators.at(-1)?.validatorIndex}.`)
 }
 
-/** The server that runs, or the stores themselves with chain time as the node told it. */
+/** Calls the running server, or opens the databases and uses the chain time that the node reported last. */
 async function queryServerOrStores<T>(
   options: CommonOptions,
   name: 'explain' | 'find',
@@ -145,11 +147,11 @@ async function queryServerOrStores<T>(
     name,
     input,
     runHere: async (context) => {
-      const [{ runOperatorQuery: askViaControl }, { withChainTimes }] = await Promise.all([
+      const [{ runOperatorQuery }, { withChainTimes }] = await Promise.all([
         import('#validators/operator-queries.ts'),
         import('#validators/ingest/read/chain-identity.ts'),
       ])
-      return askViaControl({ ...context, settings: await withChainTimes(context) }, name, input)
+      return runOperatorQuery({ ...context, settings: await withChainTimes(context) }, name, input)
     },
   })
   return text === null ? null : (parseJson(text) as T)

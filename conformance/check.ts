@@ -1,5 +1,5 @@
-// What a check is, and the words checks are written in. A check that finds something wrong throws `Broken`; one that
-// cannot be made here (no sample, no second key) throws `Skipped`.
+// The type of a check, and the assertions that checks use. A check that finds a problem throws `CheckFailed`. One that
+// cannot run (for example without sample data or a second key) throws `Skipped`.
 import { contract } from '#api/contract.ts'
 import { failureExample } from '#api/failures.ts'
 import type { FaultCode } from '#api/faults.ts'
@@ -21,16 +21,16 @@ export interface Check {
   readonly rule: Rule
   /** The guarantee, in one sentence. */
   readonly requirement: string
-  /** Made only when asked for: it takes minutes, or closes the caller's address for a while. */
-  readonly onlyWith?: 'slow' | 'guard'
-  readonly run: (site: ServerUnderTest) => Promise<void>
+  /** Runs only with this option: it takes minutes, or the server blocks the caller's address for a while. */
+  readonly onlyWith?: 'slow' | 'badKeys'
+  readonly run: (server: ServerUnderTest) => Promise<void>
 }
 
 export class CheckFailed extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
     super(problems.join('; '))
-    this.name = 'Broken'
+    this.name = 'CheckFailed'
     this.problems = problems
   }
 }
@@ -43,7 +43,6 @@ export function expect(holds: boolean, message: string): asserts holds {
   if (!holds) throw new CheckFailed([message])
 }
 
-/** A list of them, all told at once. */
 export function expectNoProblems(problems: readonly string[]): void {
   if (problems.length > 0) throw new CheckFailed(problems)
 }
@@ -60,14 +59,14 @@ export function toList(value: unknown, what: string): readonly Members[] {
   return value.map((item, index) => membersOf(item, `${what}[${index}]`))
 }
 
-/** A success whose body is what the contract describes. */
+/** Expects a success whose body matches the contract, and returns the body. */
 export function expectReply(id: EndpointId, response: ServerResponse): Members {
-  expect(response.status === 200, `status ${response.status} instead of 200: ${beginning(response.text)}`)
+  expect(response.status === 200, `status ${response.status} instead of 200: ${excerpt(response.text)}`)
   const type = response.headers.get('content-type') ?? 'none'
   expect(/^application\/json\s*(;|$)/i.test(type), `content-type is ${type}, not application/json`)
   const body = membersOf(response.body, 'the reply')
   if (contract[id].group === 'explorer')
-    expect(body.status === '1' && body.message === 'OK', `not a success: ${beginning(response.text)}`)
+    expect(body.status === '1' && body.message === 'OK', `the envelope is not a success: ${excerpt(response.text)}`)
   expectNoProblems(misfits(contract[id].reply as TSchema, body))
   return body
 }
@@ -79,44 +78,44 @@ const failureSchemas: Readonly<Record<Group, TSchema>> = {
   markets: MarketsFailure,
 }
 
-/** A failure in the group's own shape, with the status and the words or number that belong to the code. */
-export function refusal(id: EndpointId, response: ServerResponse, code: FaultCode): void {
+/** Expects an error in the format of the endpoint's group, with the status and the text or number of this code. */
+export function expectFailure(id: EndpointId, response: ServerResponse, code: FaultCode): void {
   const endpoint = contract[id]
   const expected = failureExample(endpoint, code)
   expect(
     response.status === expected.status,
-    `status ${response.status} instead of ${expected.status}: ${beginning(response.text)}`,
+    `status ${response.status} instead of ${expected.status}: ${excerpt(response.text)}`,
   )
   expectNoProblems(misfits(failureSchemas[endpoint.group], response.body))
   const body = membersOf(response.body, 'the failure')
-  const right = expected.body as Members
-  for (const name of matched(endpoint.group, code))
+  const expectedBody = expected.body as Members
+  for (const name of comparedFields(endpoint.group, code))
     expect(
-      stringifyJson(body[name]) === stringifyJson(right[name]),
-      `${name} is ${stringifyJson(body[name])}, not ${stringifyJson(right[name])}`,
+      stringifyJson(body[name]) === stringifyJson(expectedBody[name]),
+      `${name} is ${stringifyJson(body[name])}, not ${stringifyJson(expectedBody[name])}`,
     )
-  if (code.startsWith('limit.') || code === 'key.guarded')
+  if (code.startsWith('limit.') || code === 'key.throttled')
     expect(/^\d+$/.test(response.headers.get('retry-after') ?? ''), 'retry-after is missing')
 }
 
-/** What clients match on; the rest is for people. */
-function matched(group: Group, code: FaultCode): readonly string[] {
+/** The fields that clients compare. The others contain free text. */
+function comparedFields(group: Group, code: FaultCode): readonly string[] {
   if (group === 'explorer') return ['status', 'message', ...(code === 'explorer.chain_unavailable' ? [] : ['result'])]
   if (group === 'fx') return ['code']
   if (group === 'markets') return ['type', ...(code === 'input.invalid' ? [] : ['error'])]
   return code === 'input.invalid' ? [] : ['detail']
 }
 
-/** A parameter problem of the ratings names its place. */
-export function namesInput(response: ServerResponse, name: string): void {
+/** Expects a validation error of group C to name this parameter. */
+export function expectProblemWith(response: ServerResponse, name: string): void {
   const { detail } = membersOf(response.body, 'the failure') as { detail?: unknown }
   const problems = toList(detail, 'detail')
-  const found = problems.some(({ loc }) => Array.isArray(loc) && loc.includes(name))
-  expect(found, `no entry of detail has ${name} in its loc`)
+  const isNamed = problems.some(({ loc }) => Array.isArray(loc) && loc.includes(name))
+  expect(isNamed, `no entry of detail has ${name} in its loc`)
 }
 
-export function same(one: unknown, other: unknown, message: string): void {
-  expect(stringifyJson(one) === stringifyJson(other), message)
+export function expectSame(actual: unknown, expected: unknown, message: string): void {
+  expect(stringifyJson(actual) === stringifyJson(expected), message)
 }
 
-export const beginning = (text: string): string => text.slice(0, 160)
+export const excerpt = (text: string): string => text.slice(0, 160)

@@ -1,4 +1,4 @@
-// The suite, in the order in which it is run. The check that closes the caller's address comes last.
+// All checks, in the order in which they run. The check that gets the caller blocked comes last.
 import type { Check } from './check.ts'
 import { aggregateChecks } from './checks/aggregate.ts'
 import { fundingChecks } from './checks/funding.ts'

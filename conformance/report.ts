@@ -1,9 +1,9 @@
-// A report for people; for machines it is JSON as it is.
+// Formats the result of a check and the summary of a run for the terminal.
 import type { CheckResult, ConformanceReport } from './run-checks.ts'
 
 const outcomeLabels = { passed: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const
 
-export function formatResult({ id, rule, message: requirement, outcome, notes }: CheckResult): string {
+export function formatResult({ id, rule, requirement, outcome, notes }: CheckResult): string {
   const head = `${outcomeLabels[outcome]}  ${id}  (${rule}) ${requirement}`
   return outcome === 'skipped'
     ? `${head}: ${notes.join('; ')}`
@@ -11,11 +11,11 @@ export function formatResult({ id, rule, message: requirement, outcome, notes }:
 }
 
 export function summaryOf({ conforms, passed, failed, skipped, results }: ConformanceReport): string {
-  const counts = `${passed} passed, ${failed} failed, ${skipped} left out`
+  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`
   if (conforms) return `Conforms: ${counts}.`
   if (failed === 0) return `Nothing could be checked: ${counts}.`
-  const ofSpec = results.filter(({ outcome, rule }) => outcome === 'failed' && rule.startsWith('spec ')).length
-  const where =
-    ofSpec === 0 ? 'none of them against the specification itself' : `${ofSpec} against the specification itself`
-  return `Does not conform: ${counts}; ${where}.`
+  const againstSpec = results.filter(({ outcome, rule }) => outcome === 'failed' && rule.startsWith('spec ')).length
+  const severity =
+    againstSpec === 0 ? 'none of them concerns the specification' : `${againstSpec} of them against the specification`
+  return `Does not conform: ${counts}; ${severity}.`
 }

@@ -9,59 +9,59 @@ import { marketDefects } from '#test/broken-servers/markets.ts'
 import { ratingDefects } from '#test/broken-servers/ratings.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { formatResult, summaryOf } from './report.ts'
-import { checkIds, conform } from './run-checks.ts'
+import { checkIds, runChecks } from './run-checks.ts'
 
-// Every run of the suite shows bad keys, and all of them come from this address.
-const settings = { keys: { badMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } }
+// Every run sends bad keys from this address.
+const settings = { keys: { badKeysMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } }
 
-const breaks = [...httpDefects, ...explorerDefects, ...fxDefects, ...ratingDefects, ...marketDefects]
+const defects = [...httpDefects, ...explorerDefects, ...fxDefects, ...ratingDefects, ...marketDefects]
 
-describe('the conformance suite', () => {
-  let world: DemoServer
+describe('conformance suite', () => {
+  let demo: DemoServer
   let lowKey: string
   before(async () => {
-    world = await openDemoServer(settings)
-    lowKey = await world.keyFor('free')
+    demo = await openDemoServer(settings)
+    lowKey = await demo.keyFor('free')
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => demo[Symbol.asyncDispose]())
 
-  const site = () => ({ baseUrl: world.url, key: world.key, lowKey })
-  /** Given, so that a server that is wrong about something else does not look as if it had no data. */
+  const options = () => ({ baseUrl: demo.url, key: demo.key, lowKey })
+  /** Passed in, because a broken server may not let the suite find samples. */
   const samples = () => {
-    const { address, indices, slug } = world.samples
+    const { address, indices, slug } = demo.samples
     return { address, validators: indices.slice(0, 3), slug }
   }
 
-  test('our own server conforms, and no check is left out but those that are only made on request', async () => {
-    const report = await conform(site())
+  test('Tetrad conforms, and only the optional checks are skipped', async () => {
+    const report = await runChecks(options())
     assert.deepEqual(report.results.filter(({ outcome }) => outcome === 'failed').map(formatResult), [])
     assert.deepEqual(
       report.results.filter(({ outcome }) => outcome === 'skipped').map(({ id }) => id),
-      ['explorer.link.expires', 'house.key.guard'],
+      ['explorer.link.expires', 'http.key.throttle'],
     )
     assert.ok(report.conforms)
-    assert.match(summaryOf(report), /^Conforms: \d+ passed, 0 failed, 2 left out\.$/)
+    assert.match(summaryOf(report), /^Conforms: \d+ passed, 0 failed, 2 skipped\.$/)
   })
 
-  test('every check has its own id', () => {
+  test('check ids are unique', () => {
     assert.equal(new Set(checkIds).size, checkIds.length)
   })
 
-  test('no check passes against a server that answers everything with an empty object', async () => {
+  test('no check passes against a server that always returns an empty object', async () => {
     const fetch = async () => new Response('{}', { headers: { 'content-type': 'application/json' } })
-    const world = { fetch: fetch as typeof globalThis.fetch, sleep: async () => {} }
+    const environment = { fetch: fetch as typeof globalThis.fetch, sleep: async () => {} }
     const samples = { validators: [1, 2], slug: 'a-slug', address: `0x${'12'.repeat(20)}` }
-    const report = await conform(
-      { baseUrl: 'http://127.0.0.1', key: 'a:b:c', lowKey: 'd:e:f', slow: true, guard: true, samples },
+    const report = await runChecks(
+      { baseUrl: 'http://127.0.0.1', key: 'a:b:c', lowKey: 'd:e:f', slow: true, badKeys: true, samples },
       undefined,
-      world,
+      environment,
     )
     assert.deepEqual(report.results.filter(({ outcome }) => outcome !== 'failed').map(formatResult), [])
     assert.equal(report.conforms, false)
   })
 
-  test('a server that is not there fails every check, and the key is not in the report', async () => {
-    const report = await conform({
+  test('an unreachable server fails every check, and the report does not contain the key', async () => {
+    const report = await runChecks({
       baseUrl: 'http://127.0.0.1:9',
       key: 'tetrad:x:secret-secret',
       only: ['explorer.labels'],
@@ -70,62 +70,62 @@ describe('the conformance suite', () => {
     assert.ok(!JSON.stringify(report).includes('secret-secret'))
   })
 
-  for (const [name, finds, change] of breaks) {
-    test(`found by ${finds}: ${name}`, async () => {
-      const broken = { fetch: createBrokenFetch(change, world.key) }
-      const { results } = await conform({ ...site(), samples: samples(), only: [finds] }, undefined, broken)
+  for (const [name, checkId, change] of defects) {
+    test(`${checkId} fails if ${name}`, async () => {
+      const broken = { fetch: createBrokenFetch(change, demo.key) }
+      const { results } = await runChecks({ ...options(), samples: samples(), only: [checkId] }, undefined, broken)
       assert.deepEqual(
         results.map(({ id, outcome }) => [id, outcome]),
-        [[finds, 'failed']],
+        [[checkId, 'failed']],
         results.map(formatResult).join('\n'),
       )
     })
   }
 
-  test('every check has been seen to fail', () => {
-    const onRequest = ['explorer.link.expires', 'house.key.guard']
-    const seen = new Set([...breaks.map(([, finds]) => finds), ...onRequest])
+  test('every check fails against some broken server', () => {
+    const optional = ['explorer.link.expires', 'http.key.throttle']
+    const failing = new Set([...defects.map(([, checkId]) => checkId), ...optional])
     assert.deepEqual(
-      checkIds.filter((id) => !seen.has(id)),
+      checkIds.filter((id) => !failing.has(id)),
       [],
     )
   })
 
-  test('a server without a guard is found', async () => {
-    const { results } = await conform({ ...site(), guard: true, only: ['house.key.guard'] })
+  test('http.key.throttle fails if bad keys are not throttled', async () => {
+    const { results } = await runChecks({ ...options(), badKeys: true, only: ['http.key.throttle'] })
     assert.deepEqual(
       results.map(({ outcome, notes }) => [outcome, notes]),
-      [['failed', ['the seventh bad key gives 401']]],
+      [['failed', ['the seventh bad key returns 401']]],
     )
   })
 
-  test('specOnly leaves out what the specification does not say', async () => {
-    const { results } = await conform({ ...site(), specOnly: true, only: ['markets'] })
+  test('specOnly runs only the checks of the specification', async () => {
+    const { results } = await runChecks({ ...options(), specOnly: true, only: ['markets'] })
     assert.ok(results.length > 0 && results.every(({ rule }) => rule.startsWith('spec ')))
   })
 })
 
-describe('what is only checked on request', () => {
-  test('links that expire, and the guard: found where they are, missed where they are not', async () => {
+describe('optional checks', () => {
+  test('pass if links expire and bad keys are throttled, and fail if links do not expire', async () => {
     let aheadMs = 0
     const now = () => systemClock.now() + aheadMs
     const sleep = async (waitMs: number) => {
       aheadMs += waitMs
     }
-    await using world = await openDemoServer({}, { ...systemClock, now })
-    const options = { baseUrl: world.url, key: world.key, slow: true, guard: true }
-    const only = ['explorer.link.expires', 'house.key.guard']
-    const report = await conform({ ...options, only }, undefined, { now, sleep })
+    await using demo = await openDemoServer({}, { ...systemClock, now })
+    const options = { baseUrl: demo.url, key: demo.key, slow: true, badKeys: true }
+    const only = ['explorer.link.expires', 'http.key.throttle']
+    const report = await runChecks({ ...options, only }, undefined, { now, sleep })
     assert.deepEqual(
       report.results.map(({ id, outcome }) => [id, outcome]),
       only.map((id) => [id, 'passed']),
       report.results.map(formatResult).join('\n'),
     )
-    const living = { fetch: createBrokenFetch(neverExpiringLinks(), world.key), now, sleep }
-    const { results } = await conform({ ...options, only: ['explorer.link.expires'] }, undefined, living)
+    const broken = { fetch: createBrokenFetch(neverExpiringLinks(), demo.key), now, sleep }
+    const { results } = await runChecks({ ...options, only: ['explorer.link.expires'] }, undefined, broken)
     assert.deepEqual(
       results.map(({ outcome, notes }) => [outcome, notes]),
-      [['failed', ['after its time it gives 200']]],
+      [['failed', ['the expired link returns 200']]],
     )
   })
 })

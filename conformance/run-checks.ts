@@ -1,27 +1,27 @@
-// Puts a server to the test: every check of the suite, one after another, and what came of it. This folder knows the
-// contract and nothing of any server (behaviour/operations.md#conformance).
+// Runs the checks against a server, one after another, and reports the results. This folder depends on the contract in
+// api/, never on a server (behaviour/operations.md#conformance).
 import { type Check, CheckFailed, Skipped } from './check.ts'
 import { checks } from './checks.ts'
 import { type Samples, type ServerEnvironment, type ServerOptions, ServerUnderTest } from './server-under-test.ts'
 
-export interface ConformOptions extends ServerOptions {
+export interface ConformanceOptions extends ServerOptions {
   readonly samples?: Samples
-  /** Beginnings of check ids; left out: all. */
+  /** First parts of check ids. Default: all checks. */
   readonly only?: readonly string[] | undefined
-  /** Leave out what the specification does not say. */
+  /** Run only the checks of rules from the specification. */
   readonly specOnly?: boolean
-  /** Also checks that wait for a link to expire. */
+  /** Also run checks that wait for a link to expire. */
   readonly slow?: boolean
-  /** Also the check that shows many bad keys, which closes this address for a while. */
-  readonly guard?: boolean
+  /** Also run the check that sends many bad keys. The server then blocks the caller's address for a while. */
+  readonly badKeys?: boolean
 }
 
 export interface CheckResult {
   readonly id: string
   readonly rule: string
-  readonly message: string
+  readonly requirement: string
   readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** What was wrong, or why it was left out. */
+  /** What failed, or why the check was skipped. */
   readonly notes: readonly string[]
 }
 
@@ -39,60 +39,61 @@ const systemEnvironment: ServerEnvironment = {
   now: () => Date.now(),
 }
 
-export async function conform(
-  options: ConformOptions,
+export async function runChecks(
+  options: ConformanceOptions,
   report: (result: CheckResult) => void = () => {},
   environment: Partial<ServerEnvironment> = {},
 ): Promise<ConformanceReport> {
-  const site = new ServerUnderTest(options, { ...systemEnvironment, ...environment }, options.samples ?? {})
+  const server = new ServerUnderTest(options, { ...systemEnvironment, ...environment }, options.samples ?? {})
   const results: CheckResult[] = []
-  for (const check of checks.filter((one) => isWanted(one, options))) {
-    const result = await judge(check, site, options)
+  for (const check of checks.filter((candidate) => isSelected(candidate, options))) {
+    const result = await runCheck(check, server, options)
     results.push(result)
     report(result)
   }
-  const count = (outcome: CheckResult['outcome']) => results.filter((one) => one.outcome === outcome).length
+  const count = (outcome: CheckResult['outcome']) => results.filter((result) => result.outcome === outcome).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
-  // A run in which nothing could be checked proves nothing.
+  // A run that skipped every check proves nothing.
   return { conforms: failed === 0 && passed > 0, passed, failed, skipped, results }
 }
 
-function isWanted({ id, rule }: Check, { only, specOnly }: ConformOptions): boolean {
+function isSelected({ id, rule }: Check, { only, specOnly }: ConformanceOptions): boolean {
   if (specOnly && !rule.startsWith('spec ')) return false
-  return only === undefined || only.some((beginning) => id === beginning || id.startsWith(`${beginning}.`))
+  return only === undefined || only.some((prefix) => id === prefix || id.startsWith(`${prefix}.`))
 }
 
-async function judge(check: Check, site: ServerUnderTest, options: ConformOptions): Promise<CheckResult> {
+async function runCheck(check: Check, server: ServerUnderTest, options: ConformanceOptions): Promise<CheckResult> {
   const { id, rule, requirement, onlyWith } = check
-  const ended = (outcome: CheckResult['outcome'], notes: readonly string[] = []): CheckResult => ({
+  const createResult = (outcome: CheckResult['outcome'], notes: readonly string[] = []): CheckResult => ({
     id,
     rule,
-    message: requirement,
+    requirement,
     outcome,
     notes: notes.map((note) => withoutKeys(note, options)),
   })
-  if (onlyWith && !options[onlyWith]) return ended('skipped', [`only with --${onlyWith}`])
+  if (onlyWith && !options[onlyWith])
+    return createResult('skipped', [onlyWith === 'slow' ? 'only with --slow' : 'only with --bad-keys'])
   try {
-    await check.run(site)
-    return ended('passed')
+    await check.run(server)
+    return createResult('passed')
   } catch (error) {
-    if (error instanceof Skipped) return ended('skipped', [error.message])
-    if (error instanceof CheckFailed) return ended('failed', error.problems)
-    return ended('failed', [`no answer: ${describeError(error)}`])
+    if (error instanceof Skipped) return createResult('skipped', [error.message])
+    if (error instanceof CheckFailed) return createResult('failed', error.problems)
+    return createResult('failed', [`request failed: ${describeError(error)}`])
   }
 }
 
 function describeError(error: unknown): string {
   const messages: string[] = []
   for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)
-  return messages.join(': ') || 'the network failed'
+  return messages.join(': ') || 'network error'
 }
 
-/** A report is there to be passed on; group A's key travels in URLs that errors may repeat. */
+/** Reports are passed on to others. Group A's key is in URLs, which errors may repeat. */
 function withoutKeys(text: string, { key, lowKey }: ServerOptions): string {
   return [key, ...(lowKey ? [lowKey] : [])].reduce(
-    (cleaned, one) =>
-      one === '' ? cleaned : cleaned.replaceAll(one, '[key]').replaceAll(encodeURIComponent(one), '[key]'),
+    (cleaned, secret) =>
+      secret === '' ? cleaned : cleaned.replaceAll(secret, '[key]').replaceAll(encodeURIComponent(secret), '[key]'),
     text,
   )
 }

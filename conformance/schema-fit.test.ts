@@ -7,8 +7,8 @@ import { checker } from '#core/schema-check.ts'
 import { knownKeywords, misfits } from './schema-fit.ts'
 
 const endpoints = Object.values(contract) as unknown as Endpoint[]
-/** Words for people, and what the schema kit keeps for itself. */
-const silent = new Set(['description', 'default', 'title', '$id', 'x-must'])
+/** Annotations, which do not restrict values. */
+const annotations = new Set(['description', 'default', 'title', '$id', 'x-must'])
 
 function keywordsOf(node: unknown, isNames = false): string[] {
   if (typeof node !== 'object' || node === null) return []
@@ -20,38 +20,38 @@ function keywordsOf(node: unknown, isNames = false): string[] {
 }
 
 /** Paths to every member of a JSON value. */
-function places(value: unknown, at: readonly string[] = []): (readonly string[])[] {
+function pathsOf(value: unknown, at: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, member]) => [[...at, name], ...places(member, [...at, name])])
+  return Object.entries(value).flatMap(([name, member]) => [[...at, name], ...pathsOf(member, [...at, name])])
 }
 
-function changed(
+function changeAt(
   value: unknown,
   at: readonly string[],
   change: (holder: Record<string, unknown>, name: string) => void,
 ) {
   const copy = structuredClone(value)
-  const holder = at.slice(0, -1).reduce<unknown>((one, name) => (one as Record<string, unknown>)[name], copy)
+  const holder = at.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], copy)
   change(holder as Record<string, unknown>, at.at(-1) ?? '')
   return copy
 }
 
 describe('misfits', () => {
-  test('every keyword of the contract means something here', () => {
+  test('every keyword of the contract is validated', () => {
     const used = new Set(endpoints.flatMap(({ reply }) => keywordsOf(reply)))
     assert.deepEqual(
-      [...used].filter((name) => !knownKeywords.has(name) && !silent.has(name) && !name.startsWith('~')),
+      [...used].filter((name) => !knownKeywords.has(name) && !annotations.has(name) && !name.startsWith('~')),
       [],
     )
   })
 
   for (const { id, reply, example } of endpoints) {
-    test(`${id}: the example fits, and each of its fields under another name does not`, () => {
+    test(`${id}: the example matches, and does not after any of its fields is renamed`, () => {
       assert.deepEqual(misfits(reply, example.reply), [])
-      const fields = places(example.reply).filter((at) => !/^\d+$/.test(at.at(-1) ?? ''))
+      const fields = pathsOf(example.reply).filter((at) => !/^\d+$/.test(at.at(-1) ?? ''))
       assert.ok(fields.length > 0)
       for (const at of fields) {
-        const renamed = changed(example.reply, at, (holder, name) => {
+        const renamed = changeAt(example.reply, at, (holder, name) => {
           holder[`${name}X`] = holder[name]
           delete holder[name]
         })
@@ -59,21 +59,21 @@ describe('misfits', () => {
       }
     })
 
-    test(`${id}: agrees with the server's validator about any value in any place`, () => {
+    test(`${id}: agrees with the server's validator about any value of any field`, () => {
       const check = checker(reply)
       fc.assert(
-        fc.property(fc.constantFrom(...places(example.reply)), fc.jsonValue(), (at, value) => {
-          const broken = changed(example.reply, at, (holder, name) => {
+        fc.property(fc.constantFrom(...pathsOf(example.reply)), fc.jsonValue(), (at, value) => {
+          const broken = changeAt(example.reply, at, (holder, name) => {
             holder[name] = value
           })
-          // The server's validator lets unknown names pass.
-          const told = misfits(reply, broken, Number.POSITIVE_INFINITY).filter(
-            (words) => !words.endsWith('is not a field of the contract'),
+          // The server's validator accepts unknown fields.
+          const problems = misfits(reply, broken, Number.POSITIVE_INFINITY).filter(
+            (problem) => !problem.endsWith('is not a field of the contract'),
           )
           assert.equal(
-            told.length === 0,
+            problems.length === 0,
             check(broken).length === 0,
-            `${at.join('.')}: ${JSON.stringify(value)} ${told}`,
+            `${at.join('.')}: ${JSON.stringify(value)} ${problems}`,
           )
         }),
         { numRuns: 300 },
@@ -81,14 +81,14 @@ describe('misfits', () => {
     })
   }
 
-  test('integers beyond 2^53 fit, and are not taken for fractions', () => {
+  test('integers beyond 2^53 are integers', () => {
     const schema: TSchema = Type.Integer({ minimum: 0 })
     assert.deepEqual(misfits(schema, 2n ** 70n), [])
     assert.deepEqual(misfits(schema, -(2n ** 70n)), ['reply must be at least 0'])
     assert.deepEqual(misfits(schema, 1.5), ['reply must be integer, not 1.5'])
   })
 
-  test('says where and what', () => {
+  test('a problem contains the path and the value', () => {
     const schema = Type.Object({ list: Type.Array(Type.Object({ at: Type.String({ format: 'date-time' }) })) })
     assert.deepEqual(misfits(schema, { list: [{ at: '2026-02-30T00:00:00Z' }] }), [
       'reply.list[0].at must be a date-time, not "2026-02-30T00:00:00Z"',

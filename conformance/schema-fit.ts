@@ -1,9 +1,8 @@
-// Holds a value against a schema of the contract. Written here once more, apart from the server's own validator, because
-// whoever is put to the test must not lend the ruler. It is stricter in one point: a name that the schema does not list
-// is a problem, since a renamed optional field shows itself in no other way.
+// Validates a value against a schema of the contract. It does not share code with the server's validator, so that a
+// mistake there cannot hide here. It is stricter in one point: a field that the schema does not list is a problem,
+// because a renamed optional field shows in no other way.
 import type { TSchema } from '#api/kit.ts'
 
-/** Problems beyond this are not listed. */
 const problemsMax = 10
 const shownCharsMax = 60
 
@@ -24,13 +23,13 @@ interface SchemaNode {
   readonly maxItems?: number
 }
 
-/** Keywords of the contract that mean something here; a test walks the contract and finds no other. */
+/** The schema keywords that are validated. A test checks that the contract uses no others. */
 export const knownKeywords: ReadonlySet<string> = new Set([
   ...['type', 'enum', 'anyOf', 'properties', 'required', 'items', 'pattern', 'format'],
   ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'],
 ])
 
-/** What is wrong, each with its place; empty when the value fits. */
+/** Lists the problems of the value, each with its path. Empty if the value matches. */
 export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): readonly string[] {
   const problems: string[] = []
   checkValue(schema as SchemaNode, value, 'reply', problems)
@@ -57,15 +56,15 @@ function checkValue(node: SchemaNode, value: unknown, at: string, problems: stri
     checkObject(node, value as Record<string, unknown>, at, problems)
 }
 
-/** The branch that comes closest speaks. */
+/** If no branch matches, reports the problems of the branch whose type matches. */
 function checkUnion(branches: readonly SchemaNode[], value: unknown, at: string, problems: string[]): void {
   const problemsByBranch = branches.map((branch) => {
     const own: string[] = []
     checkValue(branch, value, at, own)
-    return { own, near: [branch.type].flat().includes(typeOf(value)) }
+    return { own, hasSameType: [branch.type].flat().includes(typeOf(value)) }
   })
   if (problemsByBranch.some(({ own }) => own.length === 0)) return
-  const nearest = problemsByBranch.find(({ near: fewest }) => fewest) ?? problemsByBranch[0]
+  const nearest = problemsByBranch.find(({ hasSameType }) => hasSameType) ?? problemsByBranch[0]
   problems.push(...(nearest?.own ?? []))
 }
 
@@ -118,7 +117,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
 }
 
-/** 2026-02-30 has the form of a day and is none. */
+/** False for days that do not exist, such as 2026-02-30. */
 function isDay(text: string): boolean {
   const parsed = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)

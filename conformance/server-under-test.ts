@@ -1,12 +1,12 @@
-// The server that is put to the test, and how it is asked: requests are built from the contract's routes as the client
-// builds them, then changed where a check wants something unusual. Calls keep to the limits that the specification names,
-// and a call that is refused for its rate is made again, so that no check fails because of another one.
+// The server under test. Requests are built from the routes of the contract, as the client builds them, then changed as
+// a check requires. Calls respect the rate limits of the specification, and a rate-limited call is repeated, so that
+// checks do not disturb each other.
 import { parseJson } from '#api/json.ts'
 import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
 import { type AnyId, type EndpointId, type Group, type Route, routes } from '#api/routes.ts'
 import { retryAfterMs } from '#api/send.ts'
 
-/** Facts about the data, for checks that need some. Those left out are looked for. */
+/** Data that exists on the server. Samples that are not given are searched for. */
 export interface Samples {
   readonly address?: string | undefined
   readonly validators?: readonly number[] | undefined
@@ -28,33 +28,33 @@ export interface ServerResponse {
   readonly body: unknown
 }
 
-/** How a request departs from the usual one. */
+/** How a request differs from the default one. */
 export interface RequestChanges {
-  /** Null: none at all. */
+  /** Null: no key. */
   readonly key?: string | null
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Added to the query, after what is there. */
+  /** Appended to the query. */
   readonly query?: string
-  /** Replaces the whole query but the key. */
+  /** Replaces the query, except for the key. */
   readonly link?: string
   /** Changes the finished URL. */
   readonly url?: (url: URL) => void
-  /** Not again when refused for its rate. */
+  /** Do not repeat the call if it is rate-limited. */
   readonly once?: boolean
 }
 
 export interface ServerOptions extends Addresses {
   readonly key: string
-  /** A key of a plan below Standard, to see it refused. */
+  /** A key of a plan below Standard, which must be refused. */
   readonly lowKey?: string | undefined
   readonly timeoutMs?: number
 }
 
 const attemptsMax = 4
 const waitMaxMs = 40_000
-/** A little more than the second, because clocks and networks jitter. */
+/** Slightly more than a second, because clocks and networks jitter. */
 const secondMs = 1100
 
 export class ServerUnderTest {
@@ -69,7 +69,6 @@ export class ServerUnderTest {
     this.samples = samples
   }
 
-  /** One call of an endpoint. */
   async call(
     id: EndpointId,
     input: Readonly<Record<string, unknown>> = {},
@@ -86,7 +85,7 @@ export class ServerUnderTest {
     }
   }
 
-  /** Any address, without a key: links and paths outside the contract. */
+  /** Requests any URL without a key, for links and paths outside the contract. */
   follow(url: string, changes: RequestChanges = {}): Promise<ServerResponse> {
     return this.#send({ url, method: 'GET', headers: {} }, changes)
   }
@@ -95,21 +94,21 @@ export class ServerUnderTest {
     return baseOf(id, this.options)
   }
 
-  #buildRequest(id: EndpointId, input: Readonly<Record<string, unknown>>, twist: RequestChanges): HttpCall {
-    const key = twist.key === undefined ? this.options.key : (twist.key ?? undefined)
-    const query = twist.link === undefined ? undefined : new URLSearchParams(twist.link.split('?')[1] ?? '')
+  #buildRequest(id: EndpointId, input: Readonly<Record<string, unknown>>, changes: RequestChanges): HttpCall {
+    const key = changes.key === undefined ? this.options.key : (changes.key ?? undefined)
+    const query = changes.link === undefined ? undefined : new URLSearchParams(changes.link.split('?')[1] ?? '')
     return toRequest(id, this.baseOf(id), input, key, query)
   }
 
-  async #send(outgoing: HttpCall, twist: RequestChanges): Promise<ServerResponse> {
+  async #send(outgoing: HttpCall, changes: RequestChanges): Promise<ServerResponse> {
     const url = new URL(outgoing.url)
-    if (twist.query !== undefined) url.search += `${url.search === '' ? '' : '&'}${twist.query}`
-    twist.url?.(url)
-    const body = twist.body ?? (twist.method === undefined ? outgoing.body : undefined)
+    if (changes.query !== undefined) url.search += `${url.search === '' ? '' : '&'}${changes.query}`
+    changes.url?.(url)
+    const body = changes.body ?? (changes.method === undefined ? outgoing.body : undefined)
     const response = await this.environment.fetch(url, {
-      method: twist.method ?? outgoing.method,
-      // Packed answers are the transport's affair; plain ones have a length that can be compared.
-      headers: { 'accept-encoding': 'identity', ...outgoing.headers, ...twist.headers },
+      method: changes.method ?? outgoing.method,
+      // Uncompressed, so that content-length can be compared.
+      headers: { 'accept-encoding': 'identity', ...outgoing.headers, ...changes.headers },
       redirect: 'manual',
       signal: AbortSignal.timeout(this.options.timeoutMs ?? 30_000),
       ...(body !== undefined && { body }),
@@ -118,7 +117,7 @@ export class ServerUnderTest {
     return { status: response.status, headers: response.headers, text, body: readBody(text) }
   }
 
-  /** Keeps to the calls per second that an endpoint allows whatever the plan. */
+  /** Respects the calls per second that an endpoint allows for any plan. */
   async #waitForRate(id: AnyId, { perSecond }: Route): Promise<void> {
     if (perSecond === undefined) return
     const sent = (this.#sent.get(id) ?? []).slice(-perSecond)

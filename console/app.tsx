@@ -1,78 +1,78 @@
-// The frame around every page: where one can go, who one is, and the page itself, each loaded when it is first seen.
+// The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
-import { ErrorBoundary, NotLoaded } from './parts/error-boundary.tsx'
+import { ErrorBoundary, PageLoadError } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
-import { hrefOf, type PageName, type PageRoute, useRoute } from './route.ts'
+import { hrefOf, type PageName, type PageProps, useRoute } from './route.ts'
 import { useConsoleContext } from './session.tsx'
 import { titleOf } from './titles.ts'
 
-type Page = ComponentType<{ readonly place: PageRoute }>
+type Page = ComponentType<PageProps>
 
 interface PageEntry {
   readonly title: string
   readonly Page: Page
-  /** Not in the list of pages. */
-  readonly hidden?: true
-  /** What was typed in it is not forgotten when one goes on within it. */
-  readonly stays?: true
+  /** Not in the navigation. */
+  readonly isHidden?: true
+  /** Keep the page mounted, with its form fields, when only the rest of its address changes. */
+  readonly keepsState?: true
 }
 
-const later = (load: () => Promise<Page>) =>
+const lazyPage = (load: () => Promise<Page>) =>
   lazy(async () => {
     try {
       return { default: await load() }
     } catch (cause) {
-      throw new NotLoaded('The code of this page did not come.', { cause })
+      throw new PageLoadError('The code of this page could not be loaded.', { cause })
     }
   })
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
   overview: {
     title: 'Overview',
-    Page: later(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
+    Page: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   explorer: {
     title: 'Explorer',
-    Page: later(() => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
+    Page: lazyPage(() => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
   },
-  fx: { title: 'FX', stays: true, Page: later(() => import('./pages/fx.tsx').then(({ Fx }) => Fx)) },
+  fx: { title: 'FX', keepsState: true, Page: lazyPage(() => import('./pages/fx.tsx').then(({ Fx }) => Fx)) },
   validators: {
     title: 'Validators',
-    Page: later(() => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
+    Page: lazyPage(() => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
   },
   markets: {
     title: 'Markets',
-    Page: later(() => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
+    Page: lazyPage(() => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
   },
-  keys: { title: 'Keys', Page: later(() => import('./pages/keys.tsx').then(({ Keys }) => Keys)) },
+  keys: { title: 'Keys', Page: lazyPage(() => import('./pages/keys.tsx').then(({ Keys }) => Keys)) },
   reference: {
     title: 'API reference',
-    Page: later(() => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
+    Page: lazyPage(() => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
   },
   'sign-in': {
     title: 'Sign in',
-    hidden: true,
-    Page: later(() => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
+    isHidden: true,
+    Page: lazyPage(() => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
   },
-  nowhere: { title: 'No such page', hidden: true, Page: NotFound },
+  'not-found': { title: 'Page not found', isHidden: true, Page: NotFound },
 }
 
 export function App() {
   const route = useRoute()
-  const { title, Page, stays } = pages[route.page]
-  const at = [route.page, ...route.parts].join('/')
-  const shown = stays ? route.page : at
-  const name = titleOf(route, title)
+  const { title, Page, keepsState } = pages[route.page]
+  const path = [route.page, ...route.parts].join('/')
+  const pageKey = keepsState ? route.page : path
+  const documentTitle = titleOf(route, title)
   useEffect(() => {
-    document.title = name
-  }, [name])
-  useHeading(shown)
+    document.title = documentTitle
+  }, [documentTitle])
+  useHeading(pageKey)
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
-        To the content
+        Skip to content
       </button>
       <header className="rail">
         <a className="brand" href={hrefOf('overview')}>
@@ -81,7 +81,7 @@ export function App() {
         </a>
         <nav aria-label="Pages">
           {(Object.keys(pages) as PageName[])
-            .filter((name) => !pages[name].hidden)
+            .filter((name) => !pages[name].isHidden)
             .map((name) => (
               <a key={name} href={hrefOf(name)} aria-current={route.page === name ? 'page' : undefined}>
                 {pages[name].title}
@@ -95,9 +95,9 @@ export function App() {
       </header>
       <main id="main" tabIndex={-1}>
         <SessionEndedNotice />
-        <ErrorBoundary at={at}>
+        <ErrorBoundary path={path}>
           <Suspense fallback={<p className="busy">Loading…</p>}>
-            <Page key={shown} place={route} />
+            <Page key={pageKey} route={route} />
           </Suspense>
         </ErrorBoundary>
       </main>
@@ -123,22 +123,22 @@ function SessionStatus() {
 }
 
 function SessionEndedNotice() {
-  const { ended } = useConsoleContext()
-  if (!ended) return null
+  const { hasEnded } = useConsoleContext()
+  if (!hasEnded) return null
   return (
     <div role="alert" className="note warn">
-      You are signed out: the session was ended elsewhere, or its time is over. <code>tetrad console link</code> makes a
-      link to sign in again.
+      Your session has ended: it expired, or someone signed out all sessions. To sign in again, run{' '}
+      <code>tetrad console link</code> and open the link.
     </div>
   )
 }
 
-function NotFound({ place }: { readonly place: PageRoute }) {
+function NotFound({ route }: PageProps) {
   return (
     <>
-      <h1>No such page</h1>
+      <h1>Page not found</h1>
       <p className="note">
-        There is nothing at <code>#/{place.parts.join('/')}</code>. Choose a page from the list, or begin with the{' '}
+        No page has the address <code>#/{route.parts.join('/')}</code>. Choose a page from the menu, or go to the{' '}
         <a href={hrefOf('overview')}>overview</a>.
       </p>
     </>

@@ -1,11 +1,11 @@
-// How the pages ask for what is not behind the typed client: within a time, and with plain words when nobody answers.
+// Requests that the typed client does not cover (session, health, coverage), with a timeout and readable errors.
 
-/** The server gives each of its own parts five seconds. */
-const waitMs = 10_000
+/** Longer than the five seconds that the server allows each of its own checks. */
+const timeoutMs = 10_000
 
 export class NoResponseError extends Error {}
 
-/** Sent to the window when a call was refused: whoever keeps the session asks whether it still stands. */
+/** Dispatched when a request is refused, so that the session provider checks whether the session has ended. */
 export const refusedEvent = 'tetrad-refused'
 export const notifyRefused = () => void window.dispatchEvent(new Event(refusedEvent))
 
@@ -17,7 +17,7 @@ export const withRefusalNotice =
     return response
   }
 
-export interface HttpReply {
+interface HttpReply {
   readonly ok: boolean
   readonly status: number
   readonly text: string
@@ -25,20 +25,20 @@ export interface HttpReply {
 
 export async function request(path: string, init: RequestInit = {}): Promise<HttpReply> {
   try {
-    const response = await withRefusalNotice(fetch)(path, { ...init, signal: AbortSignal.timeout(waitMs) })
+    const response = await withRefusalNotice(fetch)(path, { ...init, signal: AbortSignal.timeout(timeoutMs) })
     return { ok: response.ok, status: response.status, text: await response.text() }
   } catch (cause) {
-    throw new NoResponseError('The server does not answer.', { cause })
+    throw new NoResponseError('The server does not respond.', { cause })
   }
 }
 
-/** One of the documents that anybody may read; `others` are states in which it is one too. */
+/** Reads a public JSON document. `otherStatuses` are error statuses that also carry the document. */
 export async function readJson<T>(path: string, otherStatuses: readonly number[] = []): Promise<T> {
   const { ok, status, text } = await request(path)
-  if (!ok && !otherStatuses.includes(status)) throw new Error(`${path} answered ${status}.`)
+  if (!ok && !otherStatuses.includes(status)) throw new Error(`${path} failed with status ${status}.`)
   try {
     return JSON.parse(text) as T
   } catch {
-    throw new Error(`${path} answered ${status} with something else than JSON.`)
+    throw new Error(`${path} returned status ${status} without valid JSON.`)
   }
 }

@@ -1,4 +1,4 @@
-// Where the browser starts.
+// Entry point of the console: query cache, session, app.
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -6,8 +6,8 @@ import { App } from './app.tsx'
 import { ConsoleContextProvider } from './session.tsx'
 import './style.css'
 
-// The client repeats what is safe to repeat; a second layer would only multiply it. Whether the browser believes to be
-// online says nothing about this server: it may run on the same machine, and it may be gone while the network is there.
+// No retries here: the API client already retries what is safe to retry. `networkMode: 'always'` because the browser's
+// online state does not tell whether this server is reachable; it may run on the same machine.
 const queries = new QueryClient({
   defaultOptions: {
     queries: { networkMode: 'always', retry: false, staleTime: 10_000, refetchOnWindowFocus: false },

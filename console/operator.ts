@@ -1,4 +1,4 @@
-// What only the operator may ask: the calls under /console, which go by the session cookie and not by a key.
+// The operator's calls under /console. They authenticate with the session cookie, not with a key.
 import type {
   ConsoleKey,
   ConsoleSession,
@@ -12,7 +12,7 @@ import type {
   PlanList,
   RotationInput,
 } from '#api/console.ts'
-import { request as knock } from './http.ts'
+import { request } from './http.ts'
 
 export class OperatorError extends Error {
   readonly status: number
@@ -26,13 +26,17 @@ export class OperatorError extends Error {
 }
 
 async function callConsole<T>(method: string, path: string, body?: object): Promise<T> {
-  const { ok, status, text } = await knock(`/console/${path}`, {
+  const { ok, status, text } = await request(`/console/${path}`, {
     method,
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   })
   if (ok) return (text === '' ? undefined : JSON.parse(text)) as T
   const { error } = parseError(text)
-  throw new OperatorError(status, error?.code ?? 'unknown', error?.message ?? `The server answered ${status}.`)
+  throw new OperatorError(
+    status,
+    error?.code ?? 'unknown',
+    error?.message ?? `The request failed with status ${status}.`,
+  )
 }
 
 function parseError(text: string): { error?: { code: string; message: string } } {
@@ -50,11 +54,11 @@ export const operator = {
   ownKey: () => callConsole<ConsoleKey>('POST', 'key'),
   keys: (find: string, page: number) =>
     callConsole<KeyList>('GET', `keys?${new URLSearchParams({ find, page: String(page) })}`),
-  createKey: (wanted: NewKeyInput) => callConsole<NewKeyReply>('POST', 'keys', wanted),
+  createKey: (input: NewKeyInput) => callConsole<NewKeyReply>('POST', 'keys', input),
   editKey: (id: string, change: KeyChangeInput) =>
     callConsole<KeyView>('POST', `keys/${encodeURIComponent(id)}`, change),
-  rotateKey: (id: string, how: RotationInput) =>
-    callConsole<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, how),
+  rotateKey: (id: string, input: RotationInput) =>
+    callConsole<NewKeyReply>('POST', `keys/${encodeURIComponent(id)}/secret`, input),
   revokeKey: (id: string) => callConsole<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
   usage: (id: string, days: number) =>
     callConsole<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),

@@ -2,30 +2,34 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hrefOf, pageNames, parseRoute } from './route.ts'
 
-const follow = (href: string) => {
-  const { pathname, hash } = new URL(href, 'http://house.example')
+const parseHref = (href: string) => {
+  const { pathname, hash } = new URL(href, 'http://tetrad.example')
   return parseRoute(pathname, hash)
 }
 
-test('whatever a link names is found again behind it', () => {
+test('parsing a link returns the page, segments and query it was built from', () => {
   for (const page of pageNames) {
     const {
-      page: found,
+      page: parsedPage,
       parts,
       query,
-    } = follow(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined }))
-    assert.deepEqual([found, parts, [...query]], [page, ['a/b', 'ü 1', '7'], [['to', 'x&y']]])
+    } = parseHref(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined }))
+    assert.deepEqual([parsedPage, parts, [...query]], [page, ['a/b', 'ü 1', '7'], [['to', 'x&y']]])
   }
 })
 
-test('the bare addresses are the overview and the reference', () => {
+test('addresses without a fragment open the overview and the API reference', () => {
   assert.equal(parseRoute('/', '').page, 'overview')
   assert.equal(parseRoute('/docs', '').page, 'reference')
   assert.equal(hrefOf('reference'), '/docs')
 })
 
-test('a page that is not there is said not to be there; a broken escape is taken as it stands', () => {
-  assert.deepEqual(parseRoute('/', '#/nope/x'), { page: 'nowhere', parts: ['nope', 'x'], query: new URLSearchParams() })
+test('an unknown page is "not-found"; an invalid percent escape is kept as text', () => {
+  assert.deepEqual(parseRoute('/', '#/nope/x'), {
+    page: 'not-found',
+    parts: ['nope', 'x'],
+    query: new URLSearchParams(),
+  })
   assert.equal(parseRoute('/', '#/').page, 'overview')
   assert.deepEqual(parseRoute('/', '#/explorer/%zz').parts, ['%zz'])
 })

@@ -1,5 +1,5 @@
-// Where the visitor is, kept in the part of the address after `#`: it is never sent to a server, can be kept as a
-// bookmark, and the back button works. `/docs` is the one page with a path of its own.
+// The current page and its parameters, kept in the fragment of the URL (after `#`). Fragments are not sent to the server,
+// and bookmarks and the back button work. Only the API reference has a path of its own, `/docs`.
 import { useSyncExternalStore } from 'react'
 
 export const pageNames = [
@@ -11,7 +11,7 @@ export const pageNames = [
   'keys',
   'reference',
   'sign-in',
-  'nowhere',
+  'not-found',
 ] as const
 export type PageName = (typeof pageNames)[number]
 
@@ -22,19 +22,23 @@ export interface PageRoute {
   readonly query: URLSearchParams
 }
 
+export interface PageProps {
+  readonly route: PageRoute
+}
+
 const isPage = (name: string): name is PageName => (pageNames as readonly string[]).includes(name)
 
 export function parseRoute(pathname: string, hash: string): PageRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
-  const words = path.split('/').filter(Boolean).map(decoded)
-  const rest = new URLSearchParams(query)
-  if (pathname === '/docs') return { page: 'reference', parts: words, query: rest }
-  const [first = '', ...parts] = words
-  if (first === '') return { page: 'overview', parts, query: rest }
-  return isPage(first) ? { page: first, parts, query: rest } : { page: 'nowhere', parts: words, query: rest }
+  const segments = path.split('/').filter(Boolean).map(decodeSegment)
+  const params = new URLSearchParams(query)
+  if (pathname === '/docs') return { page: 'reference', parts: segments, query: params }
+  const [first = '', ...parts] = segments
+  if (first === '') return { page: 'overview', parts, query: params }
+  return isPage(first) ? { page: first, parts, query: params } : { page: 'not-found', parts: segments, query: params }
 }
 
-function decoded(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -44,15 +48,15 @@ function decoded(text: string): string {
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
-/** The address of a place, for links. Values that are undefined or empty are left out. */
+/** The URL of a page, for links. Leaves out query values that are undefined or empty. */
 export function hrefOf(page: PageName, parts: readonly (string | number)[] = [], query: Query = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
+  const params = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, String(value)]],
   )
-  const tail = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
-  const words = page === 'reference' ? parts : [page, ...parts]
-  if (page === 'reference' && words.length === 0) return '/docs'
-  return `${page === 'reference' ? '/docs' : '/'}#/${words.map((word) => encodeURIComponent(word)).join('/')}${tail}`
+  const search = params.length > 0 ? `?${new URLSearchParams(params)}` : ''
+  const segments = page === 'reference' ? parts : [page, ...parts]
+  if (page === 'reference' && segments.length === 0) return '/docs'
+  return `${page === 'reference' ? '/docs' : '/'}#/${segments.map(encodeURIComponent).join('/')}${search}`
 }
 
 export function go(page: PageName, parts: readonly (string | number)[] = [], query: Query = {}): void {

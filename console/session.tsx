@@ -1,5 +1,5 @@
-// What the visitor may do: the key that the pages call with, and whether the operator is signed in. A pasted key stays
-// in this tab until it is closed; the operator's own is made by the server and ends with the session.
+// The key that the pages call endpoints with, and the operator's session. A pasted key is kept until the tab is closed.
+// An operator gets a key from the server, which ends with the session.
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react'
 import { type Client, createClient } from '#api/client.ts'
 import type { ConsoleSession } from '#api/console.ts'
@@ -9,14 +9,14 @@ import { OperatorError, operator } from './operator.ts'
 
 type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> & Partial<Pick<ConsoleSession, 'groups' | 'chains'>>
 
-export interface ConsoleContext {
+interface ConsoleContext {
   readonly key: string
   readonly client: Client
   readonly session: Session
-  /** False until the server has said who we are. */
-  readonly known: boolean
-  /** The session ended, and not from here. */
-  readonly ended: boolean
+  /** True once the server has reported whether there is a session. */
+  readonly isReady: boolean
+  /** The session expired, or was ended from elsewhere. */
+  readonly hasEnded: boolean
   setKey(key: string): void
   signIn(token: string): Promise<void>
   signOut(): Promise<void>
@@ -27,19 +27,19 @@ const Context = createContext<ConsoleContext | undefined>(undefined)
 
 export function useConsoleContext(): ConsoleContext {
   const context = useContext(Context)
-  if (!context) throw new Error('usePass outside PassProvider')
+  if (!context) throw new Error('useConsoleContext must be used inside ConsoleContextProvider')
   return context
 }
 
-/** An interface may live under a host name of its own, at the same port. */
+/** Base URLs of the interfaces that have a host name of their own. They use the same port. */
 function basesOf({ groups = {} as ConsoleSession['groups'] }: Session): Partial<Record<Group, string>> {
   const { protocol, port } = window.location
   const own = Object.entries(groups).filter(([, { host }]) => host !== '')
   return Object.fromEntries(own.map(([group, { host }]) => [group, `${protocol}//${host}${port && `:${port}`}`]))
 }
 
-/** Empty where the session's key was revoked: the operator's side goes on without one. */
-async function ownKey(): Promise<string> {
+/** The session's key. Empty if it was revoked: the operator's pages work without it. */
+async function fetchSessionKey(): Promise<string> {
   try {
     return (await operator.ownKey()).key
   } catch (error) {
@@ -48,28 +48,28 @@ async function ownKey(): Promise<string> {
   }
 }
 
-/** The server made it for the session; a pasted one is the visitor's. */
-const isOwn = (key: string | null): boolean => key?.split(':')[1]?.startsWith('console-') ?? false
+/** Whether the server created this key for a session. */
+const isSessionKey = (key: string | null): boolean => key?.split(':')[1]?.startsWith('console-') ?? false
 
-/** A refusal may have any reason; the server says whether the session's end is it. */
-function useSessionEnd(signedIn: boolean, end: (found: Session) => void): void {
-  const onEnd = useRef(end)
-  onEnd.current = end
+/** Requests are refused for many reasons, so ask the server whether the session has ended. */
+function useSessionEnd(signedIn: boolean, onEnd: (session: Session) => void): void {
+  const latestOnEnd = useRef(onEnd)
+  latestOnEnd.current = onEnd
   useEffect(() => {
     if (!signedIn) return
-    let [isChecking, over] = [false, false]
+    let [isChecking, isCancelled] = [false, false]
     const check = async () => {
       if (isChecking) return
       isChecking = true
-      const found = await operator.session().catch(() => undefined)
+      const session = await operator.session().catch(() => undefined)
       isChecking = false
-      // An answer that comes after the next sign-in is about the session before it.
-      if (found && !found.signedIn && !over) onEnd.current(found)
+      // Ignore a response that arrives after the next sign-in: it is about the previous session.
+      if (session && !session.signedIn && !isCancelled) latestOnEnd.current(session)
     }
     const onRefused = () => void check()
     window.addEventListener(refusedEvent, onRefused)
     return () => {
-      over = true
+      isCancelled = true
       window.removeEventListener(refusedEvent, onRefused)
     }
   }, [signedIn])
@@ -78,36 +78,36 @@ function useSessionEnd(signedIn: boolean, end: (found: Session) => void): void {
 export function ConsoleContextProvider({ children }: { readonly children: ReactNode }) {
   const [key, setKey] = useState(() => sessionStorage.getItem(keyStorageKey) ?? '')
   const [session, setSession] = useState<Session>({ signedIn: false })
-  const [known, setKnown] = useState(false)
-  const [ended, setEnded] = useState(false)
+  const [isReady, setReady] = useState(false)
+  const [hasEnded, setEnded] = useState(false)
 
-  const takeKey = useCallback((given: string) => {
-    if (given === '') sessionStorage.removeItem(keyStorageKey)
-    else sessionStorage.setItem(keyStorageKey, given)
-    setKey(given)
+  const storeKey = useCallback((newKey: string) => {
+    if (newKey === '') sessionStorage.removeItem(keyStorageKey)
+    else sessionStorage.setItem(keyStorageKey, newKey)
+    setKey(newKey)
   }, [])
 
-  const settle = useCallback(
-    async (found: Session) => {
-      if (found.signedIn && !sessionStorage.getItem(keyStorageKey)) takeKey(await ownKey())
-      if (found.signedIn) setEnded(false)
-      setSession(found)
+  const applySession = useCallback(
+    async (newSession: Session) => {
+      if (newSession.signedIn && !sessionStorage.getItem(keyStorageKey)) storeKey(await fetchSessionKey())
+      if (newSession.signedIn) setEnded(false)
+      setSession(newSession)
     },
-    [takeKey],
+    [storeKey],
   )
 
   useEffect(() => {
     operator
       .session()
-      .then(settle)
-      // A server whose console has no operator's side still has its pages.
+      .then(applySession)
+      // The public pages work without the operator's calls.
       .catch(() => {})
-      .finally(() => setKnown(true))
-  }, [settle])
+      .finally(() => setReady(true))
+  }, [applySession])
 
-  useSessionEnd(session.signedIn, (found) => {
-    if (isOwn(sessionStorage.getItem(keyStorageKey))) takeKey('')
-    setSession(found)
+  useSessionEnd(session.signedIn, (newSession) => {
+    if (isSessionKey(sessionStorage.getItem(keyStorageKey))) storeKey('')
+    setSession(newSession)
     setEnded(true)
   })
 
@@ -122,21 +122,21 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
         fetch: withRefusalNotice((...request) => fetch(...request)),
       }),
       session,
-      known,
-      ended,
-      setKey: takeKey,
+      isReady,
+      hasEnded,
+      setKey: storeKey,
       async signIn(token) {
-        const found = await operator.signIn(token)
-        takeKey('')
-        await settle(found)
+        const newSession = await operator.signIn(token)
+        storeKey('')
+        await applySession(newSession)
       },
       async signOut() {
-        const found = await operator.signOut()
-        takeKey('')
-        setSession(found)
+        const newSession = await operator.signOut()
+        storeKey('')
+        setSession(newSession)
       },
     }),
-    [key, session, known, ended, takeKey, settle],
+    [key, session, isReady, hasEnded, storeKey, applySession],
   )
   return <Context value={context}>{children}</Context>
 }

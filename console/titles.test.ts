@@ -5,7 +5,7 @@ import { titleOf } from './titles.ts'
 
 const title = (hash: string, pageTitle: string, path = '/') => titleOf(parseRoute(path, hash), pageTitle)
 
-test('each thing has a title of its own, and a page without one has the page’s', () => {
+test('the title names the item that is shown, or else only the page', () => {
   const address = `0x${'ab'.repeat(20)}`
   assert.deepEqual(
     [
@@ -26,13 +26,13 @@ test('each thing has a title of its own, and a page without one has the page’s
       'Quote 6f1c0a52 · FX · Tetrad',
       '0xababab…ababab on chain 1 · Explorer · Tetrad',
       'Chain 1 · Explorer · Tetrad',
-      'Calls without a key · Keys · Tetrad',
+      'Requests without a key · Keys · Tetrad',
       'fx.createQuote · API reference · Tetrad',
       'Overview · Tetrad',
     ],
   )
 })
 
-test('the token of a sign-in is in no title', () => {
+test('the title of the sign-in page does not contain the token', () => {
   assert.equal(title('#/sign-in/tetrad:link-a:secret', 'Sign in'), 'Sign in · Tetrad')
 })

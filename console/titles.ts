@@ -1,11 +1,11 @@
-// What a place is called in the browser's tabs, its history and its bookmarks: the thing itself first, then the page.
+// Document titles for tabs, history and bookmarks: first the item that is shown, then the page.
 import { shortenHex } from './parts/format.ts'
 import type { PageName, PageRoute } from './route.ts'
 
-type Naming = (parts: readonly string[], query: URLSearchParams) => string
+type FormatItem = (parts: readonly string[], query: URLSearchParams) => string
 
-/** Pages that show one thing among many. The token of a sign-in is named nowhere. */
-const things: Readonly<Partial<Record<PageName, Naming>>> = {
+/** Pages that show one item. The sign-in page is not among them: its address contains a secret token. */
+const itemTitles: Readonly<Partial<Record<PageName, FormatItem>>> = {
   explorer: ([chain, address]) =>
     address === undefined ? `Chain ${chain}` : `${shortenHex(address)} on chain ${chain}`,
   fx: ([id]) => `Quote ${id}`,
@@ -14,11 +14,11 @@ const things: Readonly<Partial<Record<PageName, Naming>>> = {
     return `${id === 'compare' ? 'Compare' : `Validator ${shortenHex(id ?? '')}`}${network ? ` on ${network}` : ''}`
   },
   markets: ([slug]) => `${slug}`,
-  keys: ([id]) => (id === 'anonymous' ? 'Calls without a key' : `Key ${id}`),
+  keys: ([id]) => (id === 'anonymous' ? 'Requests without a key' : `Key ${id}`),
   reference: ([id]) => `${id}`,
 }
 
 export function titleOf({ page, parts, query }: PageRoute, pageTitle: string): string {
-  const thing = parts.length > 0 ? things[page]?.(parts, query) : undefined
-  return [...(thing === undefined ? [] : [thing]), pageTitle, 'Tetrad'].join(' · ')
+  const item = parts.length > 0 ? itemTitles[page]?.(parts, query) : undefined
+  return [...(item === undefined ? [] : [item]), pageTitle, 'Tetrad'].join(' · ')
 }

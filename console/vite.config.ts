@@ -1,4 +1,4 @@
-// Builds the console into console/dist: static files that the server hands out itself; nothing is fetched from elsewhere.
+// Builds the console into console/dist as static files, which the server delivers.
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
@@ -9,9 +9,9 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     target: 'es2022',
-    // The server's policy allows no inline data but pictures.
+    // The server's content security policy allows inline data only for images.
     assetsInlineLimit: 0,
-    // Every page but the one that is looked at waits in a file of its own.
+    // Do not preload the code of pages that are not open.
     modulePreload: { polyfill: false },
   },
 })

@@ -1,4 +1,4 @@
-// `npm run docs`: writes every page that is generated from the code. test/docs.test.ts fails if one is out of date.
+// `npm run docs`: writes the generated pages. test/docs.test.ts fails if one is out of date.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { configurationPage, configurationSchema } from './configuration.ts'

@@ -9,9 +9,9 @@ import { loadConfig } from '#runtime/config.ts'
 import { configurationPage, configurationSchema } from './configuration.ts'
 
 const root = join(import.meta.dirname, '..')
-const stale = 'is not what the schema gives; run: npm run docs'
+const stale = 'is out of date; run: npm run docs'
 
-test('the page is the one the settings give, and names every setting with its variable', async () => {
+test('the page is up to date and contains every setting with its variable', async () => {
   const page = await readFile(join(root, 'docs/configuration.md'), 'utf8')
   assert.equal(page, configurationPage(), `docs/configuration.md ${stale}`)
   for (const { path, variable } of leaves) {
@@ -20,7 +20,7 @@ test('the page is the one the settings give, and names every setting with its va
   }
 })
 
-test('every setting has words that say what it means', () => {
+test('every setting has a description', () => {
   const walk = (node: SchemaNode, name: string): void => {
     const members = Object.entries(node.properties ?? {})
     for (const [member, inner] of members) walk(inner, `${name}.${member}`)
@@ -30,12 +30,12 @@ test('every setting has words that say what it means', () => {
   walk(settingsNode, '')
 })
 
-test('the schema for editors is the one the settings give', async () => {
+test('the schema for editors is up to date', async () => {
   const text = await readFile(join(root, 'docs/tetrad.schema.json'), 'utf8')
   assert.deepEqual(JSON.parse(text), configurationSchema(), `docs/tetrad.schema.json ${stale}`)
 })
 
-test('the schema lets settings with a default be left out, and refuses unknown names', () => {
+test('in the schema, settings with a default are optional and unknown names are refused', () => {
   const check = checker(configurationSchema() as never)
   assert.deepEqual(check({}), [])
   assert.deepEqual(check({ server: { port: 1 } }), [])
@@ -45,7 +45,7 @@ test('the schema lets settings with a default be left out, and refuses unknown n
   ])
 })
 
-test('the example is a valid configuration, for the server and for an editor', async () => {
+test('the example is valid for the server and for editors', async () => {
   const config = await loadConfig({ file: 'tetrad.example.yaml', folder: root, env: {}, flags: [] })
   assert.equal(config.settings.fx.terms.instant.spreadBps, '4.5')
   const text = await readFile(join(root, 'tetrad.example.yaml'), 'utf8')

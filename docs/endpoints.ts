@@ -1,5 +1,4 @@
-// Writes the page of each endpoint from the contract: what to send, what comes back, what can go wrong, and an example of
-// each. `npm run docs` puts them into docs/endpoints/; a test keeps them equal to the contract.
+// Generates the page of each endpoint in docs/endpoints/ from the contract: inputs, reply, errors and an example.
 import { inspect } from 'node:util'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
@@ -42,9 +41,9 @@ export function endpointPages(): Record<string, string> {
 const index = (all: readonly Endpoint[]): string =>
   [
     '# Endpoints',
-    'Written from the contract by `npm run docs`. Failures are explained in [errors](../errors.md), the client in [client](../client.md).',
+    'Generated from the contract by `npm run docs`. See also [errors](../errors.md) and the [client](../client.md).',
     table(
-      ['spec', 'endpoint', 'route', 'what it gives'],
+      ['spec', 'endpoint', 'route', 'what it returns'],
       all.map(({ spec, id, method, path, select, summary }) => [
         spec,
         `[${id}](${id}.md)`,
@@ -64,12 +63,12 @@ function page(endpoint: Endpoint): string {
     table(['', ''], facts(endpoint)),
     '## Inputs',
     inputs.length === 0
-      ? 'None besides the key.'
+      ? 'None, except the key.'
       : table(
-          ['name', 'in', 'type', 'needed', 'default', 'meaning'],
+          ['name', 'in', 'type', 'required', 'default', 'meaning'],
           inputs.map(([name, schema]) => inputRow(endpoint, name, schema)),
         ),
-    ...(inputs.some(([, { type }]) => type === 'array') ? ['A list is written `a,b`, or the name is repeated.'] : []),
+    ...(inputs.some(([, { type }]) => type === 'array') ? ['Write a list as `a,b`, or repeat the name.'] : []),
     ...records(
       'Input',
       inputs.map(([, schema]) => schema),
@@ -83,9 +82,9 @@ function page(endpoint: Endpoint): string {
 }
 
 function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 'perSecondBelow'>): string {
-  if (!perSecond) return 'those of the plan'
-  const plans = perSecondBelow === undefined ? 'whatever the plan' : `for plans below ${perSecondBelow}`
-  return `those of the plan, and ${perSecond} calls per second ${plans}`
+  if (!perSecond) return 'of the plan'
+  const plans = perSecondBelow === undefined ? 'for any plan' : `for plans below ${perSecondBelow}`
+  return `of the plan, and ${perSecond} calls per second ${plans}`
 }
 
 function facts({ group, spec, method, path, select, auth, plan, urlBytesMax, ...limits }: Endpoint): string[][] {
@@ -94,13 +93,13 @@ function facts({ group, spec, method, path, select, auth, plan, urlBytesMax, ...
     bearer: 'header `authorization: Bearer <key>`',
     open:
       group === 'markets'
-        ? 'none, unless `markets.keyNeeded` is set: then header `authorization: Bearer <key>`'
+        ? 'none, unless `markets.requireKey` is set: then header `authorization: Bearer <key>`'
         : 'none',
   }
   return [
-    ['Specification', spec],
+    ['Specification', spec === 'beyond' ? 'none: an extension' : spec],
     ['Route', `\`${method} ${path}\``],
-    ...(select ? [['Chosen by', `\`module=${select.module}\` and \`action=${select.action}\``]] : []),
+    ...(select ? [['Selected by', `\`module=${select.module}\` and \`action=${select.action}\``]] : []),
     ...(auth === 'apikey' ? [['Also', 'POST with the same parameters as a form']] : []),
     ['Key', key[auth]],
     ['Plan', plan === 'free' ? 'any' : plan === 'enterprise' ? 'enterprise' : `${plan} or higher`],
@@ -115,26 +114,26 @@ function inputRow(endpoint: Endpoint, name: string, schema: Schema): string[] {
   return [
     wireName === name ? `\`${name}\`` : `\`${wireName}\` (client: \`${name}\`)`,
     inputLocation(endpoint, name),
-    words(schema),
+    typeText(schema),
     required ? 'yes' : 'no',
     schema.default === undefined ? '' : `\`${schema.default}\``,
     schema.description ?? '',
   ]
 }
 
-function words(schema: Schema): string {
-  if (schema.anyOf) return schema.anyOf.map(words).join(', or ')
+function typeText(schema: Schema): string {
+  if (schema.anyOf) return schema.anyOf.map(typeText).join(', or ')
   const types = [schema.type ?? 'any'].flat()
   const suffix = types.includes('null') ? ' or null' : ''
-  return `${plainWords(schema, types[0] ?? 'any')}${suffix}`
+  return `${plainTypeText(schema, types[0] ?? 'any')}${suffix}`
 }
 
-function plainWords(schema: Schema, type: string): string {
+function plainTypeText(schema: Schema, type: string): string {
   const name = recordName(schema)
   if (name !== undefined) return `[${name}](#${name.toLowerCase()})`
   if (type === 'array') {
     const { minItems, maxItems } = schema
-    return `array of ${words(schema.items ?? {})}${maxItems === undefined ? '' : `, ${minItems ?? 0} to ${maxItems} of them`}`
+    return `array of ${typeText(schema.items ?? {})}${maxItems === undefined ? '' : `, ${minItems ?? 0} to ${maxItems} items`}`
   }
   if (schema.enum) {
     return schema.enum.length > valuesMax
@@ -147,25 +146,24 @@ function plainWords(schema: Schema, type: string): string {
   return minimum !== undefined ? `${type}, ${minimum} or more` : type
 }
 
-/** The reply's own fields, then every record in it under its name. */
+/** The fields of the reply, then each named record in it. */
 function replySections(reply: Schema): string[] {
-  const own = recordName(reply)
-  if (own !== undefined) return records('Reply', [reply])
-  return [fieldTable(reply), ...records('Reply', [reply])]
+  const nested = records('Reply', [reply])
+  return recordName(reply) === undefined ? [fieldTable(reply), ...nested] : nested
 }
 
 function records(part: 'Input' | 'Reply', from: readonly Schema[]): string[] {
-  const found = new Map<string, Schema>()
+  const byName = new Map<string, Schema>()
   const walk = (schema: Schema): void => {
     const name = recordName(schema)
-    if (name !== undefined && found.has(name)) return
-    if (name !== undefined) found.set(name, schema)
+    if (name !== undefined && byName.has(name)) return
+    if (name !== undefined) byName.set(name, schema)
     const inner = [
       ...Object.values(schema.properties ?? {}),
       ...(schema.anyOf ?? []),
       ...(schema.items ? [schema.items] : []),
     ]
-    for (const one of inner) walk(one)
+    for (const member of inner) walk(member)
   }
   for (const schema of from) walk(schema)
   const names =
@@ -173,24 +171,24 @@ function records(part: 'Input' | 'Reply', from: readonly Schema[]): string[] {
       ? from.flatMap(({ items }) => (items?.enum && items.enum.length > valuesMax ? items.enum : []))
       : []
   const listed = names.length > 0 ? [`Names: ${names.map((name) => `\`${name}\``).join(', ')}.`] : []
-  return [...listed, ...[...found].flatMap(([name, schema]) => [`### ${name}`, fieldTable(schema)])]
+  return [...listed, ...[...byName].flatMap(([name, schema]) => [`### ${name}`, fieldTable(schema)])]
 }
 
 function fieldTable(schema: Schema): string {
   return table(['field', 'type', 'present', 'meaning'], fieldRows(schema))
 }
 
-/** Members that are records without a name of their own are written with dots. */
-function fieldRows({ properties = {}, required = [] }: Schema, before = ''): string[][] {
+/** Fields of unnamed nested records are written with dots. */
+function fieldRows({ properties = {}, required = [] }: Schema, prefix = ''): string[][] {
   return Object.entries(properties).flatMap(([name, member]) => {
     const row = [
-      `\`${before}${name}\``,
-      words(member),
+      `\`${prefix}${name}\``,
+      typeText(member),
       required.includes(name) ? 'always' : 'optional',
       member.description ?? '',
     ]
     const nested = member.type === 'object' && recordName(member) === undefined
-    return nested ? fieldRows(member, `${before}${name}.`) : [row]
+    return nested ? fieldRows(member, `${prefix}${name}.`) : [row]
   })
 }
 
@@ -199,9 +197,9 @@ function errorTable(endpoint: Endpoint): string {
     `[${code}](../errors.md#${code.replaceAll('.', '')})`,
     String(status),
     `\`${stringifyJson(body)}\``,
-    { never: 'no', later: 'yes, later', changed: 'when changed' }[faults[code].retry],
+    { never: 'no', later: 'later', changed: 'after a change' }[faults[code].retry],
   ])
-  return table(['code', 'status', 'body', 'try again'], rows)
+  return table(['code', 'status', 'body', 'retry'], rows)
 }
 
 function examples({ id, example, auth, stream }: Endpoint): string[] {
@@ -213,7 +211,7 @@ function examples({ id, example, auth, stream }: Endpoint): string[] {
   if (body) lines.push(`-d '${body}'`)
   return [
     '## Example',
-    ...(example.needs ? [`It needs something first. ${example.needs}`] : []),
+    ...(example.needs ? [`Before you call it: ${example.needs}`] : []),
     fence('sh', lines.join(' \\\n  ')),
     fence(
       'ts',

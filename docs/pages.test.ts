@@ -1,4 +1,4 @@
-// The pages for operators speak of things that exist: settings, commands, files, paths, alerts, decisions.
+// The pages for operators mention only existing settings, commands, files, alerts and checks.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ const pages = [
 const read = (name: string) => readFile(join(here, name), 'utf8')
 
 const sections = Object.keys(SettingsSchema.properties)
-const settingWord = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-zA-Z]+)+)\``, 'g')
+const settingPattern = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-zA-Z]+)+)\``, 'g')
 
 function hasSetting(path: readonly string[], node: unknown): boolean {
   const [name, ...rest] = path
@@ -35,9 +35,9 @@ function hasSetting(path: readonly string[], node: unknown): boolean {
 
 for (const page of pages) {
   describe(page, () => {
-    test('its settings exist, and its examples of a configuration are valid', async () => {
+    test('its settings exist, and its configuration examples are valid', async () => {
       const text = await read(page)
-      for (const [, path = ''] of text.matchAll(settingWord)) {
+      for (const [, path = ''] of text.matchAll(settingPattern)) {
         if (path in faults || checkIds.some((id) => id.startsWith(path))) continue
         assert.ok(hasSetting(path.split('.'), SettingsSchema), path)
       }
@@ -46,7 +46,7 @@ for (const page of pages) {
       }
     })
 
-    test('its links lead somewhere', async () => {
+    test('its links lead to existing files', async () => {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
         assert.ok(existsSync(normalize(join(here, dirname(page), target))), target)
       }
@@ -54,22 +54,19 @@ for (const page of pages) {
 
     test('its commands exist', async () => {
       const text = await read(page)
-      const named = [...text.matchAll(/(?:tetrad|tetrad\.js) ([a-z]+)((?: [a-z]+)?)/g)].map(
-        ([, one = '', two = '']) => [one, two.trim()],
-      )
-      const tops = new Set(named.map(([one]) => one).filter((one) => one !== undefined && !notCommands.has(one)))
-      for (const name of tops) {
-        const { code, stderr } = await runCommand([name ?? '', '--help'], { cwd: here })
+      const commands = new Set([...text.matchAll(/(?:tetrad|tetrad\.js) ([a-z]+)/g)].map(([, name = '']) => name))
+      for (const name of commands.difference(notCommands)) {
+        const { code, stderr } = await runCommand([name, '--help'], { cwd: here })
         assert.equal(code, 0, `tetrad ${name}: ${stderr}`)
       }
     })
   })
 }
 
-/** Words that follow the name in prose and file names. */
+/** Other words after the name, in prose and file names. */
 const notCommands = new Set(['config.yaml', 'yaml', 'node'])
 
-test('operations.md names the alerts that page, all of them', async () => {
+test('operations.md lists all alerts with severity page', async () => {
   const rules = parse(await readFile(join(here, '../ops/prometheus/tetrad.rules.yml'), 'utf8')) as {
     groups: { rules: { alert: string; labels: { severity: string } }[] }[]
   }
@@ -79,11 +76,11 @@ test('operations.md names the alerts that page, all of them', async () => {
   assert.deepEqual(named.toSorted(), paging.map(({ alert }) => alert).toSorted())
 })
 
-test('conformance.md has a row for every family of checks', async () => {
+test('conformance.md has a row for every kind of check', async () => {
   const text = await read('conformance.md')
   for (const id of checkIds) {
     const [group = '', family = ''] = id.split('.')
-    const isNamed = [`\`${group}\``, `\`${group}.${family}\``].some((word) => text.includes(word))
-    assert.ok(isNamed || ['explorer.selectors', 'explorer.any-case-and-forms'].includes(id), id)
+    const isListed = [`\`${group}\``, `\`${group}.${family}\``].some((name) => text.includes(name))
+    assert.ok(isListed || ['explorer.selectors', 'explorer.any-case-and-forms'].includes(id), id)
   }
 })

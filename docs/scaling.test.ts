@@ -1,4 +1,4 @@
-// The paper at the end of docs/scaling.md: what is reckoned there follows from what was measured.
+// Checks the computation at the end of docs/scaling.md: every result follows from the measurements.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,9 +6,9 @@ import { describe, test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
 const page = await readFile(join(root, 'docs/scaling.md'), 'utf8')
-const paper = page.slice(page.indexOf('## What mainnet needs'))
+const sizing = page.slice(page.indexOf('## Sizing for mainnet'))
 
-/** In bytes, seconds, or pieces. */
+/** In bytes, seconds, or items. */
 const units: Readonly<Record<string, number>> = {
   ...{ '': 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, PB: 1e15 },
   ...{ ms: 1e-3, s: 1, minutes: 60, h: 3600, days: 86_400, years: 365.25 * 86_400 },
@@ -18,13 +18,13 @@ const term = /^([\d ]*\d(?:\.\d+)?)((?: ?(?:[A-Za-z]+|\/s))*)$/
 
 interface Term {
   readonly value: number
-  /** What one of the last digit shown is worth. */
+  /** The value of one unit of the last digit. */
   readonly digit: number
 }
 
 function termOf(text: string): Term {
   const [, digits = '', words = ''] = term.exec(text.trim()) ?? []
-  assert.ok(digits, `not a figure: ${text}`)
+  assert.ok(digits, `not a number: ${text}`)
   let scale = 1
   for (const word of words.split(/ |(?=\/s)/).filter(Boolean)) {
     const unit = units[word]
@@ -36,8 +36,8 @@ function termOf(text: string): Term {
   return { value: Number(plain) * scale, digit: scale / 10 ** decimals }
 }
 
-/** From left to right, as on paper: no sum mixes what would need brackets. */
-function worth(text: string): number {
+/** Evaluated from left to right. */
+function evaluate(text: string): number {
   const [first = '', ...rest] = text.split(/ ([×÷+]) /)
   let sum = termOf(first).value
   for (let at = 0; at < rest.length; at += 2) {
@@ -49,46 +49,46 @@ function worth(text: string): number {
   return sum
 }
 
-const sums = [...paper.matchAll(/`([^`=\n]+ [×÷+] [^`=\n]+) = ([^`\n]+)`/g)].map(([, left = '', right = '']) => ({
+const sums = [...sizing.matchAll(/`([^`=\n]+ [×÷+] [^`=\n]+) = ([^`\n]+)`/g)].map(([, left = '', right = '']) => ({
   left,
   right,
 }))
-const measured = [...paper.matchAll(/^\| [^|]+ \| \*\*([^*|]+)\*\* \| [^|]+ \|$/gm)].map(([, figure = '']) => figure)
+const measured = [...sizing.matchAll(/^\| [^|]+ \| \*\*([^*|]+)\*\* \| [^|]+ \|$/gm)].map(([, figure = '']) => figure)
 
-describe('the paper', () => {
-  test('every sum comes out as it is written', () => {
+describe('sizing', () => {
+  test('every computed result is correct', () => {
     assert.ok(sums.length >= 12, String(sums.length))
     for (const { left, right } of sums) {
       const { value, digit } = termOf(right)
-      const exact = worth(left)
+      const exact = evaluate(left)
       assert.ok(Math.abs(exact - value) <= digit / 2 + 1e-9, `${left} is ${exact}, not ${right}`)
     }
   })
 
-  test('every sum begins with something measured, or with what another sum gave', () => {
+  test('every computation uses a measurement or another result', () => {
     const known = new Set([...measured, ...sums.map(({ right }) => right)])
     for (const { left, right } of sums)
       assert.ok(
-        left.split(/ [×÷+] /).some((one) => known.has(one.trim())),
+        left.split(/ [×÷+] /).some((value) => known.has(value.trim())),
         `${left} = ${right}`,
       )
   })
 
-  test('everything measured is used, and says where it comes from', () => {
+  test('every measurement is used and has a source', () => {
     assert.ok(measured.length >= 8, String(measured.length))
     for (const figure of measured)
       assert.ok(
         sums.some(({ left }) => left.includes(figure)),
         figure,
       )
-    const named = [...paper.matchAll(/`bench (\w[\w-]*)`/g)].map(([, name]) => name)
+    const named = [...sizing.matchAll(/`bench (\w[\w-]*)`/g)].map(([, name]) => name)
     assert.ok(named.length >= 4)
   })
 
-  test('a sum that is wrong is found', () => {
-    assert.equal(worth('400 million × 229 B'), 91.6e9)
+  test('the evaluation detects wrong results', () => {
+    assert.equal(evaluate('400 million × 229 B'), 91.6e9)
     assert.equal(termOf('91.6 GB').value, 91.6e9)
-    assert.equal(worth('7 200 s ÷ 2 + 1 h'), 7200)
+    assert.equal(evaluate('7 200 s ÷ 2 + 1 h'), 7200)
     assert.equal(termOf('30 000 /s').value, 30_000)
     assert.throws(() => termOf('about 3 GB'))
   })

@@ -1,6 +1,5 @@
-// Puts the house together: stores → admission → pipeline → door, and the loops that bring data in. Read this first, then
-// endpoints.ts. Nothing here decides anything; it only says what stands behind what, and takes it down in reverse.
-
+// Composition root: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is
+// stopped in reverse order.
 import { ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { openapi } from '#api/openapi.ts'
@@ -51,9 +50,9 @@ export interface StartOptions {
   readonly random?: Random
   /** Shown in the metrics. */
   readonly version?: string
-  /** Throws where this data is not to be served with these settings; asked before anything is done with it. */
+  /** Throws if this data must not be served with these settings. Runs before anything is written. */
   readonly checkData?: (state: State) => Promise<void>
-  /** Runs when the stores are open and before anyone is served. */
+  /** Runs after the databases are open and before the server listens. */
   readonly prepare?: (context: AppContext) => Promise<void>
 }
 
@@ -66,32 +65,32 @@ export interface RunningServer {
 
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { log, clock = systemClock, random = systemRandom } = options
-  // Whatever stands is taken down in reverse: at once if a later step fails, otherwise when the server closes.
+  // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
   const stores = await openStores(options.dataDir, options.settings.store)
   resources.defer(() => stores.close())
   await options.checkData?.(stores.state)
   const writeHealth = new WriteHealth(clock)
-  const recordOperation: ReportTime = (port, operation, tookMs, error) => {
-    metrics.stored(port, operation, tookMs)
-    if (operation === 'write') writeHealth.recordWrite(port, error)
+  const recordOperation: ReportTime = (store, operation, tookMs, error) => {
+    metrics.stored(store, operation, tookMs)
+    if (operation === 'write') writeHealth.recordWrite(store, error)
   }
   const state = leasedState(timedState(stores.state, clock, recordOperation))
   const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
   resources.defer(() => threads.close())
   const duties = leasedDuties(timedDuties(threads, clock, recordOperation))
-  // A network's genesis and slots are its node's to tell.
+  // Genesis and slot times come from the beacon nodes.
   const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
   const context = createContext({ state, duties, settings, clock, random, log })
   await options.prepare?.(context)
-  // So that its public half can be noted down before the first quote.
-  if (settings.groups.fx.on) await getReceiptSigner(context)
+  // Create the key now, so that operators can record its public key before the first quote.
+  if (settings.groups.fx.enabled) await getReceiptSigner(context)
 
   const badKeyThrottle = createBadKeyThrottle(settings)
   const authorizer = await openAuthorizer(
     context,
-    (what) => metrics.limited(what),
+    (code) => metrics.limited(code),
     badKeyThrottle,
     metrics.setLimitsShared,
   )
@@ -100,7 +99,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = new ProgressBoard(clock)
   let url: string | undefined
   const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
-  const ingest = settings.ingest.on ? Object.entries(ingesters(context, metrics, progressBoard)) : []
+  const ingest = settings.ingest.enabled ? Object.entries(ingesters(context, metrics, progressBoard)) : []
   const loops = [
     startOperations(context, operations, stop.signal),
     prepareLists(context, stop.signal),
@@ -131,10 +130,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     ...healthRoutes(
       readiness,
       oncePerSecond(clock, async () => {
-        const [findings, read] = await Promise.all([readiness.findings(), healthMonitor.check('coverage', coverage)])
-        // What nobody can tell is left out: an old figure would look like a new one.
+        const [findings, report] = await Promise.all([readiness.findings(), healthMonitor.check('coverage', coverage)])
         metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
-        metrics.setStreams(read?.streams ?? [])
+        // Without a report, export no stream metrics: old values would look current.
+        metrics.setStreams(report?.streams ?? [])
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
@@ -173,7 +172,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
 type IngestLoop = (signal: AbortSignal) => Promise<void>
 
-/** What brings data in or lets it go. Of several processes one runs it (behaviour/operations.md#leases). */
+/** Each of them runs in one of several processes (behaviour/operations.md#leases). */
 function ingesters(context: AppContext, metrics: Metrics, board: ProgressBoard): Readonly<Record<string, IngestLoop>> {
   return {
     rates: (signal) =>

@@ -1,4 +1,4 @@
-// The context of a server or a command: stores, settings, clock, and everything that is kept in memory between requests.
+// The context of a server or a command: databases, settings, clock, log, and the caches of all groups.
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
 import { createFxCaches, type FxContext } from '#fx/context.ts'
 import type { Context } from '#http/context.ts'

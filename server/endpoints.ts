@@ -1,11 +1,10 @@
-// Every endpoint and its handler, in the order of the specification. Start reading here.
-
+// The handlers of all endpoints, in the order of the specification.
 import type { Endpoint } from '#api/kit.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { labelListV1 } from '#explorer/endpoints/label-list-v1.ts'
 import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
 import { labelSearch } from '#explorer/endpoints/label-search.ts'
-import { trail } from '#explorer/trail/trail.ts'
+import { trail } from '#explorer/endpoints/trail.ts'
 import { checkSignature } from '#fx/endpoints/check-signature.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { currencies } from '#fx/endpoints/currencies.ts'
@@ -14,6 +13,7 @@ import { receipt } from '#fx/endpoints/receipt.ts'
 import { setRate } from '#fx/endpoints/set-rate.ts'
 import { receiptKey } from '#fx/receipts/receipt-key.ts'
 import type { Handler } from '#http/handler.ts'
+import { byId } from '#markets/endpoints/by-id.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
 import { changeStream } from '#markets/endpoints/stream-changes.ts'
@@ -48,6 +48,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   setRate, //          POST /v1/exchange/fx/rates
   explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
   find, //             GET  /v0/eth/validators
+  byId, //             GET  /markets/{id}
   search, //           GET  /markets/search
   changesBySlug, //    GET  /markets/slug/{slug}/changes
   changes, //          GET  /markets/changes

@@ -8,19 +8,19 @@ import { onlyInLongRun } from '#test/long.ts'
 import { type Demo, startDemo } from './demo.ts'
 import { contentsOf } from './demo-mark.ts'
 
-test('a folder with keys alone counts as empty, one with the demo world as demo, also when its making was cut short', async () => {
-  await openCutShort(async (context) => assert.equal(await contentsOf(context.state), 'demo'))
+test('a folder with keys only is empty; one with incomplete demo data is a demo', async () => {
+  await withInterruptedLoad(async (context) => assert.equal(await contentsOf(context.state), 'demo'))
 })
 
-test('a demo world that was cut short is made whole by the next start', { skip: onlyInLongRun }, async () => {
-  await openCutShort(async (context, demo) => {
+test('the next start completes an interrupted load', { skip: onlyInLongRun }, async () => {
+  await withInterruptedLoad(async (context, demo) => {
     const samples = await demo.load({ ...context, clock: systemClock })
     assert.equal(samples.indices.length, 5)
     assert.deepEqual(await demo.load({ ...context, clock: systemClock }), samples)
   })
 })
 
-async function openCutShort(work: (context: TestContext, demo: Demo) => Promise<void>): Promise<void> {
+async function withInterruptedLoad(work: (context: TestContext, demo: Demo) => Promise<void>): Promise<void> {
   await using context = await openContext()
   await createKey(context.state, { name: 'early', plan: 'free' }, context.clock, context.random)
   assert.equal(await contentsOf(context.state), 'nothing')
@@ -29,10 +29,10 @@ async function openCutShort(work: (context: TestContext, demo: Demo) => Promise<
     let writes = 0
     const duties: Duties = {
       ...context.duties,
-      // The chains of the two networks are written, and nothing else.
-      update: (...args) => (writes++ < 2 ? context.duties.update(...args) : Promise.reject(new Error('cut short'))),
+      // Only the chains of the two networks are written.
+      update: (...args) => (writes++ < 2 ? context.duties.update(...args) : Promise.reject(new Error('interrupted'))),
     }
-    await assert.rejects(demo.load({ ...context, clock: systemClock, duties }), /cut short/)
+    await assert.rejects(demo.load({ ...context, clock: systemClock, duties }), /interrupted/)
     await work(context, demo)
   } finally {
     await demo.close()

@@ -1,38 +1,37 @@
-// The demo world: what a fresh installation shows when nothing is configured, all of it from a seed. Its chains, its
-// rates and its markets stand behind simulated upstreams over HTTP, which the server reads like real ones; those of
-// validators, rates and markets live on for as long as it runs.
+// The demo: what a server without a configuration serves. All data is generated from a seed. Simulated nodes and feeds
+// provide it over HTTP, and the server reads them like real ones. Validators, rates and markets continue while the
+// server runs.
 import { contract } from '#api/contract.ts'
 import { complete } from '#core/schema-check.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
-import { begun, finished } from './demo-mark.ts'
+import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
 import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
 import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
 
-/** The examples of the contract are true of this one. */
+/** The examples of the contract match the data of this seed. */
 export const demoSeed = 'harbour'
 
-/** Things that are there to ask about. */
+/** Existing data, for example calls. */
 export interface DemoSamples {
   readonly address: string
   readonly indices: readonly number[]
   readonly slug: string
-  /** A validator and the chain day on which it was away. */
+  /** A validator and a chain day on which it was offline. */
   readonly badDay: { readonly index: number; readonly day: number }
-  /** Two that can be compared. */
   readonly pools: readonly [string, string]
 }
 
 export interface Demo {
-  /** What a configuration file would say to make a server read the simulated feeds. */
+  /** Settings that make a server read the simulated nodes and feeds. */
   readonly settings: object
-  /** The same, on top of settings that are already complete. */
+  /** Replaces these sections in complete settings. */
   settingsOver(settings: Settings): Settings
-  /** Fills the stores, unless that was done before, and tells what to ask about. */
+  /** Fills the databases, unless that was done before. */
   load(context: AppContext): Promise<DemoSamples>
   close(): Promise<void>
 }
@@ -42,7 +41,7 @@ export async function startDemo(): Promise<Demo> {
   const markets = await startDemoMarkets(demoSeed)
   const validators = await startDemoValidators(demoSeed)
   const settings = { ...demoFxSettings(feed.url), ...markets.settings, ...validators.settings }
-  const settingsOver = (below: Settings) => merged(below, settings)
+  const settingsOver = (base: Settings) => mergeSections(base, settings)
   return {
     settings,
     settingsOver,
@@ -51,29 +50,28 @@ export async function startDemo(): Promise<Demo> {
   }
 }
 
-/** Section by section; what the demo does not speak of stays as it was. */
-function merged(below: Settings, above: object): Settings {
-  const { value, problems } = complete(SettingsSchema, above)
-  if (problems.length > 0) throw new Error(`settings of the demo world: ${JSON.stringify(problems)}`)
-  const spoken = Object.entries(value).filter(([section]) => section in above)
-  return { ...below, ...Object.fromEntries(spoken) }
+function mergeSections(base: Settings, sections: object): Settings {
+  const { value, problems } = complete(SettingsSchema, sections)
+  if (problems.length > 0) throw new Error(`settings of the demo: ${JSON.stringify(problems)}`)
+  const replaced = Object.entries(value).filter(([section]) => section in sections)
+  return { ...base, ...Object.fromEntries(replaced) }
 }
 
-/** A load that was interrupted is done again for the same moment, and every write of it may be repeated. */
+/** An interrupted load is repeated with the same time, so that every write has the same result. */
 async function loadDemo(context: AppContext, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
-  if ((await cursorOf(state, finished)) === undefined) {
-    const atMs = (await cursorOf(state, begun)) ?? clock.now()
-    await state.write((tx) => moveCursor(tx, begun, atMs))
-    const own = { ...context, clock: stoppedAt(clock, atMs) }
-    // Beside each other, because the validators' reading is another thread's work; none is left at work when one fails.
-    const ended = await Promise.allSettled([
-      validators.load(own),
-      loadExplorer(own, demoSeed).then(() => markets.load(own)),
+  if ((await cursorOf(state, finishedCursor)) === undefined) {
+    const atMs = (await cursorOf(state, startedCursor)) ?? clock.now()
+    await state.write((tx) => moveCursor(tx, startedCursor, atMs))
+    const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
+    // In parallel, because validators are read in another thread. Wait for both before throwing.
+    const results = await Promise.allSettled([
+      validators.load(fixedContext),
+      loadExplorer(fixedContext, demoSeed).then(() => markets.load(fixedContext)),
     ])
-    for (const one of ended) if (one.status === 'rejected') throw one.reason
-    await state.write((tx) => moveCursor(tx, finished, atMs))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    await state.write((tx) => moveCursor(tx, finishedCursor, atMs))
   }
   return {
     address: contract['explorer.fundedBy'].example.input.address ?? '',

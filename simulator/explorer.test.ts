@@ -6,9 +6,9 @@ import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
 import { checker } from '#core/schema-check.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
+import { trail } from '#explorer/endpoints/trail.ts'
 import { blocksStream } from '#explorer/funding/coverage.ts'
 import { listLabels } from '#explorer/labels/labels.ts'
-import { trail } from '#explorer/trail/trail.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { demoSeed } from './demo.ts'
@@ -28,7 +28,7 @@ const rowsOf = (context: TestContext, chain: string) =>
     chain,
   )
 
-test('the explorer world: labels, fundings and both kinds of coverage, answered through the endpoints', async () => {
+test('the endpoints return labels, fundings and both kinds of coverage', async () => {
   await using context = await openContext()
   const { address } = await loadExplorer(context, demoSeed)
   assert.equal(address, contract['explorer.fundedBy'].example.input.address)
@@ -39,12 +39,12 @@ test('the explorer world: labels, fundings and both kinds of coverage, answered 
   assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
   assert.equal(found.confidence?.coverage, 'complete')
   const { example } = extensions['explorer.trail']
-  const told = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
-  assert.ok(told.is === 'body')
-  assert.deepEqual(told.body, example.reply, 'and so is the example of the trail')
-  const nobody = `0x${'00'.repeat(19)}01`
-  assert.equal((await ask('1', nobody)).is, 'nothing')
-  await assert.rejects(ask('137', nobody), { code: 'explorer.not_covered' })
+  const trailResult = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
+  assert.ok(trailResult.is === 'body')
+  assert.deepEqual(trailResult.body, example.reply, 'and so is the example of the trail')
+  const unfunded = `0x${'00'.repeat(19)}01`
+  assert.equal((await ask('1', unfunded)).is, 'nothing')
+  await assert.rejects(ask('137', unfunded), { code: 'explorer.not_covered' })
 
   const rows = await rowsOf(context, '137')
   const [first, last] = [rows[0], rows.at(-1)]
@@ -53,7 +53,7 @@ test('the explorer world: labels, fundings and both kinds of coverage, answered 
   await assert.rejects(ask('137', last.address), { code: 'explorer.not_covered' })
 })
 
-test('every field of labels and fundings has a value somewhere, and every label fits the contract', async () => {
+test('every field of labels and fundings has a value in some record, and every label matches the contract', async () => {
   await using context = await openContext()
   const { address } = await loadExplorer(context, 'test')
   const labels = await Array.fromAsync(listLabels(context.state, '1'))
@@ -75,15 +75,15 @@ test('every field of labels and fundings has a value somewhere, and every label 
   assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
 })
 
-test('what the store holds is what happened on the chains, and the newest block is of this moment', async () => {
+test('the store matches the chains, and the newest block has the current time', async () => {
   await using context = await openContext()
   await loadExplorer(context, 'test')
   const nowUnix = context.clock.now() / 1000
-  const [whole, holed] = demoChains('test')
-  assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: whole.final + 1 }])
+  const [complete, withGap] = demoChains('test')
+  assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: complete.final + 1 }])
   for (const [chain, isRead] of [
-    [whole, (block: number) => block <= whole.final],
-    [holed, (block: number) => block < 80 || (block >= 140 && block <= holed.final)],
+    [complete, (block: number) => block <= complete.final],
+    [withGap, (block: number) => block < 80 || (block >= 140 && block <= withGap.final)],
   ] as const) {
     const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
     const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
@@ -97,7 +97,7 @@ test('what the store holds is what happened on the chains, and the newest block 
   }
 })
 
-test('there is one of everything: a thousand fundings, internal ones, creations, self-destructs, withdrawals', () => {
+test('the chains have a thousand fundings, internal transfers, creations, self-destructs and withdrawals', () => {
   const [chain] = demoChains(demoSeed)
   const first = [...chain.firstFundings().values()]
   assert.ok(first.length > 1000, `${first.length} funded`)
@@ -107,7 +107,7 @@ test('there is one of everything: a thousand fundings, internal ones, creations,
   assert.ok(chain.destroyed.size > 0)
 })
 
-test('the same seed gives the same world, and loading it twice changes nothing', async () => {
+test('the same seed gives the same data, and loading it twice changes nothing', async () => {
   await using one = await openContext()
   await using two = await openContext()
   await loadExplorer(one, 'same')

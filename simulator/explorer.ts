@@ -1,6 +1,6 @@
-// The explorer's part of the demo world: a simulated chain that the server reads over JSON-RPC, as it would read any, and
-// labelled entities with the addresses of some. Chain 1 is read completely; of chain 137 a stretch in the middle was
-// never read, so that both answers show. Once they are read the chains stand still, and no node is left running.
+// Demo data of the explorer: two simulated chains, indexed over JSON-RPC like real ones, and labelled entities with
+// tagged addresses. Chain 1 is indexed completely. Chain 137 has a gap, so that the demo shows both cases. The chains
+// do not grow, and no node keeps running.
 
 import { complete } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
@@ -23,7 +23,7 @@ interface ChainPlan {
   readonly blocks: number
   readonly blockSeconds: number
   readonly accounts: number
-  /** What is read of it; all when left out. The last stretch ends with the newest final block. */
+  /** Ranges to index; default: all. A range without an end goes to the newest final block. */
   readonly read?: readonly (readonly [from: number, until?: number])[]
 }
 
@@ -35,38 +35,38 @@ const completeChain: ChainPlan = {
   blockSeconds: 12,
   accounts: 200,
 }
-const holed: ChainPlan = {
+const chainWithGap: ChainPlan = {
   ...{ id: '137', name: 'Polygon', labels: 20, blocks: 240, blockSeconds: 2, accounts: 60 },
   read: [[0, 80], [140]],
 }
 
 /**
- * Names the entities and has both chains read from nodes over HTTP, as a running server would read them; the newest
- * blocks are of this moment. Names an address on chain 1, three fundings away from a labelled one.
+ * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. Returns an
+ * address of chain 1 whose trail has three hops.
  */
 export async function loadExplorer(context: ExplorerContext, seed: string): Promise<{ address: string }> {
   const chains = demoChains(seed)
-  for (const [at, plan] of [completeChain, holed].entries()) {
+  for (const [at, plan] of [completeChain, chainWithGap].entries()) {
     const chain = chains[at] as SimChain
     await using node = demoNode(chain)
-    await nameEntities(context, plan, chain, seed)
+    await writeLabels(context, plan, chain, seed)
     await readChain(context, plan, node, await node.listen())
   }
   return { address: sampleOf(chains[0]) }
 }
 
-/** The chains of the world, each from its seed alone. */
+/** Each chain depends only on its seed. */
 export const demoChains = (seed: string): readonly [SimChain, SimChain] => [
   demoChain(completeChain, seed),
-  demoChain(holed, seed),
+  demoChain(chainWithGap, seed),
 ]
 
-/** Addresses of chain 1 that are used again and again, known before anything happens there. */
+/** The regular accounts of chain 1. Other demo data uses them too. */
 export const demoAccounts = (seed: string): string[] =>
   emptyChain(completeChain, seed).addresses().slice(0, completeChain.accounts)
 
-const emptyChain = ({ id, blockSeconds, accounts: people }: ChainPlan, seed: string): SimChain =>
-  new SimChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts: people, finalLag: 64, busy: 6, rich: 12 })
+const emptyChain = ({ id, blockSeconds, accounts }: ChainPlan, seed: string): SimChain =>
+  new SimChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag: 64, busy: 6, rich: 12 })
 
 function demoChain(plan: ChainPlan, seed: string): SimChain {
   const chain = emptyChain(plan, seed)
@@ -79,11 +79,10 @@ const demoNode = (chain: SimChain): SimNode =>
 
 const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
-/** Through the same reader as any chain. */
 async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
   const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
-  if (problems.length > 0 || !chain) throw new Error(`settings of the demo chain: ${JSON.stringify(problems)}`)
+  if (problems.length > 0 || !chain) throw new Error(`invalid settings of the demo chain: ${JSON.stringify(problems)}`)
   node.laterSeconds = Math.floor(context.clock.now() / 1000) - node.chain.head.timeUnix
   const reader = { ...context, settings, explorer: createExplorerCaches() }
   const source = openNode(chain, reader)
@@ -94,32 +93,32 @@ async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimNod
   await confirmHead(context.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
 }
 
-async function nameEntities(context: ExplorerContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
+async function writeLabels(context: ExplorerContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
   const labels = labelsOf(plan, createSeededRandom(seed).fork('explorer').fork(plan.id).fork('labels'))
   await context.state.write(async (tx) => {
-    const registry = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
-    await putLabels(registry, labels)
-    await putTags(registry, tagsOf(labels, chain.rich))
+    const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
+    await putLabels(history, labels)
+    await putTags(history, tagsOf(labels, chain.rich))
   })
 }
 
 const sampleHops = 3
 
-/** The newest final one whose trail is this long. */
+/** The newest final address with a trail of `sampleHops`. */
 function sampleOf(chain: SimChain): string {
   const first = chain.firstFundings()
-  const isFar = (address: string): boolean => {
+  const hasLongTrail = (address: string): boolean => {
     let at = first.get(address)
     for (let hops = 1; at && hops < sampleHops; hops++) {
       const before = first.get(at.from)
-      // Who paid before anything came in had its coin from elsewhere, and there the trail would end.
+      // The trail would end at an address that paid before its first incoming transfer.
       at = chain.rich.includes(at.from) || (before && isBefore(at, before)) ? undefined : before
     }
     return at !== undefined && chain.rich.includes(at.from)
   }
-  const found = [...first.values()].findLast(({ block, to }) => block <= chain.final && isFar(to))
-  if (!found) throw new Error(`nobody in the demo world is ${sampleHops} fundings away from a root`)
-  return found.to
+  const transfer = [...first.values()].findLast(({ block, to }) => block <= chain.final && hasLongTrail(to))
+  if (!transfer) throw new Error(`no address of the demo has a trail of ${sampleHops} hops`)
+  return transfer.to
 }
 
 const placeNames = [
@@ -156,8 +155,8 @@ const remarks = [
 ]
 
 function labelsOf(plan: ChainPlan, draws: SeededRandom): Label[] {
-  const names = placeNames.flatMap((place) =>
-    trades.map(([trade, description]) => ({ name: `${place} ${trade}`, description })),
+  const names = placeNames.flatMap((placeName) =>
+    trades.map(([trade, description]) => ({ name: `${placeName} ${trade}`, description })),
   )
   return names.slice(0, plan.labels).map(({ name, description }) => ({
     chain: plan.id,
@@ -169,7 +168,7 @@ function labelsOf(plan: ChainPlan, draws: SeededRandom): Label[] {
   }))
 }
 
-/** Those who had enough from the start are hot wallets of exchanges; other people say so too. */
+/** The rich accounts are hot wallets of exchanges. A second source tags some of them too. */
 function tagsOf(labels: readonly Label[], wallets: readonly string[]): Tag[] {
   const exchanges = labels.filter(({ slug }) => slug.endsWith('-exchange'))
   return wallets.flatMap((address, at): Tag[] => {
@@ -179,7 +178,7 @@ function tagsOf(labels: readonly Label[], wallets: readonly string[]): Tag[] {
     const own = { chain, address, entity, updatedUnix }
     const tag = { source: 'registry', name: `${name}: hot wallet ${at + 1}`, confidence: 95 }
     const evidenceUrl = `https://explorer.example/address/${address}`
-    const hearsay = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
-    return [{ ...own, ...tag, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...hearsay }] : [])]
+    const communityTag = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
+    return [{ ...own, ...tag, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...communityTag }] : [])]
   })
 }

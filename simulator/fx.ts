@@ -1,25 +1,25 @@
-// A rate feed from a seed, over HTTP, that nothing can tell from a real one. Rates are a function of seed and time: each
-// pair swings around its level on slow waves, with a little noise of its own on each of the two desks the feed plays.
+// A simulated rate feed over HTTP, with two trading desks. Rates are a function of seed and time: each pair moves around its
+// level in slow waves, with a little noise that differs between the desks.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
-/** What the feed can do wrong: answer 500, stand still, take its time, or talk nonsense. */
+/** Simulated failures: status 500, old rates, a slow response, invalid JSON. */
 export const feedFaults = ['error', 'stale', 'slow', 'garbage'] as const
 export type FeedFault = (typeof feedFaults)[number]
 
 export interface RateFeedOptions {
   readonly seed: string
   readonly clock?: Clock
-  /** 0, the default, picks a free one. */
+  /** Default: 0, which picks a free port. */
   readonly port?: number
 }
 
 export interface RateFeed extends AsyncDisposable {
-  /** Documents are at `/north/rates` and `/south/rates` below it; `?fault=…` asks for one that is wrong. */
+  /** The documents are at `/north/rates` and `/south/rates`; `?fault=…` requests a failure. */
   readonly url: string
-  /** Makes a desk faulty until told otherwise. */
+  /** Lasts until it is set to undefined. */
   setFault(desk: FeedDesk, fault: FeedFault | undefined): void
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ const levels = [
 const tickMs = 1000
 const staleByMs = 86_400_000
 const slowMs = 30_000
-/** Relative height and length of the waves; together they stay within 1.7 % of the level. */
+/** Relative height and length of the waves; their sum stays within 1.7 % of the level. */
 const waves = [
   { height: 0.01, hours: 97 },
   { height: 0.005, hours: 23 },
@@ -71,8 +71,8 @@ export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed>
     const url = new URL(request.url ?? '/', 'http://feed')
     const desk = desks.find((name) => url.pathname === `/${name}/rates`)
     if (!desk) return send(response, 404, '{"error":"not found"}')
-    const asked = url.searchParams.get('fault')
-    const fault = feedFaults.find((name) => name === asked) ?? faulty.get(desk)
+    const requestedFault = url.searchParams.get('fault')
+    const fault = feedFaults.find((name) => name === requestedFault) ?? faulty.get(desk)
     if (fault === 'error') return send(response, 500, '{"error":"internal"}')
     if (fault === 'garbage') return send(response, 200, '{"rates":[{"base":"EUR","quote":"USD","rate":"-1')
     if (fault === 'slow') await clock.sleep(slowMs, stopping.signal)
@@ -100,10 +100,10 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
 }
 
-/** Nobody settles in the demo world; its tradable quotes name this. */
+/** The demo has no settlement contract; tradable quotes need an address. */
 const demoSpender = '0x7e7Ad0000000000000000000000000000000f00D'
 
-/** Settings that make a server read both desks of the feed, so that its median has something to choose from. */
+/** Settings that make a server read both desks of the feed. */
 export const demoFxSettings = (url: string): object => ({
   fx: {
     spender: demoSpender,

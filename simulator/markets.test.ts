@@ -42,7 +42,7 @@ async function documentsOf(seed: string) {
   return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }
 }
 
-test('every field of every record is seen in some answer, wherever the contract has it', async () => {
+test('every field of the contract has a value in some response', async () => {
   const { documents } = await documentsOf('test')
   const seen = new Set(documents.flatMap(({ text }) => [...valuesIn(JSON.parse(text))]))
   const wanted = [...placesIn(contract['markets.bySlug'].reply as Schema)]
@@ -57,14 +57,14 @@ test('every field of every record is seen in some answer, wherever the contract 
   )
 })
 
-test('every answer fits the contract', async () => {
+test('every response matches the contract', async () => {
   const { documents } = await documentsOf('test')
   const check = checker(contract['markets.bySlug'].reply)
   assert.ok(documents.length >= 38 && documents.length <= 44, `${documents.length} markets`)
   for (const { slug, text } of documents) assert.deepEqual(check(JSON.parse(text)), [], slug)
 })
 
-test('the sample is rich, is the one of the contract, and answers to a past slug', async () => {
+test('the sample market has many fields, is the one of the contract, and has a past slug', async () => {
   const { sample, past, documents } = await documentsOf('test')
   assert.equal(sample.slug, contract['markets.bySlug'].example.input.slug)
   const text = documents.find(({ slug }) => slug === sample.slug)?.text ?? ''
@@ -73,7 +73,7 @@ test('the sample is rich, is the one of the contract, and answers to a past slug
   assert.equal(Buffer.from(past.bytes).toString(), text)
 })
 
-test('figures agree: prices add up to one, venues to the whole volume', async () => {
+test('prices add up to one, and venues to the total volume', async () => {
   const { documents } = await documentsOf('test')
   for (const { text } of documents) {
     const market = JSON.parse(text)
@@ -84,7 +84,7 @@ test('figures agree: prices add up to one, venues to the whole volume', async ()
   }
 })
 
-test('slugs are unique, and the same seed gives the same world', () => {
+test('slugs are unique, and the same seed gives the same markets', () => {
   const slugs = createMarketRecords('a')
     .filter(({ kind }) => kind === 'market')
     .map(({ fields }) => fields.slug)

@@ -1,6 +1,5 @@
-// The prediction markets of the demo world: about forty markets of twelve events, and all that stands around them. Every
-// field of every record has a value somewhere; the sample market is among the richest. They reach the server the way
-// any market does: over HTTP, through the ingest.
+// The prediction markets of the demo: about forty markets of twelve events, with all related records. Every field has a
+// value in some record. The server reads them over HTTP from a simulated feed, like real markets.
 import { complete } from '#core/schema-check.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import type { KindName } from '#markets/records/kinds.ts'
@@ -35,21 +34,21 @@ import { TradingListing } from './markets/trading.ts'
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import { stoppedAt } from './stopped-clock.ts'
 
-/** A fresh demo has a past already: the feed is read as it was at these times, and then as it is. */
+/** A new demo already has a history: the feed is read as of these times. */
 const hoursAgo = [168, 72, 24, 6, 1, 0] as const
 
 const collectionTitles = ['Around the harbour', 'This winter'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
 
 export interface DemoMarkets {
-  /** What a configuration file would say to read this feed. */
+  /** Settings that make a server read this feed. */
   readonly settings: object
-  /** Reads the whole feed once, as the running server will, and names the sample market. */
+  /** Reads the feed as of several past times and returns the sample market. */
   load(context: AppContext): Promise<{ slug: string; pastSlug: string }>
   close(): Promise<void>
 }
 
-/** The world behind a feed over HTTP, for as long as it is open. */
+/** Serves the demo markets over HTTP until it is closed. */
 export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
   let shownMs: number | undefined
   const listing = new TradingListing(createMarketRecords(seed), seed, () => shownMs ?? clock.now())
@@ -63,16 +62,16 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
     paging: { kind: 'keyset', size: 200 },
     recent: { since: 'updated_since' },
   })
-  if (problems.length > 0) throw new Error(`settings of the demo feed: ${JSON.stringify(problems)}`)
+  if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
   return {
     settings: { markets: { feeds: [source] } },
     async load(context) {
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {
         shownMs = context.clock.now() - hours * 3_600_000
-        const then = { ...context, clock: stoppedAt(context.clock, shownMs) }
-        const { rejected } = await readFeed(then, source, { ...options, full: hours === hoursAgo[0] })
-        if (rejected > 0) throw new Error(`${rejected} records of the demo world do not fit the contract`)
+        const past = { ...context, clock: stoppedAt(context.clock, shownMs) }
+        const { rejected } = await readFeed(past, source, { ...options, full: hours === hoursAgo[0] })
+        if (rejected > 0) throw new Error(`${rejected} records of the demo do not match the contract`)
       }
       shownMs = undefined
       return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
@@ -81,7 +80,7 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
   }
 }
 
-/** Writes the world through a feed of its own, and names the sample market, by its slug and by one it had before. */
+/** Loads the demo markets through a temporary feed and returns the current and a past slug of the sample market. */
 export async function loadMarkets(context: AppContext, seed: string): Promise<{ slug: string; pastSlug: string }> {
   const demo = await startDemoMarkets(seed, context.clock)
   try {
@@ -92,24 +91,25 @@ export async function loadMarkets(context: AppContext, seed: string): Promise<{ 
 }
 
 export function createMarketRecords(seed: string): MarketRecord[] {
-  const world = new RecordBuilder(createSeededRandom(seed).fork('markets'))
+  const builder = new RecordBuilder(createSeededRandom(seed).fork('markets'))
   const accounts = demoAccounts(seed)
-  for (const [at, label] of categories.entries()) world.add('category', 1 + at, (draws) => categoryFields(label, draws))
-  for (const [at, label] of tagLabels.entries()) world.add('tag', 1 + at, (draws) => tagFields(label, draws))
-  for (const [at, name] of creatorNames.entries()) world.add('creator', 1 + at, () => creatorFields(name))
-  for (const [at, title] of collectionTitles.entries()) addCollection(world, title, 1 + at)
-  for (const [at, title] of seriesTitles.entries()) addSeries(world, title, 1 + at)
+  for (const [at, label] of categories.entries())
+    builder.add('category', 1 + at, (draws) => categoryFields(label, draws))
+  for (const [at, label] of tagLabels.entries()) builder.add('tag', 1 + at, (draws) => tagFields(label, draws))
+  for (const [at, name] of creatorNames.entries()) builder.add('creator', 1 + at, () => creatorFields(name))
+  for (const [at, title] of collectionTitles.entries()) addCollection(builder, title, 1 + at)
+  for (const [at, title] of seriesTitles.entries()) addSeries(builder, title, 1 + at)
   let id = 501
   for (const [event, plan] of eventPlans.entries()) {
     const eventId = 101 + event
-    addEvent(world, plan, eventId)
+    addEvent(builder, plan, eventId)
     for (const [at, question] of plan.questions.entries())
-      addMarket(world, plan, { id: id++, eventId, at, question }, accounts)
+      addMarket(builder, plan, { id: id++, eventId, at, question }, accounts)
   }
-  return world.records
+  return builder.records
 }
 
-/** Each record draws from a stream of its own name, so adding one never changes another. */
+/** Each record has its own random stream, so adding a record does not change others. */
 class RecordBuilder {
   readonly records: MarketRecord[] = []
   readonly #draws: SeededRandom
@@ -122,7 +122,7 @@ class RecordBuilder {
     this.records.push({ kind, id: String(id), fields: { ...fields(this.#draws.fork(`${kind}/${id}`)) }, links })
   }
 
-  /** An image of its own for a field of another record; ids never meet because each kind has its own range. */
+  /** Adds an image for a field of another record. Each kind has its own range of image ids. */
   image(id: number, relname: string, relID: number, field: string): string[] {
     this.add('image', id, (draws) => imageFields(relname, relID, field, draws))
     return [String(id)]
@@ -181,7 +181,7 @@ function addMarket(
   })
 }
 
-/** Who stands behind a market are people of the explorer's chain, so that their funding can be traced. */
+/** Addresses of the demo chain, so that the explorer can trace their funding. */
 const partyAddresses = (id: number, accounts: readonly string[]) => ({
   creator: accounts[(id * 3) % accounts.length],
   marketMakerAddress: accounts[(id * 3 + 1) % accounts.length],
@@ -190,6 +190,6 @@ const partyAddresses = (id: number, accounts: readonly string[]) => ({
 /** Categories, tags and series are numbered from 1 in the order of the plan. */
 function numberOf(list: readonly string[], label: string): string {
   const at = list.indexOf(label)
-  if (at < 0) throw new Error(`the plan names ${label}, which does not exist`)
+  if (at < 0) throw new Error(`unknown label in the plan: ${label}`)
   return String(at + 1)
 }

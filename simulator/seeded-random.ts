@@ -1,18 +1,17 @@
-// Repeatable chance: the same seed gives the same world on every machine. The generator is sfc32.
+// Random numbers from a seed: the same seed gives the same sequence on every machine. The generator is sfc32.
 
 export interface SeededRandom {
   /** In [0, 1). */
   next(): number
-  /** Whole number in [from, until). */
+  /** An integer in [from, until). */
   whole(from: number, until: number): number
   /** True with this probability. */
   happens(probability: number): boolean
   pick<T>(from: readonly T[]): T
-  /** All of them in another order. */
   shuffled<T>(items: readonly T[]): T[]
   /** Lower-case hexadecimal digits. */
   hex(digits: number): string
-  /** An independent stream with a name, so that one part's draws never shift another's. */
+  /** An independent sequence, so that draws of one part never affect another. */
   fork(name: string): SeededRandom
 }
 

@@ -1,4 +1,4 @@
-// A clock that shows one moment while its waits go on as before: for loads that must come out the same when repeated.
+// A clock that always returns the same time but waits normally, for loads that must be repeatable.
 import type { Clock } from '#runtime/clock.ts'
 
 export const stoppedAt = (clock: Clock, atMs: number): Clock => ({

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
-import { trail } from '#explorer/trail/trail.ts'
+import { trail } from '#explorer/endpoints/trail.ts'
 import { ManualClock } from '#runtime/clock.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'

@@ -1,6 +1,6 @@
-// The demo world's validators: two networks behind simulated beacon nodes over HTTP, one with an execution node beside it. They
-// are read by the same ingest as real ones, their past at the first start and their present for as long as the server
-// runs. Who is behind them is told by a file through the importer (behaviour/operations.md#demo-links-between-groups).
+// The validators of the demo: two networks with simulated beacon nodes, one of them with an execution node. The normal
+// ingest reads them: their past at the first start, and new epochs while the server runs. Pools and operators are
+// imported from a file (behaviour/operations.md#demo-links-between-groups).
 import type { Network } from '#api/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -20,16 +20,16 @@ import { entityFile, poolNames } from './validators/entities.ts'
 import { demoWindows } from './validators/windows.ts'
 
 export interface DemoValidators {
-  /** What a configuration file would say to read these nodes. */
+  /** Settings for these nodes, as in a configuration file. */
   readonly settings: object
-  /** At every start: the chains go on where the data folder has them. */
+  /** Called at every start: continues the stored chains. */
   resume(context: Pick<AppContext, 'duties'>): Promise<void>
-  /** Reads everything that is final, as the running server will go on to do. The settings name the nodes. */
+  /** Ingests all finalized epochs. The settings must contain the nodes. */
   load(context: AppContext): Promise<void>
   close(): Promise<void>
 }
 
-/** Things that are there to ask about, on mainnet. */
+/** Examples for requests, on mainnet. */
 export const validatorSamples = {
   indices: [12, 34, roles.away.validator, roles.slashed.validator, 50],
   badDay: { index: roles.away.validator, day: roles.away.day },
@@ -38,7 +38,7 @@ export const validatorSamples = {
 
 const daySeconds = 86_400
 const hourSeconds = 3600
-/** Hoodi's past before the first start; an hour is a chain day there. */
+/** History of hoodi before the first start. */
 const hoodiHours = 2
 
 export async function startDemoValidators(
@@ -47,7 +47,7 @@ export async function startDemoValidators(
 ): Promise<DemoValidators> {
   const nowUnix = Math.floor(clock.now() / 1000)
   const accounts = demoAccounts(seed)
-  // Chain days from noon, as on the real one, so that they are not those of the calendar.
+  // Chain days start at noon, as on the real chain, so that they differ from UTC days.
   const noonUnix = nowUnix - ((nowUnix + daySeconds / 2) % daySeconds)
   const hourUnix = nowUnix - (nowUnix % hourSeconds)
   const mainnet = new LiveNetwork(mainnetScenario(seed, accounts), noonUnix - daysBefore * daySeconds, clock)
@@ -90,19 +90,19 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   },
 })
 
-async function loadValidators(given: AppContext, accounts: readonly string[]): Promise<void> {
-  const settings: Settings = await withChainTimes(given)
-  const context = { ...given, settings }
+async function loadValidators(app: AppContext, accounts: readonly string[]): Promise<void> {
+  const settings: Settings = await withChainTimes(app)
+  const context = { ...app, settings }
   const names: readonly Network[] = ['mainnet', 'hoodi']
   const { signal } = new AbortController()
   await using processors = openEpochProcessors(
     await Promise.all(names.map((network) => readProcessorStart(context, network))),
   )
   const following = names.map((network) => new Follower(context, network, processors.of(network)).catchUp(signal))
-  // None is left at work when one fails.
-  for (const one of await Promise.allSettled(following)) if (one.status === 'rejected') throw one.reason
+  // Wait for both even if one fails, so that none keeps running.
+  for (const result of await Promise.allSettled(following)) if (result.status === 'rejected') throw result.reason
   await openDepositReader(context, 'mainnet', await processors.of('mainnet').chain(signal)).catchUp(signal)
   const records = parseEntityRecords(entityFile(accounts))
   const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv', context.clock.now())
-  if (rejects.length > 0) throw new Error(`the demo world's own file: ${JSON.stringify(rejects)}`)
+  if (rejects.length > 0) throw new Error(`the entities of the demo were rejected: ${JSON.stringify(rejects)}`)
 }

@@ -1,4 +1,4 @@
-// A node whose chain is the history of one account, written down block by block, and which blocks it was asked for.
+// A simulated node whose chain is the history of one account. It records which blocks were requested.
 import assert from 'node:assert/strict'
 import { openNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -10,31 +10,31 @@ export const delegation = `0xef0100${'44'.repeat(20)}`
 const word = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 
-/** What is true of the account from this block on, and what the block holds. */
+/** The state of the account from this block on, and the contents of the block. */
 export interface AccountEvent {
   readonly block: number
   readonly nonce?: number
   readonly balance?: bigint | number
   readonly code?: string
-  /** Wei that a transaction brings to the account. */
+  /** Wei that a transaction pays to the account. */
   readonly paid?: number
-  /** Wei that the same transaction passes on to somebody else. */
+  /** Wei that the same transaction passes on to another address. */
   readonly passedOn?: number
   /** A transaction that the account sends, without value. */
   readonly sends?: true
   readonly withdrawnGwei?: number
   readonly mines?: true
-  /** The account was paid for an uncle of this block. */
+  /** The account gets the reward of an uncle of this block. */
   readonly minesUncle?: true
 }
 
 export interface AccountHistoryOptions {
   readonly head?: number
-  /** undefined: the node names no final block. */
+  /** Undefined: the node reports no finalized block. */
   readonly final?: number | undefined
-  /** trace_filter takes this many blocks at a time; left out: there is no such method. */
+  /** The longest range of trace_filter. Default: the method does not exist. */
   readonly filterBlocks?: number
-  /** Blocks that trace_filter does not list. */
+  /** Blocks that are missing from trace_filter. */
   readonly lacks?: readonly number[]
   readonly traces?: boolean
   readonly firstBlock?: number
@@ -52,11 +52,11 @@ export function createAccountHistoryNode(events: readonly AccountEvent[], option
   const finalNumber = 'final' in options ? options.final : 90
   const read: number[] = []
   const at = (block: number) => {
-    const past = events.filter((one) => one.block <= block)
+    const past = events.filter((event) => event.block <= block)
     return Object.assign({ nonce: 0, balance: 0, code: '0x' }, ...past) as Required<AccountEvent>
   }
   const eventAt = (number: number) => events.find(({ block }) => block === number)
-  /** Transactions of a block, each as its steps. */
+  /** The steps of each transaction of a block. */
   const transactionsOf = (number: number): TraceStep[][] => {
     const { paid = 0, passedOn = 0, sends } = eventAt(number) ?? {}
     const incoming: TraceStep = { from: payer, to: me, value: paid, depth: [] }
@@ -133,13 +133,13 @@ export function createAccountHistoryNode(events: readonly AccountEvent[], option
   assert.ok(chain)
   const post = async (_: string, { body = '' }: { body?: string }) => {
     const reply = ({ id, method, params }: { id: number; method: string; params: string[] }) => {
-      const answer = result(method, params)
-      return answer === undefined
+      const value = result(method, params)
+      return value === undefined
         ? { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } }
-        : { jsonrpc: '2.0', id, result: answer }
+        : { jsonrpc: '2.0', id, result: value }
     }
-    const requestedBlocks = JSON.parse(body)
-    return JSON.stringify(Array.isArray(requestedBlocks) ? requestedBlocks.map(reply) : reply(requestedBlocks))
+    const request = JSON.parse(body)
+    return JSON.stringify(Array.isArray(request) ? request.map(reply) : reply(request))
   }
   return { node: openNode(chain, { clock: systemClock }, { post, backoffMs: 0 }), post, read }
 }

@@ -1,6 +1,6 @@
-// One answer of a beacon node is altered at a random place, in transit or by the node. Ingest may not notice, read it again, or refuse
-// it and report why. When the node is well again and more epochs have become final, the answers of group C are those of a run without
-// the alteration.
+// Alters one response of a beacon node at a random place. Ingest may ignore it, retry, or reject it with a reason.
+// After the node has recovered and more epochs are final, the responses of group C equal those of a run without the
+// alteration.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { SimBeaconNode } from '#simulator/beacon/node.ts'
@@ -25,14 +25,14 @@ const seedsPerRun = 2
 
 type Container = Record<string, unknown>
 
-/** Every value in a JSON document, as the container that holds it and its name there. */
-function placesIn(value: unknown, found: [Container, string][] = []): [Container, string][] {
-  if (typeof value !== 'object' || value === null) return found
+/** Every value in a JSON document, as its container and its key there. */
+function membersIn(value: unknown, members: [Container, string][] = []): [Container, string][] {
+  if (typeof value !== 'object' || value === null) return members
   for (const name of Object.keys(value)) {
-    found.push([value as Container, name])
-    placesIn((value as Container)[name], found)
+    members.push([value as Container, name])
+    membersIn((value as Container)[name], members)
   }
-  return found
+  return members
 }
 
 function alteredText(draws: SeededRandom, text: string): string {
@@ -52,7 +52,7 @@ function alteredValue(draws: SeededRandom, value: unknown): unknown {
 
 function alteredJson(draws: SeededRandom, body: Buffer): Buffer {
   const document: unknown = JSON.parse(body.toString())
-  const [container, name] = draws.pick(placesIn(document))
+  const [container, name] = draws.pick(membersIn(document))
   if (draws.happens(0.15)) delete container[name]
   else container[name] = alteredValue(draws, container[name])
   return Buffer.from(JSON.stringify(document))
@@ -71,7 +71,7 @@ const alteredBody = (draws: SeededRandom, { type, body }: ProxiedResponse): Buff
 
 const { blocks } = oracleWorld()
 
-/** Who should have proposed in an empty slot is not verified (docs/methodology.md, "What is verified"). */
+/** The proposer of an empty slot is not verified (docs/methodology.md, "What is verified"). */
 function isOnlyEmptySlots({ path, body }: ProxiedResponse, altered: Buffer): boolean {
   if (!path.includes('/duties/proposer/')) return false
   const ofBlocks = (text: string) =>
@@ -87,54 +87,54 @@ interface Duties {
   readonly data: readonly { readonly slot: string }[]
 }
 
-describe('one altered answer of a beacon node', () => {
-  const forms: { readonly node: SimBeaconNode; readonly asked: number }[] = []
+describe('one altered response of a beacon node', () => {
+  const forms: { readonly node: SimBeaconNode; readonly requests: number }[] = []
   let clean: Answers
   let finalized = oracleFinalized
 
   before(async () => {
-    for (const habits of nodeForms) {
-      const node = await openOracleNode({ ...habits, finalized: () => finalized })
+    for (const options of nodeForms) {
+      const node = await openOracleNode({ ...options, finalized: () => finalized })
       await using server = await openQuietServer({ settings: oracleSettings(node.url) })
-      const asked = node.requestCount()
+      const before = node.requestCount()
       finalized = oracleFinalized - 2
       await catchUp(server.context, node.url)
-      forms.push({ node, asked: node.requestCount() - asked })
+      forms.push({ node, requests: node.requestCount() - before })
       finalized = oracleFinalized
       await catchUp(server.context, node.url)
       const answers = await collectAnswers(server)
       clean ??= answers
-      assertSameAnswers(answers, clean, 'another form of the same answers')
+      assertSameAnswers(answers, clean, 'same responses in another format')
     }
   })
   after(() => Promise.all(forms.map(({ node }) => node[Symbol.asyncDispose]())))
 
   for (const seed of seedsOf(seedsCount, seedsPerRun)) {
-    test(`seed ${seed}: the answers are those of a clean run when the node is well again`, async (t) => {
+    test(`seed ${seed}: after the node has recovered, responses equal those of a clean run`, async (t) => {
       const draws = createSeededRandom(`altered/${seed}`)
-      const { node, asked } = draws.pick(forms)
-      const alterAt = draws.whole(0, asked)
-      let answered = 0
+      const { node, requests } = draws.pick(forms)
+      const alterAt = draws.whole(0, requests)
+      let count = 0
       let path = 'none'
-      const alteration: Alteration = (answer) => {
-        if (answered++ !== alterAt) return undefined
-        const altered = alteredBody(draws, answer)
-        if (isOnlyEmptySlots(answer, altered)) return undefined
-        path = answer.path
+      const alteration: Alteration = (response) => {
+        if (count++ !== alterAt) return undefined
+        const altered = alteredBody(draws, response)
+        if (isOnlyEmptySlots(response, altered)) return undefined
+        path = response.path
         return altered
       }
       await using proxy = await openAlteringProxy(node.url)
       await using server = await openQuietServer({ settings: oracleSettings(proxy.url) })
       proxy.alter(alteration)
       finalized = oracleFinalized - 2
-      const refused = await catchUp(server.context, proxy.url).then(
+      const failure = await catchUp(server.context, proxy.url).then(
         () => undefined,
         (error: Error) => error,
       )
       proxy.alter()
       finalized = oracleFinalized
-      t.diagnostic(`${path}: ${refused ? `refused: ${refused.message}` : 'accepted'}`)
-      if (refused) assert.match(refused.name, /^(BeaconError|ContradictionError)$/, String(refused.stack))
+      t.diagnostic(`${path}: ${failure ? `rejected: ${failure.message}` : 'accepted'}`)
+      if (failure) assert.match(failure.name, /^(BeaconError|ContradictionError)$/, String(failure.stack))
       await catchUp(server.context, proxy.url)
       assertSameAnswers(await collectAnswers(server), clean, `altered: ${path}`)
     })

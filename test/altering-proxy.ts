@@ -1,7 +1,7 @@
-// A proxy in front of an HTTP node that alters some of its answers, for tests of what is done about wrong ones.
+// An HTTP proxy that alters some responses of a node, for tests of how wrong responses are handled.
 //   await using proxy = await openAlteringProxy(node.url)
 //   proxy.alter(jsonAt(/\/validators$/, (data) => data.slice(1)))
-//   proxy.alter()  // the node's own answers again
+//   proxy.alter()  // stops altering
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -12,24 +12,24 @@ export interface ProxiedResponse {
   readonly body: Buffer
 }
 
-/** The body to send instead; undefined: leave the answer as it is. */
-export type Alteration = (answer: ProxiedResponse) => Buffer | undefined
+/** Returns the altered body; undefined: send the original one. */
+export type Alteration = (response: ProxiedResponse) => Buffer | undefined
 
 export interface AlteringProxy extends AsyncDisposable {
   readonly url: string
-  /** Without an argument: alters nothing from now on. */
+  /** Without an argument: stops altering. */
   alter(change?: Alteration): void
-  /** Answers that were altered so far. */
+  /** Number of altered responses so far. */
   count(): number
 }
 
 export async function openAlteringProxy(target: string, change?: Alteration): Promise<AlteringProxy> {
-  let present = change
+  let alteration = change
   let count = 0
   const server = createServer((request, response) => {
     void forward(target, request)
-      .then(({ answer: proxied, headers }) => {
-        const altered = proxied.status === 200 ? present?.(proxied) : undefined
+      .then(({ proxied, headers }) => {
+        const altered = proxied.status === 200 ? alteration?.(proxied) : undefined
         if (altered) count += 1
         response.writeHead(proxied.status, headers).end(altered ?? proxied.body)
       })
@@ -39,7 +39,7 @@ export async function openAlteringProxy(target: string, change?: Alteration): Pr
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     alter(next) {
-      present = next
+      alteration = next
     },
     count: () => count,
     async [Symbol.asyncDispose]() {
@@ -57,33 +57,33 @@ async function forward(target: string, request: IncomingMessage) {
     headers: { accept: headers.accept ?? '*/*', 'content-type': headers['content-type'] ?? 'application/json' },
     ...(sent.length > 0 && { body: sent }),
   })
-  const kept = ['content-type', 'eth-consensus-version'].flatMap((name) => {
+  const forwardedHeaders = ['content-type', 'eth-consensus-version'].flatMap((name) => {
     const value = reply.headers.get(name)
     return value === null ? [] : [[name, value] as const]
   })
-  const answer: ProxiedResponse = {
+  const proxied: ProxiedResponse = {
     path,
     status: reply.status,
     type: reply.headers.get('content-type') ?? '',
     body: Buffer.from(await reply.arrayBuffer()),
   }
-  return { answer, headers: Object.fromEntries(kept) }
+  return { proxied, headers: Object.fromEntries(forwardedHeaders) }
 }
 
-/** Alters the `data` of JSON answers to these paths: in place, or by the value that is returned. */
+/** Alters the `data` of JSON responses for these paths, in place or by returning a new value. */
 export const jsonAt =
   <T>(path: RegExp, change: (data: T) => unknown): Alteration =>
-  (answer) => {
-    if (!path.test(answer.path) || !answer.type.includes('json')) return undefined
-    const body = JSON.parse(answer.body.toString()) as { data: T }
+  (response) => {
+    if (!path.test(response.path) || !response.type.includes('json')) return undefined
+    const body = JSON.parse(response.body.toString()) as { data: T }
     return Buffer.from(JSON.stringify({ ...body, data: change(body.data) ?? body.data }))
   }
 
-/** Alters the bytes of SSZ answers to these paths, in place. */
+/** Alters the bytes of SSZ responses for these paths in place. */
 export const bytesAt =
   (path: RegExp, change: (bytes: Buffer) => void): Alteration =>
-  (answer) => {
-    if (!path.test(answer.path) || !answer.type.includes('octet-stream')) return undefined
-    change(answer.body)
-    return answer.body
+  (response) => {
+    if (!path.test(response.path) || !response.type.includes('octet-stream')) return undefined
+    change(response.body)
+    return response.body
   }

@@ -1,4 +1,4 @@
-// What the tests of admission share: endpoints to call, ways to show a key, and stores with a part replaced.
+// Helpers for tests of authorization: endpoints, credentials, and databases with replaced methods.
 import { strict as assert } from 'node:assert'
 import { contract } from '#api/contract.ts'
 import type { EndpointId, Plan } from '#api/routes.ts'
@@ -10,7 +10,7 @@ import { createKey, type NewKey } from '#storage/keys.ts'
 import type { State } from '#storage/state.ts'
 
 export const testAddress = '203.0.113.7'
-/** Has the form of a secret and belongs to nobody. */
+/** Has the form of a secret, but belongs to no key. */
 export const wrongSecret = 'w'.repeat(43)
 
 export const handlerOf = (id: EndpointId, checkQuery?: Handler['checkQuery']): Handler => ({
@@ -42,10 +42,10 @@ export const attempt = (authorizer: Authorizer, handler: Handler, credentials: C
     return error
   })
 
-/** `admitted`, or the code of the fault. */
+/** `accepted`, or the code of the fault. */
 export async function codeOf(authorizer: Authorizer, handler: Handler, credentials: Credentials): Promise<string> {
   const outcome = await attempt(authorizer, handler, credentials)
-  return outcome instanceof Fault ? outcome.code : 'admitted'
+  return outcome instanceof Fault ? outcome.code : 'accepted'
 }
 
 export const stateWith = (state: State, changes: Partial<State>): State => ({

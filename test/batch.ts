@@ -1,4 +1,4 @@
-// One process of a test run: runs the test files it is given in this process and writes a line of JSON per result.
+// One process of a test run: runs the given test files and writes one line of JSON per result.
 //   node test/batch.ts <report file> <test file> …
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -8,7 +8,7 @@ import type { TestEvent } from 'node:test/reporters'
 export interface Result {
   readonly file: string
   readonly name: string
-  /** A suite has results of its own only where it failed outside its tests, or was skipped with all of them. */
+  /** `suite`: only counted if it failed outside its tests, or was skipped. */
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'suite'
   /** Why it was skipped, or how it failed. */
   readonly reason?: string
@@ -17,13 +17,13 @@ export interface Result {
 
 type TestEnd = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 
-/** The last line of a report: without it the process ended before all tests had run. */
+/** The last line of a report. Without it, the process ended before all tests had run. */
 export const endLine = 'end'
 
-/** Only a test that hangs comes near it. */
+/** For tests that hang. */
 const timeoutMs = 600_000
 
-/** `hasSubtests`: their times count, not that of the whole. The time of a suite also holds how long it waited to begin. */
+/** Durations of suites and of tests with subtests are left out: they include waiting, and would count twice. */
 function resultOf(event: TestEnd, hasSubtests: boolean): Result | undefined {
   const { name, file, skip, details } = event.data
   if (!file) return undefined
@@ -49,7 +49,7 @@ if (import.meta.main) {
   const events = run({ files, isolation: 'none', timeout: timeoutMs })
   for await (const event of events as AsyncIterable<TestEvent>) {
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
-    // Results arrive from the inside out.
+    // Results of subtests arrive before that of their parent.
     const { nesting } = event.data
     const result = resultOf(event, nesting < nestingBefore)
     nestingBefore = nesting

@@ -1,4 +1,4 @@
-// A recorded beacon node, played over HTTP, and the truth about its chain.
+// Serves the recorded responses of a beacon node over HTTP, and provides independently computed figures of its chain.
 //   await using node = await openReplay({ derived: true })
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -60,11 +60,11 @@ export interface Truth {
 export const truth = (): Truth => JSON.parse(unpack('truth.json')) as Truth
 
 export interface ReplayOptions {
-  /** With the answers that the node should have given. */
+  /** Also serve responses that the node lacked, derived from others. */
   readonly derived?: boolean
-  /** Forms that are offered. */
+  /** Offer SSZ. */
   readonly ssz?: boolean
-  /** Changes an answer, or breaks it (undefined: the connection is cut). */
+  /** Changes a response; undefined closes the connection. */
   readonly meddle?: (exchange: Exchange, count: number) => Exchange | undefined
 }
 
@@ -85,10 +85,10 @@ export async function openReplay({ derived = false, ssz = true, meddle }: Replay
     const { method = 'GET', url = '/', headers } = request
     requests.push(`${method} ${url}`)
     const wantsSsz = ssz && headers.accept?.includes('application/octet-stream') === true
-    const found =
+    const recorded =
       (wantsSsz ? exchanges.get(keyOf(method, url, 'application/octet-stream')) : undefined) ??
       exchanges.get(keyOf(method, url, 'application/json'))
-    const plain: Exchange = found ?? {
+    const original: Exchange = recorded ?? {
       method,
       path: url,
       accept: '',
@@ -97,7 +97,7 @@ export async function openReplay({ derived = false, ssz = true, meddle }: Replay
       bodyEncoding: 'utf8',
       body: '{"code":404,"message":"not recorded"}',
     }
-    const exchange = meddle ? meddle(plain, requests.length) : plain
+    const exchange = meddle ? meddle(original, requests.length) : original
     request.resume()
     if (!exchange) return void request.socket.destroy()
     response.writeHead(exchange.status, exchange.headers)

@@ -1,4 +1,4 @@
-// A real browser in front of the demo world, for the tests of the console.
+// A real browser and a server with demo data, for the tests of the console.
 //   await using browser = await openBrowser()
 //   const page = await browser.page('/#/explorer')
 import assert from 'node:assert/strict'
@@ -14,62 +14,68 @@ const root = normalize(join(import.meta.dirname, '..'))
 const chromiumPaths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const chromiumPath = chromiumPaths.find((path) => path !== undefined && existsSync(path))
 
-/** For a test's `skip`: why there is no browser, or false. */
+/** For the `skip` option of tests: why there is no browser, or false. */
 export const noBrowser: string | false =
-  chromiumPath === undefined && 'no Chromium: install the package `chromium`, or name the program in CHROMIUM'
+  chromiumPath === undefined &&
+  'Chromium not found: install the package `chromium`, or set CHROMIUM to the path of the program'
 
 export interface Browser extends AsyncDisposable {
   readonly demo: DemoServer
-  /** A new visitor with a key, at a place in the console; `key: ''` for one without. */
-  page(place: string, options?: PageOptions): Promise<Page>
-  /** The visitor leaves; the next one gets the same page, without cookies, stored items, routes and listeners. */
+  /** Opens a page of the console with a key; `key: ''` for none. */
+  page(path: string, options?: PageOptions): Promise<Page>
+  /** Releases a page. The next test may reuse it, without cookies, stored items, routes and listeners. */
   leave(page: Page): Promise<void>
-  /** Fails with what axe finds on the page as it stands, in the theme it has. */
+  /** Fails if axe finds accessibility violations in the current state of the page. */
   accessible(page: Page): Promise<void>
-  /** Fails when any page so far complained in its console. */
+  /** Fails if any page so far has logged an error or a warning. */
   done(): void
 }
 
 export interface PageOptions extends BrowserContextOptions {
   readonly key?: string
-  /** A page that no visitor had before: nothing is in its cache. */
+  /** Do not reuse a page: its cache is empty. */
   readonly isNew?: boolean
-  /** Runs before the page is loaded. */
+  /** Runs before the page loads. */
   readonly before?: (page: Page) => Promise<void>
 }
 
-/** The browser's own services would only knock at a closed network. */
-const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
+/** Turn off the browser's own background requests. */
+const noBackgroundRequests = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+]
 
-/** One Chromium serves all test files of a process; each page is a visitor of its own. */
+/** All test files of a process share one Chromium. Each page has its own context. */
 let launching: ReturnType<typeof chromium.launch> | undefined
 after(async () => (await launching)?.close())
 
 function launch(executablePath: string): ReturnType<typeof chromium.launch> {
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quiet]
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...noBackgroundRequests]
   launching ??= chromium.launch({ executablePath, args })
   return launching
 }
 
-/** Only what never happens takes longer, however busy the machine is. */
+/** Long enough for a busy machine. */
 const pageTimeoutMs = 120_000
 
 /**
- * Pages that visitors have left. A page in a new context costs about two seconds of CPU time, nearly all of it for the
- * renderer process; one that is used again costs a tenth of that.
+ * Released pages. A page in a new context costs about two seconds of CPU time, nearly all of it for the renderer process;
+ * a reused page costs a tenth of that.
  */
-const idle: Page[] = []
+const idlePages: Page[] = []
 
 const desktop = { width: 1280, height: 900 }
 
 export async function openBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error(noBrowser || '')
-  build()
+  buildConsole()
   const browser = await launch(chromiumPath)
-  const world = await openDemoServer()
+  const demo = await openDemoServer()
   const contexts = new Set<BrowserContext>()
-  const complaints: string[] = []
-  const own = new Set<Page>()
+  const errors: string[] = []
+  const reusablePages = new Set<Page>()
 
   const newPage = async (options: BrowserContextOptions) => {
     const context = await browser.newContext({ viewport: desktop, ...options })
@@ -78,64 +84,64 @@ export async function openBrowser(): Promise<Browser> {
     return page
   }
   const listen = (page: Page) => {
-    page.on('console', (said) => {
-      if (said.type() !== 'error' && said.type() !== 'warning') return
-      // A refusal is an answer; that the page tells it well is for the tests to see.
-      if (/^Failed to load resource: .* status of 4\d\d/.test(said.text())) return
-      complaints.push(`${page.url()}: ${said.text()}`)
+    page.on('console', (message) => {
+      if (message.type() !== 'error' && message.type() !== 'warning') return
+      // The browser logs every 4xx response. Tests check what the page shows.
+      if (/^Failed to load resource: .* status of 4\d\d/.test(message.text())) return
+      errors.push(`${page.url()}: ${message.text()}`)
     })
-    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
+    page.on('pageerror', (error) => errors.push(`${page.url()}: ${error.message}`))
   }
   return {
-    demo: world,
-    async page(place, { key = world.key, isNew = false, before, ...options } = {}) {
+    demo,
+    async page(path, { key = demo.key, isNew = false, before, ...options } = {}) {
       const { viewport, colorScheme, ...others } = options
       const isReusable = !isNew && before === undefined && Object.keys(others).length === 0
-      const page = (isReusable ? idle.pop() : undefined) ?? (await newPage(others))
+      const page = (isReusable ? idlePages.pop() : undefined) ?? (await newPage(others))
       contexts.add(page.context())
-      if (isReusable) own.add(page)
+      if (isReusable) reusablePages.add(page)
       if (viewport !== null) await page.setViewportSize(viewport ?? desktop)
       await page.emulateMedia({ colorScheme: colorScheme ?? 'light' })
       await before?.(page)
-      // A file of the same origin that runs nothing.
-      await page.goto(new URL('/favicon.svg', world.url).href)
-      await page.evaluate((text) => {
+      // A file of the same origin without scripts, to set the storage before the console loads.
+      await page.goto(new URL('/favicon.svg', demo.url).href)
+      await page.evaluate((newKey) => {
         localStorage.clear()
         sessionStorage.clear()
-        if (text !== '') sessionStorage.setItem('tetrad-key', text)
+        if (newKey !== '') sessionStorage.setItem('tetrad-key', newKey)
       }, key)
       listen(page)
-      await page.goto(new URL(place, world.url).href)
+      await page.goto(new URL(path, demo.url).href)
       return page
     },
     leave,
     accessible,
-    done: () => assert.deepEqual(complaints, []),
+    done: () => assert.deepEqual(errors, []),
     async [Symbol.asyncDispose]() {
-      await Promise.all([...own].map(leave))
+      await Promise.all([...reusablePages].map(leave))
       await Promise.all([...contexts].map((context) => context.close()))
-      await world[Symbol.asyncDispose]()
+      await demo[Symbol.asyncDispose]()
     },
   }
 
   async function leave(page: Page): Promise<void> {
     const context = page.context()
     contexts.delete(context)
-    if (!own.delete(page)) return context.close()
+    if (!reusablePages.delete(page)) return context.close()
     page.removeAllListeners()
     await page.goto('about:blank')
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await context.setOffline(false)
     await context.clearCookies()
-    idle.push(page)
+    idlePages.push(page)
   }
 }
 
-/** `npm test` has built it; a single test file may be run before anybody did. */
-function build(): void {
+/** `npm test` builds the console first; a single test file may run without a build. */
+function buildConsole(): void {
   if (existsSync(join(root, 'console/dist/index.html'))) return
-  const done = spawnSync('npm', ['run', '--silent', 'console'], { cwd: root, encoding: 'utf8' })
-  assert.equal(done.status, 0, done.stderr)
+  const result = spawnSync('npm', ['run', '--silent', 'console'], { cwd: root, encoding: 'utf8' })
+  assert.equal(result.status, 0, result.stderr)
 }
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -147,11 +153,13 @@ interface Violation {
 }
 
 async function accessible(page: Page): Promise<void> {
-  // The page's policy allows no script element but its own files; what the tool evaluates is exempt.
+  // The content security policy blocks script elements, but not evaluated code.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(readFileSync(axe, 'utf8'))
   const violations = await page.evaluate(async () => {
-    const { axe: tool } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
-    return (await tool.run({ resultTypes: ['violations'] })).violations
+    const { axe: checker } = window as unknown as {
+      axe: { run(options: object): Promise<{ violations: Violation[] }> }
+    }
+    return (await checker.run({ resultTypes: ['violations'] })).violations
   })
   const summary = violations.map(
     ({ id, help, nodes }) =>

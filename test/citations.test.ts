@@ -47,7 +47,7 @@ test('the check finds citations', () => {
   assert.ok(sections.has('behaviour/fx.md#rounding'))
 })
 
-test('at most 40 decisions, each in the index with its title', () => {
+test('there are at most 40 decisions, each in the index with its title', () => {
   assert.ok(decisions.size <= 40, `${decisions.size}`)
   const index = read('docs/decisions/README.md')
   for (const name of namesIn('docs/decisions')) {

@@ -1,4 +1,5 @@
-// The compose file of several servers, held against the settings and the configuration of the balancer. No engine starts it here.
+// The compose file for several servers must agree with the settings and the load balancer configuration. Nothing is
+// started.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -30,31 +31,33 @@ const named = (prefix: string) => Object.keys(services).filter((name) => name.st
 const servers = named('tetrad-')
 const all = (pattern: RegExp, from: string) => [...from.matchAll(pattern)].map(([, found = '']) => found)
 
-/** What the servers' settings become when the passwords are chosen. */
+/** The settings of a server, with any password. */
 const settingsOf = async (name: string) => {
-  const given = Object.entries(services[name]?.environment ?? {})
-  const env = Object.fromEntries(given.map(([key, value]) => [key, value.replaceAll(/\$\{\w+:\?[^}]*\}/g, 'chosen')]))
+  const variables = Object.entries(services[name]?.environment ?? {})
+  const env = Object.fromEntries(
+    variables.map(([key, value]) => [key, value.replaceAll(/\$\{\w+:\?[^}]*\}/g, 'chosen')]),
+  )
   return (await loadConfig({ env, flags: [], folder: '/nowhere' })).settings
 }
 
 const hostsOf = (address: string) =>
   (/@([^/]+)\//.exec(address)?.[1] ?? '').split(',').map((host) => host.replace(/:\d+$/, ''))
 
-describe('the whole set', () => {
-  test('is three servers and one of each of the others', () => {
+describe('compose.cluster.yaml', () => {
+  test('has three servers, a balancer, PostgreSQL and Redis', () => {
     assert.equal(servers.length, 3)
     const others = Object.keys(services).filter((name) => !servers.includes(name))
     assert.deepEqual(others, ['balancer', 'postgres', 'redis'])
   })
 
-  test('holds no password and no default for one: each must be given', () => {
+  test('contains no password and no default password', () => {
     assert.deepEqual([...new Set(all(/\$\{(\w+)/g, text))].sort(), ['POSTGRES_PASSWORD', 'REDIS_PASSWORD'])
     for (const [use] of text.matchAll(/(?<!\$)\$\{[^}]*\}/g)) assert.match(use, /^\$\{[A-Z_]+:\?[^}]+\}$/)
     for (const [, password] of text.matchAll(/^\s+\w*PASSWORD\w*: (.*)$/gm)) assert.match(password ?? '', /^\$\{/)
     for (const [, password] of text.matchAll(/:\/\/\w*:([^@]*)@/g)) assert.match(password ?? '', /^\$\{/)
   })
 
-  test('everything has a pinned image, is started again and says whether it is well; nothing but the balancer is reached from outside', () => {
+  test('every service has a pinned image, a restart policy and a health check; only the balancer has a port', () => {
     for (const [name, service] of Object.entries(services)) {
       assert.ok(service.image === 'tetrad' || /:\d[\d.]*$/.test(service.image), `${name}: ${service.image}`)
       assert.equal(service.restart, 'unless-stopped', name)
@@ -66,11 +69,11 @@ describe('the whole set', () => {
     assert.deepEqual(services.balancer?.ports, ['127.0.0.1:8080:8080'])
   })
 
-  test('mounts files that are there and a volume of its own each', () => {
+  test('mounts existing files and declared volumes', () => {
     const used: string[] = []
     for (const service of Object.values(services)) {
-      for (const one of service.volumes ?? []) {
-        const source = typeof one === 'string' ? (one.split(':')[0] ?? '') : one.source
+      for (const volume of service.volumes ?? []) {
+        const source = typeof volume === 'string' ? (volume.split(':')[0] ?? '') : volume.source
         if (!source.startsWith('./')) used.push(source)
         else if (source !== './tetrad.yaml') assert.ok(existsSync(join(root, 'ops', source)), source)
       }
@@ -79,8 +82,8 @@ describe('the whole set', () => {
   })
 })
 
-describe('its servers', () => {
-  test('have settings that the schema takes, and addresses that are services', async () => {
+describe('servers', () => {
+  test('have valid settings, and addresses of services', async () => {
     for (const name of servers) {
       const settings = await settingsOf(name)
       assert.deepEqual(hostsOf(settings.store.state), ['postgres'])
@@ -92,7 +95,7 @@ describe('its servers', () => {
     }
   })
 
-  test('sign in at PostgreSQL and Redis as those expect it', async () => {
+  test('use the credentials of PostgreSQL and Redis', async () => {
     const { store, limits } = await settingsOf('tetrad-1')
     const state = new URL(store.state)
     const { POSTGRES_USER, POSTGRES_DB, POSTGRES_PASSWORD } = services.postgres?.environment ?? {}
@@ -104,8 +107,8 @@ describe('its servers', () => {
   })
 })
 
-describe('what stands around them', () => {
-  test('the balancer asks every server whether it is ready, asks again only what is safe, and keeps figures inside', async () => {
+describe('balancer', () => {
+  test('checks readiness, retries only GET, and does not expose metrics', async () => {
     const lines = (await read('ops/haproxy/haproxy.cfg')).split('\n').map((line) => line.trim())
     const { server } = await settingsOf('tetrad-1')
     const backends = lines
@@ -122,12 +125,12 @@ describe('what stands around them', () => {
       assert.match(backend, /^http-request disable-l7-retry if !METH_GET$/m)
     }
     assert.match(backends[0] ?? '', /^option httpchk GET \/readyz$/m)
-    // A stopping server is given up before it closes.
+    // The balancer stops using a server before it closes.
     const [, everySeconds, fall] = /inter (\d+)s fall (\d+)/.exec(lines.join('\n')) ?? []
     assert.ok(Number(everySeconds) * Number(fall) * 1000 < server.stopDelayMs)
     assert.ok(lines.includes('option forwardfor'))
     assert.ok(lines.some((line) => /^http-request deny .*\/metrics \/readyz \/coverage/.test(line)))
     const seconds = Number(lines.find((line) => line.startsWith('timeout server'))?.match(/\d+/)?.[0])
-    assert.ok(seconds * 1000 > server.answerTimeoutMs)
+    assert.ok(seconds * 1000 > server.responseTimeoutMs)
   })
 })

@@ -1,5 +1,5 @@
-// Runs commands one after another in one process: a message names one, the reply says how it ended. The command sees its own
-// folder, environment and output, as in a process of its own; only loading the program is done once. See `run` in test/run-command.ts.
+// A process that runs commands one after another, so that the program is loaded only once (`runCommand` in
+// run-command.ts). Each command has its own folder, environment and output.
 
 import { main } from '#cli/main.ts'
 import type { CommandResult } from './run-command.ts'
@@ -15,8 +15,7 @@ type Written = string | Uint8Array
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 process.on('message', async (command: Command) => {
-  const ended = await runCommand(command)
-  process.send?.(ended)
+  process.send?.(await runCommand(command))
 })
 process.on('disconnect', () => process.exit())
 
@@ -30,7 +29,7 @@ async function runCommand({ args, cwd, env }: Command): Promise<CommandResult> {
   try {
     await main(args)
   } finally {
-    // Every command adds listeners for the one process it expects to be.
+    // Commands add listeners and never remove them.
     process.stdout.removeAllListeners('error')
     for (const signal of signals) process.removeAllListeners(signal)
   }

@@ -1,8 +1,7 @@
-// Calls a function at every commit of the stores, for tests that end a process there. The only one of these tests' files that knows
-// how a store commits.
+// Calls a function before and after every commit of the stores, for tests that kill a process there.
 import type { Stores } from '#storage/open.ts'
 
-/** `open`: everything of a transaction has been written, and it is not committed yet. */
+/** `open`: all statements of a transaction have run, but it is not committed yet. */
 export type CommitPoint = 'open' | 'committed'
 
 type Work = (tx: unknown) => Promise<unknown>
@@ -20,12 +19,12 @@ function withPoints<S extends object>(store: S, onPoint: (point: CommitPoint) =>
       if (typeof member !== 'function') return member
       if (name !== 'write') return member.bind(target)
       return async (work: Work, ...options: unknown[]) => {
-        const whole: Work = async (tx) => {
+        const withPoint: Work = async (tx) => {
           const result = await work(tx)
           onPoint('open')
           return result
         }
-        const result = await member.call(target, whole, ...options)
+        const result = await member.call(target, withPoint, ...options)
         onPoint('committed')
         return result
       }

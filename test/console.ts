@@ -1,6 +1,5 @@
-// For tests of the console: the real door with the console's paths behind it, a clock that the test moves, and a browser's
-// manners (origin, content type, cookie) that a test can leave out.
-
+// A real HTTP server with the console's routes, a test clock, and requests with the headers that a browser sends (origin,
+// content type, cookie).
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +36,7 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const badKeyThrottle = createBadKeyThrottle(context.settings)
   const metrics = openMetrics({ process: false })
   const authorizer = await openAuthorizer(context, (what) => metrics.limited(what), badKeyThrottle)
-  const findings: Finding[] = [{ name: 'state store', ok: true, message: 'answers' }]
+  const findings: Finding[] = [{ name: 'state store', ok: true, message: 'readable and writable' }]
   const board = new ProgressBoard(context.clock)
   const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
@@ -45,17 +44,17 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 
   const request = async (url: string, { method = 'GET', body, cookie, headers = {} }: ConsoleRequestOptions = {}) => {
-    const changes = method === 'POST' || method === 'DELETE'
+    const isChange = method === 'POST' || method === 'DELETE'
     const reply = await httpServer.inject({
       url,
       method,
       headers: {
         host: 'console.test',
-        ...(changes && { origin: ownOrigin, 'content-type': 'application/json' }),
+        ...(isChange && { origin: ownOrigin, 'content-type': 'application/json' }),
         ...(cookie !== undefined && { cookie }),
         ...headers,
       },
-      ...(changes && { payload: typeof body === 'string' ? body : JSON.stringify(body ?? {}) }),
+      ...(isChange && { payload: typeof body === 'string' ? body : JSON.stringify(body ?? {}) }),
     })
     return {
       status: reply.statusCode,
@@ -65,7 +64,7 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
       json: <T = Record<string, unknown>>() => JSON.parse(reply.body) as T,
     }
   }
-  /** The cookie of a new session. */
+  /** Signs in and returns the session cookie. */
   const signIn = async (): Promise<string> => {
     const { token } = await createLink(context)
     const { headers } = await request('/console/session', { method: 'POST', body: { token } })
@@ -94,11 +93,11 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   }
 }
 
-/** What a build leaves in its folder. */
-export async function build(dir: string, word: string): Promise<void> {
+/** Writes files like those of a console build. */
+export async function build(dir: string, version: string): Promise<void> {
   await mkdir(join(dir, 'assets'), { recursive: true })
-  await writeFile(join(dir, 'assets', `index-${word}.js`), `export const word = '${word}'\n`.repeat(100))
-  await writeFile(join(dir, 'assets', `index-${word}.css`), 'body { margin: 0 }\n')
+  await writeFile(join(dir, 'assets', `index-${version}.js`), `export const version = '${version}'\n`.repeat(100))
+  await writeFile(join(dir, 'assets', `index-${version}.css`), 'body { margin: 0 }\n')
   await writeFile(join(dir, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
-  await writeFile(join(dir, 'index.html'), `<!doctype html><script src="/assets/index-${word}.js"></script>`)
+  await writeFile(join(dir, 'index.html'), `<!doctype html><script src="/assets/index-${version}.js"></script>`)
 }

@@ -1,4 +1,4 @@
-// A context for tests: real stores in a folder of their own, a clock that only the test moves, chance from a seed.
+// A context for tests: real databases in a new folder, a clock that the test moves, random numbers from a seed.
 //   await using context = await openContext()
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,18 +18,18 @@ import { stateWith } from './authorization.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
-/** 2026-11-15T12:00:00Z: the present of every test that does not say otherwise. */
+/** 2026-11-15T12:00:00Z, the default time of tests. */
 export const testNowMs = Date.UTC(2026, 10, 15, 12)
 
 export type TestContext = AppContext &
   AsyncDisposable & {
     readonly clock: ManualClock
     readonly dir: string
-    /** The duties database itself, for tests that look into it. */
+    /** The duties database, for tests that read it directly. */
     readonly dutiesState: State
   }
 
-/** Settings as they are with nothing configured, changed by `overrides` (same shape as tetrad.yaml). */
+/** Default settings, changed by `overrides` (as in tetrad.yaml). */
 export function settingsWith(overrides: object = {}): Settings {
   const { value, problems } = complete(SettingsSchema, overrides)
   if (problems.length > 0) throw new Error(`test settings: ${JSON.stringify(problems)}`)
@@ -45,30 +45,30 @@ export function seededRandom(seed: string): Random {
   }
 }
 
-/** Names a PostgreSQL in which every context gets a database of its own; otherwise the state is a file. */
+/** URL of a PostgreSQL server on which every context gets its own database. Default: SQLite. */
 const stateServer = process.env.TETRAD_TEST_STATE
 
-/** `copyStores` puts the files of the stores into the folder; on PostgreSQL they are always empty. */
+/** `copyStores` copies database files into the folder; on PostgreSQL, databases are always empty. */
 export async function openContext(
   overrides: object = {},
   nowMs = testNowMs,
   copyStores = copyEmptyStores,
 ): Promise<TestContext> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
-  await using undo = new AsyncDisposableStack()
-  undo.defer(() => rm(dir, { recursive: true, force: true }))
-  const schema = stateServer ? undo.use(await openMigratedDatabase(stateServer)) : undefined
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(() => rm(dir, { recursive: true, force: true }))
+  const schema = stateServer ? cleanup.use(await openMigratedDatabase(stateServer)) : undefined
   const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
   if (!schema) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
   const state = await openState(dir, settings.store)
-  undo.defer(() => state.close())
+  cleanup.defer(() => state.close())
   const dutiesState = await openDuties(dir, settings.store)
-  undo.defer(() => dutiesState.close())
-  const all = undo.move()
+  cleanup.defer(() => dutiesState.close())
+  const resources = cleanup.move()
   const clock = new ManualClock(nowMs)
   const context = createContext({
-    state: process.env.TETRAD_TEST_TWICE ? runningTwice(state) : state,
-    duties: dutiesHere(process.env.TETRAD_TEST_TWICE ? runningTwice(dutiesState) : dutiesState),
+    state: process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(state) : state,
+    duties: dutiesHere(process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(dutiesState) : dutiesState),
     settings,
     clock,
     random: seededRandom('desk'),
@@ -79,22 +79,24 @@ export async function openContext(
     clock,
     dir,
     dutiesState,
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-const undone = new Error('undone')
+const rolledBack = new Error('rolled back')
 
-/** State 7 for the whole suite: the work of every write runs once for nothing, and then for good. */
-const runningTwice = (state: State): State =>
+/**
+ * Runs the work of every write twice and rolls the first one back, to test invariant 7 of State with the whole suite.
+ */
+const repeatWrites = (state: State): State =>
   stateWith(state, {
     write: async (work, options) => {
       const first = state.write(async (tx) => {
         await work(tx)
-        throw undone
+        throw rolledBack
       }, options)
       await first.catch((error: unknown) => {
-        if (error !== undone) throw error
+        if (error !== rolledBack) throw error
       })
       return state.write(work, options)
     },

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import { type DemoSamples, startDemo } from '#simulator/demo.ts'
-import { createKey } from '#storage/keys.ts'
+import { createKey, type NewKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
 import { copyDemo } from './template.ts'
 
@@ -21,17 +21,25 @@ export interface DemoServer extends AsyncDisposable {
   readonly samples: DemoSamples
   readonly key: string
   readonly lines: readonly string[]
-  keyFor(plan: Plan): Promise<string>
+  keyFor(plan: Plan, more?: Partial<NewKey>): Promise<string>
 }
 
-export async function openDemoServer(overrides: object = {}, clock: Clock = systemClock): Promise<DemoServer> {
+/** `overrides` replace whole sections of the demo's settings, or are made from them. */
+export async function openDemoServer(
+  overrides: object | ((settings: object) => object) = {},
+  clock: Clock = systemClock,
+): Promise<DemoServer> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
   await copyDemo(dir)
   const lines: string[] = []
   const demo = await startDemo()
   let samples: DemoSamples | undefined
   const server = await startServer({
-    settings: settingsWith({ ...demo.settings, server: { port: 0 }, ...overrides }),
+    settings: settingsWith({
+      ...demo.settings,
+      server: { port: 0 },
+      ...(typeof overrides === 'function' ? overrides(demo.settings) : overrides),
+    }),
     dataDir: dir,
     clock,
     log: openLog('info', (line) => lines.push(line)),
@@ -45,11 +53,11 @@ export async function openDemoServer(overrides: object = {}, clock: Clock = syst
   })
   assert(samples, 'the demo world is loaded')
   await untilReady(server)
-  const keyFor = async (plan: Plan) => {
+  const keyFor = async (plan: Plan, more: Partial<NewKey> = {}) => {
     const { context } = server
     const made = await createKey(
       context.state,
-      { name: 'test', plan, groups: [...groups] },
+      { name: 'test', plan, groups: [...groups], ...more },
       context.clock,
       context.random,
     )

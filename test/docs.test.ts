@@ -1,4 +1,4 @@
-// Pages and code say the same, both ways.
+// Documentation and code must agree: generated pages, error codes, settings.
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
@@ -12,12 +12,12 @@ const read = (path: string) => readFile(new URL(path, docs), 'utf8')
 describe('generated pages', () => {
   const pages = generatedPages()
   for (const [path, text] of Object.entries(pages)) {
-    test(`docs/${path} is what the code gives; npm run docs writes it`, async () => {
+    test(`docs/${path} is up to date; npm run docs writes it`, async () => {
       assert.equal(await read(path), text)
     })
   }
 
-  test('docs/endpoints holds no page of an endpoint that is gone', async () => {
+  test('docs/endpoints contains no page of a removed endpoint', async () => {
     const names = await readdir(new URL('endpoints/', docs))
     assert.deepEqual(
       names.filter((name) => !(`endpoints/${name}` in pages)),
@@ -35,7 +35,7 @@ describe('docs/errors.md', async () => {
       .map((section) => [section.slice(0, section.indexOf('\n')), section]),
   )
 
-  test('every code of the fault table has its section, with its status and when to try again', () => {
+  test('every error code has a section with its status and when to retry', () => {
     for (const [code, { status, retry }] of Object.entries(faults)) {
       const section = sections.get(code)
       assert.ok(section, `${code} has no section`)
@@ -44,7 +44,7 @@ describe('docs/errors.md', async () => {
     }
   })
 
-  test('every section names a code of the fault table', () => {
+  test('every section is about an error code', () => {
     assert.deepEqual(
       [...sections.keys()].filter((code) => !(code in faults)),
       [],
@@ -52,7 +52,7 @@ describe('docs/errors.md', async () => {
     assert.equal(sections.size, text.match(/^### /gm)?.length)
   })
 
-  test('every link from an endpoint page to a code leads to its section', () => {
+  test('every link from an endpoint page leads to the section of its error code', () => {
     const anchors = new Set([...sections.keys()].map((code) => code.replaceAll('.', '')))
     for (const page of Object.values(generatedPages())) {
       for (const [, code = '', anchor = ''] of page.matchAll(/\[([\w.]+)\]\(\.\.\/errors\.md#(\w+)\)/g)) {
@@ -62,7 +62,7 @@ describe('docs/errors.md', async () => {
   })
 })
 
-test('no page names a setting that does not exist', async () => {
+test('pages mention only existing settings', async () => {
   const settings = await read('configuration.md')
   const roots = ['server', 'groups', 'keys', 'explorer', 'fx', 'validators', 'markets', 'plans', 'log', 'aliases']
   const pattern = new RegExp(`\`((?:${roots.join('|')})\\.[a-zA-Z.<>]+)\``, 'g')

@@ -1,19 +1,19 @@
-// How often everybody else had their turn while some work went on: what gives up the thread, counted instead of timed.
+// Counts the turns of the event loop during some work, to check that it yields without measuring time.
 
 export async function countLoopTurns<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly turns: number }> {
   let turns = 0
-  let over = false
+  let isDone = false
   const tick = () => {
     turns += 1
-    if (!over) setImmediate(tick)
+    if (!isDone) setImmediate(tick)
   }
   setImmediate(tick)
   try {
     const result = await work()
     return { result, turns }
   } finally {
-    over = true
+    isDone = true
   }
 }

@@ -1,5 +1,5 @@
-// The examples of the pages, run as a reader would: TypeScript pasted into a file, endpoints asked as their pages show it,
-// with the demo's server and a key. That they also compile is seen where the package is built (api/build.test.ts).
+// Runs the examples of the documentation with a demo server: TypeScript blocks, and the example call of each endpoint.
+// api/build.test.ts checks that they compile.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -19,18 +19,18 @@ const root = join(import.meta.dirname, '..')
 const clientFile = pathToFileURL(join(root, 'api/client.ts')).href
 const pages = ['README.md', 'api/README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
 
-/** Some follow what happens until they are stopped. */
+/** Examples that run until they are stopped. */
 const isEndless = (code: string): boolean => code.includes('watchChanges')
 
-describe('examples of the pages', () => {
+describe('examples in the documentation', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tetrad-examples-'))
-  let world: DemoServer
+  let demo: DemoServer
   before(async () => {
     symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
-    world = await openDemoServer()
+    demo = await openDemoServer()
   })
   after(async () => {
-    await world[Symbol.asyncDispose]()
+    await demo[Symbol.asyncDispose]()
     rmSync(dir, { recursive: true, force: true })
   })
 
@@ -38,14 +38,14 @@ describe('examples of the pages', () => {
     const blocks = [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)]
     for (const [at, [, code = '']] of blocks.entries()) {
       if (isEndless(code)) continue
-      test(`${path}, example ${at + 1}: it runs and says something`, async () => {
+      test(`${path}, example ${at + 1} runs and prints something`, async () => {
         const file = join(dir, `${path.replaceAll(/\W/g, '-')}-${at}.mts`)
-        const pasted = code
-          .replaceAll('http://127.0.0.1:8080', world.url)
-          .replaceAll('tetrad:…:…', world.key)
+        const source = code
+          .replaceAll('http://127.0.0.1:8080', demo.url)
+          .replaceAll('tetrad:…:…', demo.key)
           .replaceAll("'@tetrad/api'", `'${clientFile}'`)
-        writeFileSync(file, pasted)
-        const { stdout } = await run(process.execPath, [file], { env: { ...process.env, TETRAD_KEY: world.key } })
+        writeFileSync(file, source)
+        const { stdout } = await run(process.execPath, [file], { env: { ...process.env, TETRAD_KEY: demo.key } })
         assert.ok(stdout.trim() !== '', stdout)
       })
     }
@@ -54,14 +54,14 @@ describe('examples of the pages', () => {
   for (const endpoint of [...Object.values(contract), ...Object.values(extensions)] as Endpoint[]) {
     const { id, example, stream } = endpoint
     if (stream) continue
-    test(`${id}: the demo answers the example, or its page says what has to be there first`, async () => {
-      const client = createClient({ baseUrl: world.url, key: world.key, retries: 0 })
+    test(`${id}: the example succeeds, or its page says what it needs`, async () => {
+      const client = createClient({ baseUrl: demo.url, key: demo.key, retries: 0 })
       const failure = await client.call(id, example.input as never).then(
         () => undefined,
         (error: Error) => error,
       )
       if (example.needs === undefined) assert.ifError(failure)
-      else assert.ok(failure, 'it needs nothing')
+      else assert.ok(failure, 'the example succeeds although it says that it needs something')
     })
   }
 })

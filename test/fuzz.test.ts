@@ -1,5 +1,5 @@
-// Every parameter of every endpoint, given what a hostile or broken client would give it: never a 500, always the
-// group's own shape. A failing seed is printed by fast-check and can be replayed.
+// Calls every endpoint with random and hostile parameters: never a 500, always the group's error format. fast-check
+// prints the seed of a failure, which can be replayed.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -16,14 +16,14 @@ import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const runs = Number(process.env.FUZZ_RUNS ?? 300)
 
-const failureShape: Record<Group, (value: unknown) => readonly unknown[]> = {
+const failureProblems: Record<Group, (value: unknown) => readonly unknown[]> = {
   explorer: checker(ExplorerFailure),
   fx: checker(FxFailure),
   validators: checker(ValidatorsFailure),
   markets: checker(MarketsFailure),
 }
 
-/** Texts that mean something to some endpoint of the demo world. */
+/** Values that some endpoint accepts. */
 const known = ['1', '12', '2150', '2026-10-01', '2026-10-01T10:00:00Z', `0x${'ab'.repeat(48)}`, `0x${'12'.repeat(20)}`]
 
 const hostileText = fc.oneof(
@@ -61,30 +61,30 @@ const hostileText = fc.oneof(
   ),
 )
 
-/** Values that fit the schema, so that the fuzz gets past the first check now and then. */
-function fitting(schema: TSchema): fc.Arbitrary<string> {
-  const { type, enum: words, items } = schema as { type?: string; enum?: string[]; items?: TSchema }
-  if (words) return fc.constantFrom(...words)
+/** Values that match the schema, so that some calls get past validation. */
+function validText(schema: TSchema): fc.Arbitrary<string> {
+  const { type, enum: choices, items } = schema as { type?: string; enum?: string[]; items?: TSchema }
+  if (choices) return fc.constantFrom(...choices)
   if (type === 'array' && items)
-    return fc.array(fitting(items), { minLength: 1, maxLength: 5 }).map((list) => list.join(','))
+    return fc.array(validText(items), { minLength: 1, maxLength: 5 }).map((list) => list.join(','))
   if (type === 'integer')
     return fc.oneof(fc.nat({ max: 3000 }).map(String), fc.bigInt({ min: 0n, max: 2n ** 60n }).map(String))
   if (type === 'boolean') return fc.constantFrom('true', 'false')
   return fc.constantFrom(...known)
 }
 
-/** What to do to one parameter of a good call: mostly nothing, so that the others are reached. */
+/** A change to one parameter of a valid call: mostly none, so that the other parameters are tested. */
 const change = (schema: TSchema): fc.Arbitrary<{ readonly to?: string | string[] | undefined } | undefined> =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(undefined) },
-    { weight: 3, arbitrary: fitting(schema).map((to) => ({ to })) },
+    { weight: 3, arbitrary: validText(schema).map((to) => ({ to })) },
     { weight: 2, arbitrary: hostileText.map((to) => ({ to })) },
     { weight: 1, arbitrary: fc.array(hostileText, { minLength: 2, maxLength: 4 }).map((to) => ({ to })) },
     { weight: 1, arbitrary: fc.constant({ to: undefined }) },
   )
 
-/** A call of each endpoint that succeeds. */
-const good = (samples: DemoSamples): Record<EndpointId, Record<string, string>> => ({
+/** A successful call of each endpoint. */
+const validInputs = (samples: DemoSamples): Record<EndpointId, Record<string, string>> => ({
   'explorer.labelListV2': {},
   'explorer.labelListV1': {},
   'explorer.fundedBy': { address: samples.address },
@@ -131,15 +131,19 @@ function amount() {
   )
 }
 
-interface Shot {
+interface FuzzedRequest {
   readonly method: 'GET' | 'POST' | 'HEAD' | 'PUT'
   readonly url: string
   readonly headers: Record<string, string>
   readonly payload?: string
 }
 
-function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]): fc.Arbitrary<Shot> {
-  let turn = 0
+function fuzzedRequests(
+  endpoint: Endpoint,
+  samples: DemoSamples,
+  keys: readonly string[],
+): fc.Arbitrary<FuzzedRequest> {
+  let count = 0
   const inputs = Object.entries(endpoint.input.properties as Record<string, TSchema>).filter(
     ([name]) => inputLocation(endpoint, name) !== 'body',
   )
@@ -152,23 +156,23 @@ function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]
       contentType: fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', ''),
     })
     .map(({ changes, extra, withKey, body, contentType }) => {
-      turn += 1
-      const shownKey = withKey ? (keys[turn % keys.length] ?? '') : ''
+      count += 1
+      const key = withKey ? (keys[count % keys.length] ?? '') : ''
       let path = endpoint.path
       const query = new URLSearchParams(endpoint.select ?? {})
       const headers: Record<string, string> = {}
       for (const [name] of inputs) {
         const changed = changes[name]
-        const value = changed ? changed.to : good(samples)[endpoint.id as EndpointId][name]
-        const place = inputLocation(endpoint, name)
-        if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent([value ?? '1'].flat().join('')))
+        const value = changed ? changed.to : validInputs(samples)[endpoint.id as EndpointId][name]
+        const location = inputLocation(endpoint, name)
+        if (location === 'path') path = path.replace(`{${name}}`, encodeURIComponent([value ?? '1'].flat().join('')))
         else if (value === undefined) continue
-        else if (place === 'header') headers[endpoint.headers?.[name] ?? name] = headerSafe([value].flat().join(','))
-        else for (const one of [value].flat()) query.append(name, one)
+        else if (location === 'header') headers[endpoint.headers?.[name] ?? name] = headerSafe([value].flat().join(','))
+        else for (const item of [value].flat()) query.append(name, item)
       }
       if (extra) query.append(extra[0], extra[1])
-      if (endpoint.auth === 'apikey') query.append('apikey', shownKey)
-      if (endpoint.auth === 'bearer' && shownKey) headers.authorization = `Bearer ${shownKey}`
+      if (endpoint.auth === 'apikey') query.append('apikey', key)
+      if (endpoint.auth === 'bearer' && key) headers.authorization = `Bearer ${key}`
       const post = endpoint.method === 'POST'
       if (post && contentType) headers['content-type'] = contentType
       return { method: endpoint.method, url: `${path}?${query}`, headers, ...(post && { payload: body }) }
@@ -178,47 +182,47 @@ function shots(endpoint: Endpoint, samples: DemoSamples, keys: readonly string[]
 const headerSafe = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 1000)
 
 describe('fuzz', () => {
-  let world: DemoServer
+  let demo: DemoServer
   before(async () => {
-    world = await openDemoServer({ keys: { badMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } })
+    demo = await openDemoServer({ keys: { badKeysMax: 1_000_000 }, server: { port: 0, anonymousPerSecond: 0 } })
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => demo[Symbol.asyncDispose]())
 
   for (const endpoint of Object.values(contract) as unknown as Endpoint[]) {
-    test(`${endpoint.id}: never a 500, always the group's own shape`, async () => {
+    test(`${endpoint.id}: never a 500, always the error format of the group`, async () => {
       const fits = checker(endpoint.reply)
-      // 4.3's two calls a second are per key: enough keys that the limit does not hide the parameters.
+      // The rate limit of 4.3 is per key. Use enough keys that it is never reached.
       const keyCount = endpoint.perSecond ? Math.ceil(runs / endpoint.perSecond) : 1
-      const keys = await Promise.all(Array.from({ length: keyCount }, () => world.keyFor('enterprise')))
+      const keys = await Promise.all(Array.from({ length: keyCount }, () => demo.keyFor('enterprise')))
       let succeeded = 0
       await fc.assert(
-        fc.asyncProperty(shots(endpoint, world.samples, keys), async (shot) => {
-          const response = await world.server.inject(shot)
+        fc.asyncProperty(fuzzedRequests(endpoint, demo.samples, keys), async (request) => {
+          const response = await demo.server.inject(request)
           const status = response.statusCode
           assert.ok(status < 500 || (status === 503 && endpoint.group === 'fx'), `${status} ${response.body}`)
           if (status === 304) return
           const body: unknown = JSON.parse(response.body)
           const failed = status !== 200 || (body as { status?: string }).status === '0'
-          const problems = failed ? failureShape[endpoint.group](body) : fits(body)
+          const problems = failed ? failureProblems[endpoint.group](body) : fits(body)
           assert.deepEqual(problems, [], `${status} ${response.body.slice(0, 500)}`)
           if (!failed) succeeded += 1
         }),
         { numRuns: runs },
       )
-      assert.ok(succeeded > 0, 'no shot got past the checks: the fuzz proves nothing')
-      assert.equal(world.lines.filter((line) => line.includes('unexpected failure')).length, 0)
+      assert.ok(succeeded > 0, 'no request got past validation')
+      assert.equal(demo.lines.filter((line) => line.includes('unexpected failure')).length, 0)
     })
   }
 
-  test('10 000 indices, 10 001 indices, and 10 000 garbage words', async () => {
-    const ask = async (indices: string) => {
-      const url = `${world.url}/v0/eth/validators/effectiveness?size=1&indices=${indices}`
-      const response = await fetch(url, { headers: { authorization: `Bearer ${world.key}` } })
-      return { status: response.status, problems: failureShape.validators(await response.json()) }
+  test('10 000 indices are accepted; 10 001 indices and 10 000 invalid ones are refused', async () => {
+    const call = async (indices: string) => {
+      const url = `${demo.url}/v0/eth/validators/effectiveness?size=1&indices=${indices}`
+      const response = await fetch(url, { headers: { authorization: `Bearer ${demo.key}` } })
+      return { status: response.status, problems: failureProblems.validators(await response.json()) }
     }
     const count = (n: number) => Array.from({ length: n }, (_, at) => at).join(',')
-    assert.equal((await ask(count(10_000))).status, 200)
-    assert.deepEqual(await ask(count(10_001)), { status: 400, problems: [] })
-    assert.deepEqual(await ask(Array.from({ length: 10_000 }, () => 'x').join(',')), { status: 400, problems: [] })
+    assert.equal((await call(count(10_000))).status, 200)
+    assert.deepEqual(await call(count(10_001)), { status: 400, problems: [] })
+    assert.deepEqual(await call(Array.from({ length: 10_000 }, () => 'x').join(',')), { status: 400, problems: [] })
   })
 })

@@ -1,27 +1,27 @@
-// Requests to group C that together use every parameter, for one network of a golden world. Which validators, days and dates
-// they name follows from what the world is, never from what is stored.
+// The requests of the golden files, which together use every parameter of group C. Their validators, days and dates
+// depend on the scenario only, never on stored data.
 import { effectivenessNumbers, type Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 
 export interface RequestPlan {
   readonly network: Network
   readonly time: ChainTime
-  /** Epochs that the chain has: bounds of requests lie within, across and outside of them. */
+  /** The number of epochs of the chain. Bounds of requests are inside, across and outside of them. */
   readonly epochs: number
-  /** Validators that exist, rising. */
-  readonly everyone: readonly number[]
-  /** A few of them that are asked about in every way; the first in most ways. */
-  readonly few: readonly [number, number, ...number[]]
-  /** Public keys of some validators that exist. */
+  /** In ascending order. */
+  readonly allValidators: readonly number[]
+  /** Validators for most requests. The first one is used most. */
+  readonly sampleValidators: readonly [number, number, ...number[]]
+  /** Public keys of some existing validators. */
   readonly pubkeys: readonly string[]
 }
 
-/** `pagesMax`: of the pages that `next` leads to, so many are asked for as well. */
+/** `pagesMax`: the number of following pages (`next`) to request. */
 export interface GoldenRequest {
   readonly network: Network
   readonly path: string
   readonly pagesMax?: number
-  /** Asked in every run of the tests. */
+  /** Sent in every run of the tests. */
   readonly isAlways?: true
 }
 
@@ -44,14 +44,21 @@ const withQuery = (path: string, query: Query): string => {
   return text === '' ? path : `${path}?${text}`
 }
 
-function aggregatedRequests({ network, time, epochs, everyone, few, pubkeys }: RequestPlan): GoldenRequest[] {
-  const ask = (query: Query, pagesMax = 0): GoldenRequest => ({
+function aggregatedRequests({
+  network,
+  time,
+  epochs,
+  allValidators,
+  sampleValidators,
+  pubkeys,
+}: RequestPlan): GoldenRequest[] {
+  const request = (query: Query, pagesMax = 0): GoldenRequest => ({
     network,
     path: withQuery('/v0/eth/validators/effectiveness', query),
     pagesMax,
   })
-  const some = { indices: few.join() }
-  const all = { indices: everyone.join() }
+  const sample = { indices: sampleValidators.join() }
+  const all = { indices: allValidators.join() }
   const { days, hours, dateAt, timeAt } = daysAndHoursOf(time, epochs)
   const bounds: Query[] = [
     { from: days(0.7), to: days(0.3) },
@@ -76,50 +83,52 @@ function aggregatedRequests({ network, time, epochs, everyone, few, pubkeys }: R
   ]
   const brief = { include: 'startEpoch,endEpoch,day,uptime,validatorEffectiveness,earnings,sumInclusionDelay' }
   return [
-    { ...ask(some), isAlways: true },
+    { ...request(sample), isAlways: true },
     ...granularities.flatMap((granularity) => [
-      ask({ ...some, granularity, size: 1000 }),
-      ask({ ...some, granularity, groupBy: 'timeWindow', size: 1000 }),
-      ask({ ...all, granularity, groupBy: 'timeWindow', size: 1000 }),
+      request({ ...sample, granularity, size: 1000 }),
+      request({ ...sample, granularity, groupBy: 'timeWindow', size: 1000 }),
+      request({ ...all, granularity, groupBy: 'timeWindow', size: 1000 }),
     ]),
-    ...(['month', 'all'] as const).map((granularity) => ask({ ...all, granularity, size: 1000 })),
-    { ...ask({ ...all, ...brief, size: 1000 }, 1), isAlways: true },
+    ...(['month', 'all'] as const).map((granularity) => request({ ...all, granularity, size: 1000 })),
+    { ...request({ ...all, ...brief, size: 1000 }, 1), isAlways: true },
     ...bounds.flatMap((bound) => [
-      ask({ ...some, ...bound, ...brief, size: 1000 }),
-      ask({ ...all, ...bound, ...brief, groupBy: 'timeWindow', size: 1000 }),
-      ask({ ...some, ...bound, ...brief, granularity: 'week', groupBy: 'timeWindow' }),
-      ask({ ...some, ...bound, granularity: 'all', groupBy: 'timeWindow' }),
+      request({ ...sample, ...bound, ...brief, size: 1000 }),
+      request({ ...all, ...bound, ...brief, groupBy: 'timeWindow', size: 1000 }),
+      request({ ...sample, ...bound, ...brief, granularity: 'week', groupBy: 'timeWindow' }),
+      request({ ...sample, ...bound, granularity: 'all', groupBy: 'timeWindow' }),
     ]),
-    // Every page, with pages that end inside of a window.
-    ask({ ...some, ...brief, size: 7 }, allPages),
-    ask({ ...some, ...brief, size: 2, granularity: 'week' }, allPages),
-    ask({ ...some, ...brief, size: 5, groupBy: 'timeWindow' }, allPages),
-    ask({ ...some, ...brief, size: 4, filterType: 'hour', from: hours(0.8), to: hours(0.4) }, allPages),
-    ask({ ...some, ...brief, size: 1, granularity: 'month', filterType: 'datetime' }, allPages),
-    ask({ ...all, include: 'uptime', size: everyone.length - 1, from: days(0.9), to: days(0.6) }, allPages),
-    ask({ ...all, size: 0 }),
-    ask({ ...all, size: 0, groupBy: 'timeWindow', granularity: 'week' }),
-    // Who is asked about.
-    ask({ pubkeys: pubkeys.join(), size: 4 }, 2),
-    ask({ pubkeys: pubkeys.map((key) => key.slice(2).toUpperCase()).join(), groupBy: 'timeWindow' }),
-    ask({ pubkeys: [...pubkeys, unknownPubkey].join(), granularity: 'all' }),
-    ask({ pubkeys: unknownPubkey }),
-    ask({ indices: unknownIndex }),
-    ask({ indices: [few[0], unknownIndex].join(), granularity: 'all' }),
-    ask({ indices: [few[1], few[0], few[0]].join(), granularity: 'all' }),
-    ...everyone.filter((_, at) => at % 16 === 5).map((index) => ask({ indices: index, granularity: 'quarter' })),
-    // What is refused.
-    ask({}),
-    ask({ ...some, pubkeys: unknownPubkey }),
-    ask({ ...some, from: 'yesterday' }),
-    ask({ ...some, filterType: 'datetime', from: '2026-13-01' }),
-    ask({ ...some, include: 'uptime,height' }),
-    ask({ ...some, size: 1001 }),
-    ask({ ...some, granularity: 'hour' }),
+    // All pages, some of which end inside a window.
+    request({ ...sample, ...brief, size: 7 }, allPages),
+    request({ ...sample, ...brief, size: 2, granularity: 'week' }, allPages),
+    request({ ...sample, ...brief, size: 5, groupBy: 'timeWindow' }, allPages),
+    request({ ...sample, ...brief, size: 4, filterType: 'hour', from: hours(0.8), to: hours(0.4) }, allPages),
+    request({ ...sample, ...brief, size: 1, granularity: 'month', filterType: 'datetime' }, allPages),
+    request({ ...all, include: 'uptime', size: allValidators.length - 1, from: days(0.9), to: days(0.6) }, allPages),
+    request({ ...all, size: 0 }),
+    request({ ...all, size: 0, groupBy: 'timeWindow', granularity: 'week' }),
+    // Selection of validators.
+    request({ pubkeys: pubkeys.join(), size: 4 }, 2),
+    request({ pubkeys: pubkeys.map((key) => key.slice(2).toUpperCase()).join(), groupBy: 'timeWindow' }),
+    request({ pubkeys: [...pubkeys, unknownPubkey].join(), granularity: 'all' }),
+    request({ pubkeys: unknownPubkey }),
+    request({ indices: unknownIndex }),
+    request({ indices: [sampleValidators[0], unknownIndex].join(), granularity: 'all' }),
+    request({ indices: [sampleValidators[1], sampleValidators[0], sampleValidators[0]].join(), granularity: 'all' }),
+    ...allValidators
+      .filter((_, at) => at % 16 === 5)
+      .map((index) => request({ indices: index, granularity: 'quarter' })),
+    // Invalid requests.
+    request({}),
+    request({ ...sample, pubkeys: unknownPubkey }),
+    request({ ...sample, from: 'yesterday' }),
+    request({ ...sample, filterType: 'datetime', from: '2026-13-01' }),
+    request({ ...sample, include: 'uptime,height' }),
+    request({ ...sample, size: 1001 }),
+    request({ ...sample, granularity: 'hour' }),
   ]
 }
 
-/** Days, hours and moments at a share of the way through the chain. */
+/** Days, hours and times at a fraction of the chain. */
 function daysAndHoursOf(
   { genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay }: ChainTime,
   epochs: number,
@@ -135,13 +144,13 @@ function daysAndHoursOf(
   }
 }
 
-function effectivenessRequests({ network, time, epochs, few, pubkeys }: RequestPlan): GoldenRequest[] {
-  const ask = (who: number | string, query: Query, pagesMax = 0): GoldenRequest => ({
+function effectivenessRequests({ network, time, epochs, sampleValidators, pubkeys }: RequestPlan): GoldenRequest[] {
+  const request = (validator: number | string, query: Query, pagesMax = 0): GoldenRequest => ({
     network,
-    path: withQuery(`/v1/eth/validators/${who}/effectiveness`, query),
+    path: withQuery(`/v1/eth/validators/${validator}/effectiveness`, query),
     pagesMax,
   })
-  const [first] = few
+  const [first] = sampleValidators
   const { days, dateAt } = daysAndHoursOf(time, epochs)
   const bounds: Query[] = [
     { fromDay: days(0.3), toDay: days(0.6) },
@@ -162,69 +171,74 @@ function effectivenessRequests({ network, time, epochs, few, pubkeys }: RequestP
     { sortBy, sortOrder: 'desc', limit: 12, granularity: 'hour' },
   ])
   return [
-    ask(first, {}),
-    { ...ask(first, { granularity: 'hour', limit: 50 }), isAlways: true },
-    { ...ask(few[1], { utc: true, limit: 50 }), isAlways: true },
+    request(first, {}),
+    { ...request(first, { granularity: 'hour', limit: 50 }), isAlways: true },
+    { ...request(sampleValidators[1], { utc: true, limit: 50 }), isAlways: true },
     ...[false, true].flatMap((utc) => [
-      ...few.flatMap((who) =>
-        (['hour', ...granularities] as const).map((granularity) => ask(who, { granularity, utc, limit: 1000 })),
+      ...sampleValidators.flatMap((validator) =>
+        (['hour', ...granularities] as const).map((granularity) =>
+          request(validator, { granularity, utc, limit: 1000 }),
+        ),
       ),
       ...bounds.flatMap((bound) => [
-        ask(first, { ...bound, utc, limit: 1000 }),
-        ask(first, { ...bound, utc, granularity: 'hour', limit: 40 }),
-        ask(first, { ...bound, utc, granularity: 'week' }),
-        ask(first, { ...bound, utc, granularity: 'all' }),
+        request(first, { ...bound, utc, limit: 1000 }),
+        request(first, { ...bound, utc, granularity: 'hour', limit: 40 }),
+        request(first, { ...bound, utc, granularity: 'week' }),
+        request(first, { ...bound, utc, granularity: 'all' }),
       ]),
-      ...sorted.map((query) => ask(few[1], { ...query, utc })),
-      ask(first, { utc, limit: 6 }, allPages),
-      ask(first, { utc, limit: 11, granularity: 'hour', sortOrder: 'desc' }, allPages),
+      ...sorted.map((query) => request(sampleValidators[1], { ...query, utc })),
+      request(first, { utc, limit: 6 }, allPages),
+      request(first, { utc, limit: 11, granularity: 'hour', sortOrder: 'desc' }, allPages),
     ]),
-    ask(first, { limit: 3, offset: 2 }),
-    ask(first, { limit: 3, offset: 100_000 }),
-    ...pubkeys.map((key) => ask(key, { granularity: 'week', limit: 3 })),
-    ask(unknownIndex, {}),
-    ask(unknownPubkey, {}),
-    ask('somebody', {}),
-    ask(first, { limit: 1001 }),
-    ask(first, { sortBy: 'date' }),
+    request(first, { limit: 3, offset: 2 }),
+    request(first, { limit: 3, offset: 100_000 }),
+    ...pubkeys.map((key) => request(key, { granularity: 'week', limit: 3 })),
+    request(unknownIndex, {}),
+    request(unknownPubkey, {}),
+    request('somebody', {}),
+    request(first, { limit: 1001 }),
+    request(first, { sortBy: 'date' }),
   ]
 }
 
-function explainRequests({ network, time, epochs, few, pubkeys }: RequestPlan): GoldenRequest[] {
-  const ask = (who: number | string, query: Query, pagesMax = 0): GoldenRequest => ({
+function explainRequests({ network, time, epochs, sampleValidators, pubkeys }: RequestPlan): GoldenRequest[] {
+  const request = (validator: number | string, query: Query, pagesMax = 0): GoldenRequest => ({
     network,
-    path: withQuery(`/v1/eth/validators/${who}/explain`, query),
+    path: withQuery(`/v1/eth/validators/${validator}/explain`, query),
     pagesMax,
   })
-  const [first] = few
+  const [first] = sampleValidators
   const { days, dateAt } = daysAndHoursOf(time, epochs)
   return [
-    ...few.map((who) => ({ ...ask(who, { limit: 50 }), isAlways: true as const })),
-    ...few.flatMap((who) => [ask(who, { limit: 100 }), ask(who, { utc: true, limit: 100 })]),
-    ask(first, { limit: 3 }, allPages),
-    ask(first, { utc: true, limit: 4, fromDate: dateAt(0.2), toDate: dateAt(0.9) }, allPages),
-    ask(first, { fromDay: days(0.4), toDay: days(0.6) }),
-    ask(first, { fromDay: days(1) + 9 }),
-    ask(first, { toDate: '2001-01-01' }),
-    ask(first, { fromDay: 3, toDay: 1 }),
-    ...pubkeys.slice(0, 1).map((key) => ask(key, { limit: 2, offset: 1 })),
-    ask(unknownIndex, {}),
+    ...sampleValidators.map((validator) => ({ ...request(validator, { limit: 50 }), isAlways: true as const })),
+    ...sampleValidators.flatMap((validator) => [
+      request(validator, { limit: 100 }),
+      request(validator, { utc: true, limit: 100 }),
+    ]),
+    request(first, { limit: 3 }, allPages),
+    request(first, { utc: true, limit: 4, fromDate: dateAt(0.2), toDate: dateAt(0.9) }, allPages),
+    request(first, { fromDay: days(0.4), toDay: days(0.6) }),
+    request(first, { fromDay: days(1) + 9 }),
+    request(first, { toDate: '2001-01-01' }),
+    request(first, { fromDay: 3, toDay: 1 }),
+    ...pubkeys.slice(0, 1).map((key) => request(key, { limit: 2, offset: 1 })),
+    request(unknownIndex, {}),
   ]
 }
 
-function metadataRequests({ network, everyone, pubkeys }: RequestPlan): GoldenRequest[] {
-  const ask = (path: string, query: Query = {}, pagesMax = 0): GoldenRequest => ({
+function metadataRequests({ network, allValidators, pubkeys }: RequestPlan): GoldenRequest[] {
+  const request = (path: string, query: Query = {}, pagesMax = 0): GoldenRequest => ({
     network,
     path: withQuery(`/v0/eth/validators${path}`, query),
     pagesMax,
   })
   return [
-    ...everyone.map((index) => ask(`/${index}`)),
-    ...pubkeys.map((key) => ask(`/${key}`)),
-    ask(`/${unknownIndex}`),
-    ask(`/${unknownPubkey}`),
-    ask(''),
-    ask('', { index: everyone.at(-1) ?? 0 }),
-    ...pubkeys.slice(0, 1).map((key) => ask('', { pubkey: key.slice(0, 9), limit: 5 }, allPages)),
+    ...allValidators.map((index) => request(`/${index}`)),
+    ...pubkeys.map((key) => request(`/${key}`)),
+    request(`/${unknownIndex}`),
+    request(`/${unknownPubkey}`),
+    request(''),
+    request('', { index: allValidators.at(-1) ?? 0 }),
+    ...pubkeys.slice(0, 1).map((key) => request('', { pubkey: key.slice(0, 9), limit: 5 }, allPages)),
   ]
 }

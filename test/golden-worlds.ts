@@ -1,5 +1,5 @@
-// Chains whose answers are kept as golden files, and the ways in which they are ingested. Two ways that must lead to the same
-// answers are compared with the same file.
+// The scenarios of the golden files: chains, and ways to ingest them. Ways that must lead to the same responses are
+// compared with the same file.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -18,10 +18,10 @@ import { testNowMs } from './context.ts'
 import type { RequestPlan } from './golden-requests.ts'
 import { openQuietServer, type QuietServer } from './quiet-server.ts'
 
-/** Compares the answers of a server with a golden file; `stage` says how much has been ingested. */
+/** Compares the responses of a server with a golden file. `stage` describes what has been ingested. */
 export type CheckAnswers = (
   file: string,
-  step: string,
+  stage: string,
   server: QuietServer,
   plans: readonly RequestPlan[],
 ) => Promise<void>
@@ -37,7 +37,7 @@ const { signal } = new AbortController()
 
 const indicesUpTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-/** One network's settings changed, as by a restart with another tetrad.yaml. */
+/** Changes settings of one network, like a restart with another tetrad.yaml. */
 const contextWith = (context: AppContext, network: Network, changes: Partial<NetworkSettings>): AppContext => {
   const { networks } = context.settings.validators
   const changed = { ...networks, [network]: { ...networks[network], ...changes } }
@@ -71,11 +71,11 @@ const demo: Scenario = {
       const keys = await pubkeysOf(server, 'mainnet', [first, newcomer])
       await check('demo', 'loaded', server, [
         {
-          ...{ network: 'mainnet', time: mainnet, epochs: 137, everyone: indicesUpTo(98), pubkeys: keys },
-          few: [first, second, ...others, newcomer],
+          ...{ network: 'mainnet', time: mainnet, epochs: 137, allValidators: indicesUpTo(98), pubkeys: keys },
+          sampleValidators: [first, second, ...others, newcomer],
         },
         {
-          ...{ network: 'hoodi', time: hoodi, epochs: 27, everyone: indicesUpTo(16), few: [0, 5] },
+          ...{ network: 'hoodi', time: hoodi, epochs: 27, allValidators: indicesUpTo(16), sampleValidators: [0, 5] },
           pubkeys: await pubkeysOf(server, 'hoodi', [3]),
         },
       ])
@@ -85,7 +85,7 @@ const demo: Scenario = {
   },
 }
 
-/** Public keys are the chain's, so asking for them does not make the golden answers depend on a store. */
+/** Public keys come from the chain, so the golden files do not depend on the database. */
 async function pubkeysOf(server: QuietServer, network: Network, indices: readonly number[]): Promise<string[]> {
   const answers = await Promise.all(indices.map((index) => server.get(`/v0/eth/validators/${index}`, network)))
   return answers.map(({ body }) => (JSON.parse(body) as { validatorPubkey: string }).validatorPubkey)
@@ -99,7 +99,7 @@ async function openRecorded(changes: object = {}, fromEpoch = 0) {
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
   const plan: RequestPlan = {
     ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: recordedEpochs },
-    ...{ everyone: indicesUpTo(64), few: [7, 12, 61], pubkeys: recordedKeys },
+    ...{ allValidators: indicesUpTo(64), sampleValidators: [7, 12, 61], pubkeys: recordedKeys },
   }
   return {
     ...{ server, context: server.context, plan },
@@ -126,15 +126,15 @@ const recorded: Scenario = {
 }
 
 const unread: Scenario = {
-  name: 'a network of which nothing has been read',
+  name: 'a network that has not been read',
   async run(check) {
     await using at = await openRecorded()
-    await check('unread', 'nothing', at.server, [{ ...at.plan, few: [7, 12], everyone: [7, 12] }])
+    await check('unread', 'nothing', at.server, [{ ...at.plan, sampleValidators: [7, 12], allValidators: [7, 12] }])
   },
 }
 
 const recordedLate: Scenario = {
-  name: 'the recorded chain from its middle on, with epochs filled in later',
+  name: 'the recorded chain from the middle, with epochs filled in later',
   async run(check) {
     await using at = await openRecorded({}, 9)
     await catchUp(at.context, 'hoodi')
@@ -162,14 +162,14 @@ const recordedWatched: Scenario = {
   async run(check) {
     await using at = await openRecorded({ watch: ['7', '61', ...recordedKeys.slice(1)] })
     await catchUp(at.context, 'hoodi')
-    await check('recorded-watched', 'read', at.server, [{ ...at.plan, few: [7, 2, 12] }])
+    await check('recorded-watched', 'read', at.server, [{ ...at.plan, sampleValidators: [7, 2, 12] }])
   },
 }
 
 interface SimulatedOptions {
   readonly network: NetworkChanges
-  readonly few: RequestPlan['few']
-  /** How far the node has finality; all that the chain has otherwise. */
+  readonly few: RequestPlan['sampleValidators']
+  /** The finalized epoch of the node; undefined: the last one of the chain. */
   readonly finalized?: () => number
 }
 type NetworkChanges = Readonly<Record<string, unknown>> & { readonly fromEpoch?: number }
@@ -182,7 +182,7 @@ async function openSimulated(world: CompletedNetwork, { network, few, finalized 
   const { validators = [] } = world.snapshots.at(-1) ?? {}
   const plan: RequestPlan = {
     ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: world.finalized - 1 },
-    ...{ everyone: indicesUpTo(validators.length + 1), few },
+    ...{ allValidators: indicesUpTo(validators.length + 1), sampleValidators: few },
     pubkeys: validators.filter((_, index) => index % 13 === 4).map(({ pubkey }) => pubkey),
   }
   return {
@@ -232,7 +232,7 @@ const midnightAtHead: Scenario = {
   },
 }
 
-/** Hours cross the ends of chain days, both cross the ends of UTC days, and a year ends. */
+/** Hours cross chain days, both cross UTC days, and a year ends. */
 const uneven: Scenario = {
   name: 'a chain with uneven hours and days, and a watch list that changes',
   isLong: true,
@@ -260,7 +260,7 @@ const uneven: Scenario = {
   },
 }
 
-/** More than 128 chain days: as many as any store keeps together. */
+/** More than 128 chain days: longer than a long block. */
 const longWorld = () => ({
   ...simulateNetwork('golden/long', {
     ...{ ...calm, epochs: 270, slotsPerEpoch: 4, slotSeconds: 10_800, validators: 20, committeesPerSlot: 1 },
@@ -281,7 +281,7 @@ const long: Scenario = {
 }
 
 const longFilled: Scenario = {
-  name: 'a chain of 134 days from its middle on, with days filled in later',
+  name: 'a chain of 134 days from the middle, with days filled in later',
   isLong: true,
   async run(check) {
     const network = { ...longNetwork, fromEpoch: 151 }

@@ -1,4 +1,4 @@
-// The answers of group C about known chains are those of the golden files, byte for byte, whatever stores the duties.
+// The responses of group C about known chains equal the golden files, byte for byte.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectAnswers, differencesOf, type GoldenAnswer, partsCount, readGolden, reportOf } from './golden.ts'
@@ -8,7 +8,7 @@ import { onlyInLongRun, seedsOf } from './long.ts'
 const differencesShown = 5
 
 for (const { name, isLong, run } of scenarios) {
-  test(`answers are the golden ones: ${name}`, { skip: isLong && onlyInLongRun }, () =>
+  test(`responses equal the golden file: ${name}`, { skip: isLong && onlyInLongRun }, () =>
     run(async (file, stage, server, plans) => {
       const differences = differencesOf(
         readGolden(file),
@@ -19,7 +19,7 @@ for (const { name, isLong, run } of scenarios) {
   )
 }
 
-test('a difference names the request and what is different in its answer', () => {
+test('a difference names the request and the first difference of its response', () => {
   const line: GoldenAnswer = {
     stage: 'read',
     request: 'hoodi /v0/eth/validators/7',

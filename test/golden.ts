@@ -1,8 +1,8 @@
-// Golden answers: what the server answered about known chains, byte for byte, in `test/golden/*.ndjson.zst` (`zstdcat` shows
-// them). They hold for any store behind the server.
-//   node test/golden.ts                   compare all answers and list every difference
-//   node test/golden.ts --write           the same, then write the answers as they are now
-//   node test/golden.ts --only demo       only scenarios with this text in their name
+// Golden files: responses about known chains, byte for byte, in `test/golden/*.ndjson.zst` (`zstdcat` shows them). They
+// do not depend on the database engine.
+// - node test/golden.ts: compares all responses and lists every difference
+// - node test/golden.ts --write: also writes the current responses
+// - node test/golden.ts --only demo: only scenarios with this text in their name
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,11 +15,11 @@ import { publicUrl, type QuietServer } from './quiet-server.ts'
 const folder = join(import.meta.dirname, 'golden')
 
 export interface GoldenAnswer {
-  /** What had been ingested, and what was asked. */
+  /** What had been ingested, and the network and path of the request. */
   readonly stage: string
   readonly request: string
   readonly status: number
-  /** Those that begin with x-tetrad-. */
+  /** Only those that begin with x-tetrad-. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -40,24 +40,24 @@ function writeGolden(file: string, lines: Iterable<GoldenAnswer>): void {
   writeFileSync(join(folder, `${file}.ndjson.zst`), zstdCompressSync(text, { params }))
 }
 
-/** Answering all requests takes too long for every run of the tests, so they come in parts. */
+/** All requests take too long for every run of the tests, so they are divided into parts. */
 export const partsCount = 16
 const allParts: readonly number[] = Array.from({ length: partsCount }, (_, part) => part)
 
-/** The answers of one stage, as far as they are in these parts. */
+/** The responses of one stage to the requests of these parts. */
 export async function collectAnswers(
   stage: string,
   server: QuietServer,
   plans: readonly RequestPlan[],
   parts: readonly number[] = allParts,
 ): Promise<GoldenAnswer[]> {
-  const isAsked = (at: number) => parts.includes(at % partsCount)
+  const isSelected = (at: number) => parts.includes(at % partsCount)
   const requests = plans.flatMap(requestsOf)
   const lines: GoldenAnswer[] = []
-  for (const request of requests.filter(({ isAlways }, at) => isAlways || isAsked(at)))
+  for (const request of requests.filter(({ isAlways }, at) => isAlways || isSelected(at)))
     lines.push(...(await pagesOf(stage, server, request)))
   for (const [at, name] of (['coverage', 'doctor'] as const).entries())
-    if (isAsked(requests.length + at)) lines.push(await fetchReport(stage, server, name))
+    if (isSelected(requests.length + at)) lines.push(await fetchReport(stage, server, name))
   return lines
 }
 
@@ -67,7 +67,7 @@ async function fetchReport(stage: string, server: QuietServer, name: 'coverage' 
   return { stage, request: `tetrad ${name}`, status: 200, headers: {}, body }
 }
 
-/** The answer, and those of the pages that its `next` leads to. */
+/** The response, and those of the following pages. */
 async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<GoldenAnswer[]> {
   const lines: GoldenAnswer[] = []
   let path: string | undefined = request.path
@@ -95,11 +95,11 @@ interface Finding {
   readonly message: string
 }
 
-/** How many rows a store has and which of them are drawn for a check is the store's own affair, and nodes have any port. */
+/** Masks what differs between runs: ports of nodes, numbers of rows, and the rows that are drawn for a check. */
 const maskDoctor = (findings: readonly Finding[]): Finding[] =>
   findings.map((finding) => {
     const message = finding.message.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://node')
-    const isCounted = finding.name === 'stores' || finding.name.startsWith('recheck: ')
+    const isCounted = finding.name === 'stores' || finding.name.startsWith('verify: ')
     return { ...finding, message: isCounted ? message.replace(/0x[0-9a-f]+|\d+/g, '#') : message }
   })
 
@@ -108,7 +108,7 @@ export interface Difference {
   readonly text: string
 }
 
-/** Where answers differ from those of a golden file. */
+/** Differences between responses and a golden file. */
 export const differencesOf = (
   golden: ReadonlyMap<string, GoldenAnswer>,
   lines: readonly GoldenAnswer[],
@@ -129,7 +129,7 @@ function differenceOf(golden: GoldenAnswer | undefined, line: GoldenAnswer): str
   )
 }
 
-/** Where two JSON values differ first. */
+/** The first difference of two JSON values. */
 function valueDifference(before: unknown, after: unknown, path: string): string | undefined {
   if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) {
     return Object.is(before, after) ? undefined : `${path}: ${shown(before)} → ${shown(after)}`
@@ -138,13 +138,13 @@ function valueDifference(before: unknown, after: unknown, path: string): string 
   if (Array.isArray(before) && Array.isArray(after) && before.length !== after.length)
     return `${path}: ${before.length} → ${after.length} items`
   for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
-    const found = valueDifference(left[name], right[name], `${path}.${name}`)
-    if (found !== undefined) return found
+    const difference = valueDifference(left[name], right[name], `${path}.${name}`)
+    if (difference !== undefined) return difference
   }
   return undefined
 }
 
-/** Equal as values: another order of members, or digits that a number does not hold. */
+/** For texts with equal values: another order of members, or another form of a number. */
 function textDifference(before: string, after: string): string {
   let at = 0
   while (before[at] === after[at]) at += 1
@@ -154,11 +154,11 @@ function textDifference(before: string, after: string): string {
 
 const shown = (value: unknown): string => (JSON.stringify(value) ?? 'absent').slice(0, 300)
 
-/** A failure's text: all requests that differ, as far as they fit, each with its first difference. */
+/** At most `max` requests that differ, each with its first difference. */
 export function reportOf(differences: readonly Difference[], max: number): string {
   const lines = differences.slice(0, max).map(({ request, text }) => `  ${request.slice(0, 300)}\n    ${text}`)
   const more = differences.length > max ? [`  and ${differences.length - max} more`] : []
-  return [`${differences.length} answers differ from the golden ones (golden → now):`, ...lines, ...more].join('\n')
+  return [`${differences.length} responses differ from the golden file (golden → now):`, ...lines, ...more].join('\n')
 }
 
 async function main(): Promise<void> {
@@ -168,15 +168,16 @@ async function main(): Promise<void> {
     await scenario.run(async (file, stage, server, plans) => {
       const lines = await collectAnswers(stage, server, plans)
       const differences = differencesOf(readGolden(file), lines)
-      process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} answers, ${differences.length} differ\n`)
+      process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} responses, ${differences.length} differ\n`)
       if (differences.length > 0) process.stdout.write(`${reportOf(differences, Number.POSITIVE_INFINITY)}\n`)
-      const own = answers.get(file) ?? new Map<string, GoldenAnswer>()
-      answers.set(file, own)
+      const fileAnswers = answers.get(file) ?? new Map<string, GoldenAnswer>()
+      answers.set(file, fileAnswers)
       // Two ways to ingest a chain must agree, whatever the golden file contains.
-      const known = lines.filter((line) => own.has(keyOf(line)))
-      const contrary = reportOf(differencesOf(own, known), 20)
-      if (differencesOf(own, known).length > 0) throw new Error(`${scenario.name}: scenarios disagree\n${contrary}`)
-      for (const line of lines) own.set(keyOf(line), line)
+      const known = lines.filter((line) => fileAnswers.has(keyOf(line)))
+      const report = reportOf(differencesOf(fileAnswers, known), 20)
+      if (differencesOf(fileAnswers, known).length > 0)
+        throw new Error(`${scenario.name}: scenarios disagree\n${report}`)
+      for (const line of lines) fileAnswers.set(keyOf(line), line)
     })
   }
   if (values.write) for (const [file, lines] of answers) writeGolden(file, lines.values())

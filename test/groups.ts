@@ -1,4 +1,4 @@
-// Which tests need what: groups that can be run alone, and files that cannot share a process with others.
+// Groups of tests that can be run separately, and files that cannot share a process.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -24,13 +24,13 @@ export function groupOf(root: string, file: string): Group {
   return groupOfImport.find(([pattern]) => pattern.test(text))?.[1] ?? 'unit'
 }
 
-/** They change the process they run in. */
+/** Files that change the process they run in. */
 const aloneFiles: ReadonlySet<string> = new Set([
   // Sets the time zone of the process.
   'server/markets/feeds/source-time.test.ts',
 ])
 
-/** They run before the others of their group, because they take longest. */
+/** Run first, because they take longest. */
 const slowFolders: readonly string[] = ['test', 'simulator', 'simulator/beacon', 'server/validators', 'server/explorer']
 
 const rank = (folder: string): number => (slowFolders.includes(folder) ? 0 : 1)
@@ -51,7 +51,7 @@ const filesPerProcessMax: Readonly<Record<Exclude<Group, 'checks'>, number>> = {
 /** `server/fx` for all files below it. */
 const areaOf = (file: string): string => dirname(file).split('/').slice(0, 2).join('/')
 
-/** Tests of an area share a process, and with it the browser or the process of the commands. */
+/** Tests of an area share a process, and its browser or command host. */
 export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly string[]): Batch[] {
   const filesMax = filesPerProcessMax[group]
   const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)

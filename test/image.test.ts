@@ -1,5 +1,5 @@
-// The container image, as far as it can be had without an engine: its last stage is put together from the Dockerfile's own
-// lines, with the packages that its first stage would fetch, and started by its own entry point as a user who owns nothing.
+// The container image, tested without a container engine: assembles the last stage from the lines of the Dockerfile,
+// with the packages that the first stage would install, and starts its entry point as an unprivileged user.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const root = normalize(join(import.meta.dirname, '..'))
 const dockerfile = readFileSync(join(root, 'ops/Dockerfile'), 'utf8')
 
 interface Copy {
-  /** Stage it comes from; undefined: the repository. */
+  /** Undefined: copied from the repository. */
   readonly from: string | undefined
   readonly sources: readonly string[]
   readonly target: string
@@ -38,19 +38,19 @@ const stages: readonly Stage[] = dockerfile
     })),
   }))
 const last = stages.at(-1) as Stage
-const wordsOf = (instruction: string): string[] =>
+const argumentsOf = (instruction: string): string[] =>
   JSON.parse(new RegExp(`^${instruction} (\\[.*\\])$`, 'm').exec(last.text)?.[1] ?? '[]')
 
-/** What `.dockerignore` keeps out, of what the repository has. */
-const ignored = /\.(test|suite)\.ts$|^(api|console)\/dist(\/|$)/
+/** Files that Dockerfile.dockerignore excludes. */
+const ignored = /\.test\.ts$|^(api|console)\/dist(\/|$)/
 
-describe('the Dockerfile', () => {
-  test('copies only what is there, from stages that are there, into the folder it works in', () => {
+describe('Dockerfile', () => {
+  test('copies existing files from earlier stages into its working folder', () => {
     const names = new Set<string>()
     for (const { name, copies } of stages) {
       for (const { from, sources, target } of copies) {
         assert.match(target, /^\.\//)
-        if (from !== undefined) assert.ok(names.has(from), `${from} comes later, or never`)
+        if (from !== undefined) assert.ok(names.has(from), `${from} is not an earlier stage`)
         else for (const source of sources) assert.ok(existsSync(join(root, source)), source)
       }
       names.add(name)
@@ -58,16 +58,15 @@ describe('the Dockerfile', () => {
     assert.deepEqual([...names], ['packages', 'console', '2'])
   })
 
-  test('lets into the build exactly what it copies', async () => {
+  test('.dockerignore allows exactly what is copied', async () => {
     const lines = (await readFile(join(root, 'ops/Dockerfile.dockerignore'), 'utf8')).trim().split('\n')
     const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
     const needed = stages.flatMap(({ copies }) => copies.flatMap(({ from, sources }) => (from ? [] : sources)))
     assert.deepEqual(new Set(allowed), new Set(needed))
-    for (const line of ['api/dist', 'console/dist', '**/*.test.ts', '**/*.suite.ts'])
-      assert.ok(lines.includes(line), line)
+    for (const line of ['api/dist', 'console/dist', '**/*.test.ts']) assert.ok(lines.includes(line), line)
   })
 
-  test('does not run as root, fetches no development packages for the last stage, and builds the console before it', () => {
+  test('does not run as root, contains no development packages, and builds the console in another stage', () => {
     assert.match(last.text, /^USER tetrad$/m)
     assert.ok(last.text.indexOf('USER tetrad') < last.text.indexOf('ENTRYPOINT'))
     assert.match(stages[0]?.text ?? '', /npm ci --omit=dev/)
@@ -77,7 +76,7 @@ describe('the Dockerfile', () => {
   })
 })
 
-/** As `npm ci --omit=dev` leaves them, by the lock file, without the Nodes that the Dockerfile removes. */
+/** The packages of `npm ci --omit=dev` by the lock file, without those that the Dockerfile removes. */
 async function copyPackages(target: string): Promise<void> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; devOptional?: boolean }>
@@ -86,15 +85,15 @@ async function copyPackages(target: string): Promise<void> {
   assert.equal(removed.length, 3)
   for (const [path, { dev }] of Object.entries(lock.packages)) {
     const name = path.slice('node_modules/'.length)
-    // Those inside another come with it.
+    // Nested packages are copied with their parent.
     if (path === '' || dev || name.includes('/node_modules/') || !existsSync(join(root, path))) continue
-    if (removed.some((one) => name.startsWith(one))) continue
+    if (removed.some((prefix) => name.startsWith(prefix))) continue
     await mkdir(dirname(join(target, name)), { recursive: true })
     await cp(join(root, path), join(target, name), { recursive: true, mode: constants.COPYFILE_FICLONE })
   }
 }
 
-/** The pages, as they lie there or built for this. */
+/** Copies the built console, or builds it. */
 async function copyConsole(target: string): Promise<void> {
   const built = join(root, 'console/dist')
   if (existsSync(join(built, 'index.html'))) return cp(built, target, { recursive: true })
@@ -118,41 +117,41 @@ async function assemble(app: string): Promise<void> {
   }
 }
 
-describe('its last stage', () => {
+describe('image', () => {
   let dir = ''
   let app = ''
-  let who: { uid?: number; gid?: number } = {}
+  let user: { uid?: number; gid?: number } = {}
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), 'tetrad-image-'))
     app = join(dir, 'app')
     await chmod(dir, 0o755)
     const data = join(dir, 'data')
-    // Making the demo world in an empty folder is left to the test of the package.
+    // package.test.ts tests the creation of demo data.
     await copyDemo(data)
     await mkdir(join(dir, 'tmp'))
     await assemble(app)
-    // As the image does; where that may not be tried, as whoever runs the tests.
+    // With the user id of the image if possible, otherwise as the current user.
     const uid = Number(/--uid (\d+)/.exec(last.text)?.[1])
-    const stranger = { uid, gid: uid }
+    const unprivileged = { uid, gid: uid }
     if (process.getuid?.() !== 0) return
     for (const path of [join(dir, 'tmp'), data, ...(await readdir(data)).map((name) => join(data, name))])
       await chown(path, uid, uid)
-    if (spawnSync(process.execPath, ['--version'], { ...stranger, cwd: app }).status === 0) who = stranger
+    if (spawnSync(process.execPath, ['--version'], { ...unprivileged, cwd: app }).status === 0) user = unprivileged
   })
   after(() => rm(dir, { recursive: true, force: true }))
 
   const env = () => {
-    const [, given = ''] = /^ENV (.+)$/m.exec(last.text) ?? []
-    const named = Object.fromEntries(given.split(' ').map((pair) => pair.split('=') as [string, string]))
-    assert.equal(named.TETRAD_DATA, '/data')
-    return { ...named, TETRAD_DATA: join(dir, 'data'), TMPDIR: join(dir, 'tmp'), PATH: '/usr/bin:/bin' }
+    const [, pairs = ''] = /^ENV (.+)$/m.exec(last.text) ?? []
+    const variables = Object.fromEntries(pairs.split(' ').map((pair) => pair.split('=') as [string, string]))
+    assert.equal(variables.TETRAD_DATA, '/data')
+    return { ...variables, TETRAD_DATA: join(dir, 'data'), TMPDIR: join(dir, 'tmp'), PATH: '/usr/bin:/bin' }
   }
-  /** Arguments of the entry point, where `/app` lies here and `node` is ours. */
+  /** Runs the entry point with our Node, and `/app` replaced by the assembled folder. */
   const start = (args: readonly string[]): ChildProcess => {
-    const [node, ...entry] = wordsOf('ENTRYPOINT')
+    const [node, ...entry] = argumentsOf('ENTRYPOINT')
     assert.equal(node, 'node')
-    const words = [...entry, ...args].map((word) => word.replace(/^\/app\//, `${app}/`))
-    return spawn(process.execPath, words, { ...who, cwd: app, env: env(), stdio: ['ignore', 'pipe', 'pipe'] })
+    const command = [...entry, ...args].map((argument) => argument.replace(/^\/app\//, `${app}/`))
+    return spawn(process.execPath, command, { ...user, cwd: app, env: env(), stdio: ['ignore', 'pipe', 'pipe'] })
   }
   const run = async (...args: string[]) => {
     const child = start(args)
@@ -165,8 +164,8 @@ describe('its last stage', () => {
     return { code, stdout: (await out) ?? '', stderr: (await err) ?? '' }
   }
 
-  test('starts by its own entry point, answers, shows the console, is worked on from beside, and stops when told', async () => {
-    const server = start([...wordsOf('CMD'), '--port', '0', '--json'])
+  test('starts with its entry point, serves calls and the console, accepts commands, and stops after SIGTERM', async () => {
+    const server = start([...argumentsOf('CMD'), '--port', '0', '--json'])
     const errors: string[] = []
     createInterface(server.stderr as NodeJS.ReadableStream).on('line', (line) => errors.push(line))
     const ended = once(server, 'exit')
@@ -175,33 +174,33 @@ describe('its last stage', () => {
       const lines = createInterface(server.stdout as NodeJS.ReadableStream)
       const [line] = (await Promise.race([once(lines, 'line'), early])) as [string]
       const { url, key } = JSON.parse(line) as { url: string; key: string }
-      const at = url.replace('0.0.0.0', '127.0.0.1')
-      // What the health check asks.
-      assert.match(wordsOf('  CMD').join(' '), /\/healthz/)
-      assert.equal((await fetch(`${at}/healthz`)).status, 200)
-      const page = await (await fetch(`${at}/`)).text()
+      const baseUrl = url.replace('0.0.0.0', '127.0.0.1')
+      // The health check.
+      assert.match(argumentsOf('  CMD').join(' '), /\/healthz/)
+      assert.equal((await fetch(`${baseUrl}/healthz`)).status, 200)
+      const page = await (await fetch(`${baseUrl}/`)).text()
       const [, script = ''] = /src="\.?(\/assets\/[^"]+\.js)"/.exec(page) ?? []
-      assert.equal((await fetch(`${at}${script}`)).status, 200, page)
+      assert.equal((await fetch(`${baseUrl}${script}`)).status, 200, page)
       const headers = { authorization: `Bearer ${key}` }
-      assert.equal((await fetch(`${at}/v0/eth/validators/effectiveness?indices=1`, { headers })).status, 200)
+      assert.equal((await fetch(`${baseUrl}/v0/eth/validators/effectiveness?indices=1`, { headers })).status, 200)
       for (const args of [
         ['doctor', '--offline', '--sample', '1'],
         ['coverage'],
         ['keys', 'list'],
         ['backup', join(dir, 'data', 'copy')],
-        ['conform', '--base-url', at, '--key', key, '--only', 'markets'],
+        ['conformance', '--base-url', baseUrl, '--key', key, '--only', 'markets'],
       ]) {
         const { code, stdout, stderr } = await run(...args)
         assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`)
       }
-      if (who.uid !== undefined) assert.equal((await stat(join(dir, 'data/copy'))).uid, who.uid)
+      if (user.uid !== undefined) assert.equal((await stat(join(dir, 'data/copy'))).uid, user.uid)
     } finally {
       server.kill('SIGTERM')
     }
     assert.deepEqual(await ended, [0, null], errors.join('\n'))
   })
 
-  test('holds what the other commands load', async () => {
+  test('contains the files of the other commands', async () => {
     for (const args of [
       ['config', 'schema'],
       ['config', 'check'],

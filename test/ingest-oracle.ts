@@ -1,5 +1,5 @@
-// A small chain and the answers about it, for tests that disturb its ingest and compare the outcome with that of a clean run.
-// They use no store, so that they hold for any.
+// A small simulated chain and the responses about it, for tests that disturb ingest and compare the result with a clean
+// run. They compare responses only, so that they do not depend on how data is stored.
 import { strict as assert } from 'node:assert'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
@@ -11,7 +11,7 @@ import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import type { QuietServer } from './quiet-server.ts'
 
-/** Hours cross the ends of chain days, and a UTC day ends. */
+/** Some hours span two chain days, and a UTC day ends within the chain. */
 export function oracleWorld(): CompletedNetwork {
   const world = simulateNetwork('oracle', {
     ...{ epochs: 11, slotsPerEpoch: 4, slotSeconds: 12, validators: 24, committeesPerSlot: 2, syncSeats: 8 },
@@ -22,15 +22,15 @@ export function oracleWorld(): CompletedNetwork {
   return { ...world, genesisUnix: Date.UTC(2026, 10, 14, 23, 55, 48) / 1000 }
 }
 
-/** Finality of the chain, and where reading ends because of it. */
+/** The finalized epoch, and the end of the coverage that follows from it. */
 export const oracleFinalized = 8
 export const oracleUntil = oracleFinalized - 1
 
-/** How a node gives its answers: as SSZ with whole states, or as JSON. Each is read by other code. */
+/** SSZ with full states, and JSON: different code reads them. */
 export const nodeForms: readonly BeaconNodeOptions[] = [{ ssz: true, states: true, rewards: true }, { rewards: true }]
 
-export const openOracleNode = (habits: BeaconNodeOptions = {}): Promise<SimBeaconNode> =>
-  openNode(oracleWorld(), habits)
+export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimBeaconNode> =>
+  openNode(oracleWorld(), options)
 
 export const oracleSettings = (url: string) => ({
   validators: {
@@ -43,7 +43,7 @@ export const oracleSettings = (url: string) => ({
   },
 })
 
-/** Reads all that is final; the result is where it ended. A node that failed is asked again at once. */
+/** Reads all finalized epochs. Returns the end of the coverage. */
 export async function catchUp(context: AppContext, url: string): Promise<number> {
   const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
@@ -51,35 +51,35 @@ export async function catchUp(context: AppContext, url: string): Promise<number>
   return (await follower.catchUp(new AbortController().signal)).until
 }
 
-const some = [5, 17]
+const sampleIndices = [5, 17]
 
-/** Fails with the first request whose answer is another one, and where the two differ. */
+/** Fails with the first request whose responses differ, and where they differ. */
 export function assertSameAnswers(actual: Answers, expected: Answers, context: string): void {
   assert.deepEqual(Object.keys(actual), Object.keys(expected))
-  for (const [path, wanted] of Object.entries(expected)) {
-    const found = actual[path] ?? ''
-    if (found === wanted) continue
+  for (const [path, clean] of Object.entries(expected)) {
+    const now = actual[path] ?? ''
+    if (now === clean) continue
     let at = 0
-    while (found[at] === wanted[at]) at += 1
+    while (now[at] === clean[at]) at += 1
     const around = (text: string) => text.slice(Math.max(0, at - 60), at + 60)
-    assert.fail(`${context}: ${path}\n  clean: …${around(wanted)}…\n  now:   …${around(found)}…`)
+    assert.fail(`${context}: ${path}\n  clean: …${around(clean)}…\n  now:   …${around(now)}…`)
   }
 }
 
 /** Request → status, coverage and body. */
 export type Answers = Readonly<Record<string, string>>
 
-/** Answers that together depend on everything which is stored about the chain. */
+/** Responses that together depend on everything that is stored about the chain. */
 export async function collectAnswers(server: QuietServer): Promise<Answers> {
-  const everyone = Array.from({ length: 32 }, (_, index) => index).join()
+  const indices = Array.from({ length: 32 }, (_, index) => index).join()
   const paths = [
-    `/v0/eth/validators/effectiveness?indices=${everyone}&size=1000`,
-    `/v0/eth/validators/effectiveness?indices=${everyone}&size=1000&filterType=hour&from=3&to=2`,
-    `/v0/eth/validators/effectiveness?indices=${everyone}&size=1000&granularity=all&groupBy=timeWindow`,
-    ...some.flatMap((who) => [
-      `/v1/eth/validators/${who}/effectiveness?granularity=hour&limit=100`,
-      `/v1/eth/validators/${who}/effectiveness?utc=true`,
-      `/v1/eth/validators/${who}/explain?limit=100`,
+    `/v0/eth/validators/effectiveness?indices=${indices}&size=1000`,
+    `/v0/eth/validators/effectiveness?indices=${indices}&size=1000&filterType=hour&from=3&to=2`,
+    `/v0/eth/validators/effectiveness?indices=${indices}&size=1000&granularity=all&groupBy=timeWindow`,
+    ...sampleIndices.flatMap((index) => [
+      `/v1/eth/validators/${index}/effectiveness?granularity=hour&limit=100`,
+      `/v1/eth/validators/${index}/effectiveness?utc=true`,
+      `/v1/eth/validators/${index}/explain?limit=100`,
     ]),
     ...Array.from({ length: 32 }, (_, index) => `/v0/eth/validators/${index}`),
   ]
@@ -92,7 +92,7 @@ export async function collectAnswers(server: QuietServer): Promise<Answers> {
   const { streams } = (await server.control('coverage')) as { streams: { name: string }[] }
   const network = streams.find(({ name }) => name === 'network hoodi') as Record<string, unknown> | undefined
   assert(network, 'the network is in the coverage report')
-  // Whether it moves depends on when it was looked at before.
+  // The status depends on the time of the previous report.
   const { standing: _, ...stored } = network
   answers.coverage = JSON.stringify(stored)
   return answers

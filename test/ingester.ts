@@ -1,5 +1,5 @@
-// A process that ingests while it holds the lease: every few milliseconds a row with its number and its token.
-// `node ingester.ts <number> <state url, or a folder> <pace>`; tells its parent `up`, `begins`, `ends`, and `wrote` each time.
+// A process that inserts a row with its number and lease token every few milliseconds while it holds the lease.
+// `node ingester.ts <number> <state URL or folder> <pace>` sends `up`, `begins`, `wrote` and `ends` to its parent.
 import { leasedState, runWhileLeased } from '#ingest/lease.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
@@ -13,11 +13,11 @@ const state = leasedState(store)
 const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
 const stop = new AbortController()
 process.on('SIGTERM', () => stop.abort())
-const report = (word: string) => process.send?.(word)
+const report = (event: string) => process.send?.(event)
 
 async function putNumber(tx: StateWriter): Promise<void> {
   const row = await tx.get<{ id: number }>('select coalesce(max(id), 0) as id from numbers')
-  // Read once more beside the lease's own check, for the test to judge by.
+  // The lease checks the token too; the test needs it in the row.
   const lease = await tx.get<{ token: number }>(`select token from leases where name = 'numbers'`)
   const values = [(row?.id ?? 0) + 1, Number(number), lease?.token ?? 0]
   await tx.run('insert into numbers (id, process, token) values (?, ?, ?)', ...values)

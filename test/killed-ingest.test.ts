@@ -1,5 +1,5 @@
-// A process that ingests is killed at a commit, before it or after it, and ingest goes on in another one: the answers of group C are
-// those of a run that was not killed.
+// Kills an ingesting process before or after a commit and continues in another one. The responses of group C must equal
+// those of an uninterrupted run.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ async function openFolder() {
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-/** How the process ended. */
+/** Returns the signal or the exit code of the process. */
 async function ingestInChild(dir: string, url: string, killAt: number): Promise<number | string> {
   const child = spawn(process.execPath, [childFile, dir, url, String(killAt)], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -46,7 +46,7 @@ describe('ingest that is killed', () => {
   let node: SimBeaconNode
   let clean: Answers
   let points: number
-  /** Grows with every question for it, so that epochs are written one by one. */
+  /** Increases with every request for it, so that epochs are written one by one. */
   let finalized = 0
 
   const answersIn = async (dir: string) => {
@@ -65,18 +65,18 @@ describe('ingest that is killed', () => {
   })
   after(() => node[Symbol.asyncDispose]())
 
-  test('there are many points to be killed at', () => {
+  test('a run has enough commit points', () => {
     assert(points > 12, String(points))
   })
 
   for (const seed of seedsOf(seedsCount, seedsPerRun)) {
-    test(`seed ${seed}: the answers are those of a clean run`, async (t) => {
+    test(`seed ${seed}: responses equal those of a clean run`, async (t) => {
       const draws = createSeededRandom(`killed/${seed}`)
       await using folder = await openFolder()
       finalized = 0
       const kills = draws.whole(1, killsMax + 1)
       for (let kill = 0; kill < kills; kill++) {
-        // Later ones have less to do, and may come to the end.
+        // Later processes have less to do and may finish before they are killed.
         const killAt = draws.whole(1, kill === 0 ? points : Math.ceil(points / 2))
         const ended = await ingestInChild(folder.dir, node.url, killAt)
         t.diagnostic(`commit point ${killAt} of ${points}: ${ended}`)

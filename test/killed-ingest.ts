@@ -1,5 +1,5 @@
-// Ingests a simulated chain into a data folder, in a process that kills itself at a commit point: `node killed-ingest.ts <folder>
-// <node url> <commit point>`. Points are numbered from 1, in the order in which they come.
+// Ingests a simulated chain into a data folder and kills its own process at a commit point, counted from 1:
+// `node killed-ingest.ts <folder> <node url> <commit point>`.
 
 import { complete } from '#core/schema-check.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -12,7 +12,7 @@ import { dutiesHere } from '#validators/duties/store.ts'
 import { atCommits } from './commit-points.ts'
 import { catchUp, oracleSettings, oracleUntil } from './ingest-oracle.ts'
 
-/** Reads everything, epoch by epoch where the node gets its finality so. The result is the number of commit points. */
+/** Reads all epochs. Returns the number of commit points. */
 export async function ingestAll(dir: string, url: string, killAt = Number.POSITIVE_INFINITY): Promise<number> {
   let points = 0
   const opened = await openStores(dir)

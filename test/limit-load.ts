@@ -1,5 +1,5 @@
-// A process that calls as often as it can with one key for a few seconds, and tells when its calls were admitted, by the
-// clock of Redis. `node hammer.ts <redis url> <limits>`; begins when it is told.
+// A process that makes as many calls as possible with one key for a few seconds and reports when they were accepted, by
+// the clock of Redis. `node limit-load.ts <redis url> <limits>`; starts on a message of its parent.
 import { once } from 'node:events'
 import { contract } from '#api/contract.ts'
 import { SharedLimits } from '#http/shared-limits.ts'
@@ -11,14 +11,14 @@ const lastMs = 4500
 const caller = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perDay: number }) }
 
 await using context = await openContext()
-// The context's clock stands still, so no answer is too late on a loaded machine.
+// The clock of the context does not advance, so replies are never too late on a busy machine.
 const usage = await UsageCounter.open(context)
-const admittedMs: { here: number[]; elsewhere: number[] } = { here: [], elsewhere: [] }
-let which: keyof typeof admittedMs = 'here'
-// What Redis said passes through here.
+const acceptedMs: { here: number[]; elsewhere: number[] } = { here: [], elsewhere: [] }
+let which: keyof typeof acceptedMs = 'here'
+// Records the replies of Redis.
 const count = usage.count.bind(usage)
 usage.count = (...call) => {
-  admittedMs[which].push(call[3])
+  acceptedMs[which].push(call[3])
   count(...call)
 }
 const shared = await SharedLimits.open(context, usage, { url })
@@ -31,5 +31,5 @@ for (let turn = 0; performance.now() < endMs; turn++) {
 }
 await shared.close()
 await usage.close()
-process.send?.(admittedMs)
+process.send?.(acceptedMs)
 process.disconnect?.()

@@ -1,13 +1,14 @@
-// Callers that go on asking while servers and stores come and go, and remember every answer that was not right.
+// Callers that keep sending requests while servers and databases are killed and restarted, and record every wrong
+// response.
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { faults } from '#api/faults.ts'
 
 /** A server as its callers see it. */
 export interface Target {
-  /** Undefined while it is dead. */
+  /** Undefined while it is down. */
   url: string | undefined
-  /** When it last died. */
+  /** When it was last killed. */
   diedMs: number
 }
 
@@ -23,7 +24,7 @@ export interface LoadResponse {
   readonly text: string
 }
 
-/** What a server may say while something that it needs is away. */
+/** Errors that a server may return while a dependency is down. */
 const refusals = {
   store: faults['store.unavailable'].message,
   limit: 'Max calls per sec rate limit reached (2/sec)',
@@ -31,9 +32,9 @@ const refusals = {
 }
 type Refusal = keyof typeof refusals
 
-const answerMsMax = 60_000
+const responseMaxMs = 60_000
 
-/** Undefined: the server died meanwhile. Throws what no caller should ever see. */
+/** Undefined if the server was killed during the call. Throws for any other failure. */
 export async function sendCall(
   target: Target,
   { path, body, headers }: Call,
@@ -44,37 +45,36 @@ export async function sendCall(
   const post = body && { method: 'POST', body: JSON.stringify(body) }
   const sent = { ...headers, ...(body && { 'content-type': 'application/json' }) }
   try {
-    const signal = AbortSignal.timeout(answerMsMax)
+    const signal = AbortSignal.timeout(responseMaxMs)
     const response = await fetch(`${url}${path}`, { ...post, headers: sent, signal })
     const text = await response.text()
-    const answer = { sentMs, receivedMs: performance.now(), text }
+    const received = { sentMs, receivedMs: performance.now(), text }
     const isFailure = !response.ok || /^\{"status":"0"/.test(text)
-    if (!isFailure) return answer
+    if (!isFailure) return received
     const refusal = (Object.keys(refusals) as Refusal[]).find((name) => text.includes(refusals[name]))
     if (!refusal || (!response.ok && response.status !== faults['store.unavailable'].status)) {
-      throw new Unseemly(`${response.status} ${path}: ${text.slice(0, 300)}`)
+      throw new UnexpectedResponse(`${response.status} ${path}: ${text.slice(0, 300)}`)
     }
     return refusal
   } catch (error) {
-    if (error instanceof Unseemly) throw error
+    if (error instanceof UnexpectedResponse) throw error
     if (target.diedMs >= sentMs) return undefined
-    throw new Unseemly(`${path}: ${String(error)} ${String((error as Error).cause ?? '')}`)
+    throw new UnexpectedResponse(`${path}: ${String(error)} ${String((error as Error).cause ?? '')}`)
   }
 }
 
-class Unseemly extends Error {}
+class UnexpectedResponse extends Error {}
 
 export interface LoadTask {
   readonly name: string
-  /** Of one server, one after another. */
+  /** Between two calls to one server. */
   readonly everyMs: number
-  /** The next call, a new one each time. */
   readonly next: () => Call
-  /** Throws when the answer is wrong. */
-  readonly check: (call: Call, answer: LoadResponse) => void
+  /** Throws if the response is wrong. */
+  readonly check: (call: Call, response: LoadResponse) => void
 }
 
-/** All work on all servers at once, until told to end. */
+/** Runs all tasks against all servers until `end`. */
 export class LoadGenerator {
   readonly #stop = new AbortController()
   readonly #workers: Promise<void>[]
@@ -82,29 +82,29 @@ export class LoadGenerator {
   readonly refused: Record<string, number> = {}
   readonly failures: string[] = []
 
-  constructor(targets: readonly Target[], works: readonly LoadTask[]) {
-    this.#workers = works.flatMap((work) => targets.map((target) => this.#runTask(target, work)))
+  constructor(targets: readonly Target[], tasks: readonly LoadTask[]) {
+    this.#workers = tasks.flatMap((task) => targets.map((target) => this.#runTask(target, task)))
   }
 
-  async #runTask(target: Target, work: LoadTask): Promise<void> {
-    let call = work.next()
+  async #runTask(target: Target, task: LoadTask): Promise<void> {
+    let call = task.next()
     while (!this.#stop.signal.aborted) {
       try {
-        const answer = await sendCall(target, call)
-        if (typeof answer === 'object') {
-          work.check(call, answer)
-          this.#correct.set(work.name, this.correctCount(work.name) + 1)
-          call = work.next()
-        } else if (answer !== undefined) {
-          const name = `${work.name}: ${answer}`
+        const response = await sendCall(target, call)
+        if (typeof response === 'object') {
+          task.check(call, response)
+          this.#correct.set(task.name, this.correctCount(task.name) + 1)
+          call = task.next()
+        } else if (response !== undefined) {
+          const name = `${task.name}: ${response}`
           this.refused[name] = (this.refused[name] ?? 0) + 1
         }
       } catch (error) {
-        this.failures.push(`${work.name}: ${(error as Error).message}`)
-        // Whoever looks has seen enough.
+        this.failures.push(`${task.name}: ${(error as Error).message}`)
+        // More failures would add nothing.
         if (this.failures.length >= 20) return
       }
-      await sleep(work.everyMs)
+      await sleep(task.everyMs)
     }
   }
 
@@ -112,14 +112,14 @@ export class LoadGenerator {
     return this.#correct.get(name) ?? 0
   }
 
-  /** Until each has been answered so many times more. */
+  /** Waits for this many more correct responses of each task. */
   async waitForMore(counts: Readonly<Record<string, number>>): Promise<void> {
     const goals = Object.entries(counts).map(([name, count]) => [name, this.correctCount(name) + count] as const)
-    const endMs = performance.now() + answerMsMax
+    const endMs = performance.now() + responseMaxMs
     while (goals.some(([name, goal]) => this.correctCount(name) < goal)) {
       assert.deepEqual(this.failures, [])
       const behind = goals.map(([name, goal]) => `${name} ${this.correctCount(name)} of ${goal}`)
-      assert.ok(performance.now() < endMs, `it does not go on: ${behind}; ${JSON.stringify(this.refused)}`)
+      assert.ok(performance.now() < endMs, `no progress: ${behind}; ${JSON.stringify(this.refused)}`)
       await sleep(20)
     }
   }
@@ -130,9 +130,9 @@ export class LoadGenerator {
   }
 }
 
-/** The most answers of which it is certain that they were given within one second. */
-export function mostInOneSecond(answers: readonly Pick<LoadResponse, 'sentMs' | 'receivedMs'>[]): number {
+/** The largest number of responses that were certainly within one second. */
+export function mostInOneSecond(responses: readonly Pick<LoadResponse, 'sentMs' | 'receivedMs'>[]): number {
   const within = (fromMs: number) =>
-    answers.filter(({ sentMs, receivedMs }) => sentMs >= fromMs && receivedMs < fromMs + 1000).length
-  return Math.max(0, ...answers.map(({ sentMs }) => within(sentMs)))
+    responses.filter(({ sentMs, receivedMs }) => sentMs >= fromMs && receivedMs < fromMs + 1000).length
+  return Math.max(0, ...responses.map(({ sentMs }) => within(sentMs)))
 }

@@ -1,6 +1,6 @@
-// What is left to `npm run test:long`, and which seeds this run uses.
+// What only `npm run test:long` runs, and which seeds a run uses.
 
-/** The long run does everything: all seeds, and the tests that take minutes. */
+/** The long run uses all seeds and includes the tests that take minutes. */
 export const isLongRun: boolean = process.env.TEST_LONG === '1'
 
 /** For `skip`. */
@@ -8,9 +8,9 @@ export const onlyInLongRun: string | false = isLongRun ? false : 'only in npm ru
 
 const seedsPerRun = 25
 
-/** The first of the seeds that rotate from run to run; test/run.ts prints and sets it. */
+/** The first seed; it changes from run to run. test/run.ts sets and prints it. */
 const firstSeed = Number(process.env.TEST_SEED ?? 0)
 
-/** All of `count` seeds in the long run, otherwise the next few of them. */
+/** All `count` seeds in the long run, otherwise the next few. */
 export const seedsOf = (count: number, perRun = seedsPerRun): number[] =>
   Array.from({ length: isLongRun ? count : Math.min(count, perRun) }, (_, index) => (firstSeed + index) % count)

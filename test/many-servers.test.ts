@@ -1,4 +1,4 @@
-// Several servers on one PostgreSQL and one Redis: each ingester runs in one of them for all, limits hold for all of them together.
+// Several servers on one PostgreSQL and one Redis: each ingester runs in one of them, and limits apply to all together.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { noRedis, startRedis } from './redis.ts'
 interface Server extends AsyncDisposable {
   readonly running: RunningServer
   readonly lines: string[]
-  /** The ingesters that it runs, and those that it leaves to another. */
+  /** For each ingester, whether this server runs it. */
   leases(): Promise<Record<string, boolean>>
   close(): Promise<void>
 }
@@ -43,31 +43,31 @@ async function openServer(overrides: object): Promise<Server> {
     close,
     async leases() {
       const { body } = await running.inject({ url: '/metrics' })
-      const found = [...body.matchAll(/^tetrad_ingest_leased\{ingester="(\w+)"\} (\d)/gm)]
-      return Object.fromEntries(found.map(([, name = '', is]) => [name, is === '1']))
+      const leases = [...body.matchAll(/^tetrad_ingest_leased\{ingester="(\w+)"\} (\d)/gm)]
+      return Object.fromEntries(leases.map(([, name = '', held]) => [name, held === '1']))
     },
     [Symbol.asyncDispose]: close,
   }
 }
 
-const until = async (what: string, is: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; !(await is()); tries++) {
-    assert.ok(tries < 1800, `${what}: it did not happen`)
+const waitUntil = async (event: string, isTrue: () => Promise<boolean>): Promise<void> => {
+  for (let tries = 0; !(await isTrue()); tries++) {
+    assert.ok(tries < 1800, `did not happen: ${event}`)
     await systemClock.sleep(100)
   }
 }
 
-test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgres || noRedis }, async () => {
+test('one server ingests, all serve; the rate limit of 4.3 is shared', { skip: noPostgres || noRedis }, async () => {
   await using postgres = await startPostgres()
   await using redis = await startRedis()
   const overrides = { store: { state: await postgres.schema() }, limits: redis.url, retention: { quotesDays: 30 } }
   await using first = await openServer(overrides)
-  await until('the first ingests', async () => {
+  await waitUntil('the first ingests', async () => {
     const { retention, markets } = await first.leases()
     return retention === true && markets === true
   })
   await using second = await openServer(overrides)
-  await using third = await openServer({ ...overrides, ingest: { on: false } })
+  await using third = await openServer({ ...overrides, ingest: { enabled: false } })
   assert.deepEqual(await third.leases(), {})
   assert.equal((await second.leases()).retention, false)
   assert.equal((await first.leases()).markets, true)
@@ -75,31 +75,33 @@ test('one ingests, all answer; the limit of 4.3 is one limit', { skip: noPostgre
   const { context } = first.running
   const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)
   const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
-  const ask = async ({ running }: Server) => {
+  const call = async ({ running }: Server) => {
     const { statusCode, body } = await running.inject({ url })
     assert.ok(statusCode < 500, body)
     if (body.includes(faults['limit.unavailable'].message)) return 'unavailable'
     return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
   }
-  const begunMs = performance.now()
-  await until('a call passes', async () => (await ask(first)) === 'passed')
-  const outcomes = await Promise.all(Array.from({ length: 8 }, () => [first, second, third].map(ask)).flat())
-  const seconds = Math.ceil((performance.now() - begunMs) / 1000)
+  const startMs = performance.now()
+  await waitUntil('a call passes', async () => (await call(first)) === 'passed')
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => [first, second, third].map(call)).flat())
+  const seconds = Math.ceil((performance.now() - startMs) / 1000)
   const passed = 1 + outcomes.filter((outcome) => outcome === 'passed').length
   assert.ok(passed <= 2 * seconds, `${passed} in ${seconds} s`)
 
   await redis.kill()
-  assert.equal(await ask(second), 'unavailable')
-  await until('it is told', async () => /^tetrad_limits_held 0/m.test((await second.running.inject('/metrics')).body))
+  assert.equal(await call(second), 'unavailable')
+  await waitUntil('the metric shows it', async () =>
+    /^tetrad_limits_shared 0/m.test((await second.running.inject('/metrics')).body),
+  )
   await redis.start()
-  await until('Redis is back', async () => (await ask(second)) === 'passed')
+  await waitUntil('Redis is back', async () => (await call(second)) === 'passed')
 
   await first.close()
-  await until('the second takes over', async () => (await second.leases()).retention === true)
+  await waitUntil('the second takes over', async () => (await second.leases()).retention === true)
   assert.deepEqual(await third.leases(), {})
 })
 
-test('what one reads of a network all of them answer, with the bytes of an embedded server', {
+test('all servers return what one of them reads, byte for byte like an embedded server', {
   skip: noPostgres,
 }, async () => {
   await using postgres = await startPostgres()
@@ -111,10 +113,10 @@ test('what one reads of a network all of them answer, with the bytes of an embed
     (await coveredEpochs(running.context.duties, 'hoodi')).at(-1)?.until === 13
   await using first = await openServer(shared)
   await using second = await openServer(shared)
-  await using third = await openServer({ ...shared, ingest: { on: false } })
+  await using third = await openServer({ ...shared, ingest: { enabled: false } })
   await using alone = await openServer(network)
-  for (const server of [first, second, third, alone]) await until('it is read', () => isRead(server))
-  const answersOf = async ({ running }: Server) => {
+  for (const server of [first, second, third, alone]) await waitUntil('the network is read', () => isRead(server))
+  const responsesOf = async ({ running }: Server) => {
     const { state, clock, random } = running.context
     const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
     const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
@@ -124,13 +126,13 @@ test('what one reads of a network all of them answer, with the bytes of an embed
       '/v1/eth/validators/1/explain',
       '/v0/eth/validators/2',
     ]
-    const answers = await Promise.all(paths.map((url) => running.inject({ url, headers })))
-    return answers.map(({ statusCode, body }) => `${statusCode} ${body}`)
+    const responses = await Promise.all(paths.map((url) => running.inject({ url, headers })))
+    return responses.map(({ statusCode, body }) => `${statusCode} ${body}`)
   }
-  const expected = await answersOf(alone)
+  const expected = await responsesOf(alone)
   assert.ok(
-    expected.every((answer) => answer.startsWith('200 ')),
+    expected.every((response) => response.startsWith('200 ')),
     String(expected),
   )
-  for (const server of [first, second, third]) assert.deepEqual(await answersOf(server), expected)
+  for (const server of [first, second, third]) assert.deepEqual(await responsesOf(server), expected)
 })

@@ -1,5 +1,5 @@
-// Moving the whole thing to another machine while it runs: backup through the control socket, restore, start, and every
-// answer is the same.
+// Moves a running server to another machine: backup over the control socket, restore, start. Every response must be the
+// same.
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,8 +17,8 @@ import { settingsWith } from './context.ts'
 import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
 
-/** `asOf`: the markets of the demo are traded all the time, so that both are asked about the same moment. */
-async function answersOf(
+/** `asOf`: the markets of the demo change all the time, so both servers are asked about the same time. */
+async function responsesOf(
   url: string,
   key: string,
   samples: DemoSamples,
@@ -52,7 +52,7 @@ const untilReady = async (server: RunningServer) => {
   assert.fail('not ready')
 }
 
-test('a backup of a running server, restored elsewhere, gives the same answers', async () => {
+test('a restored backup of a running server returns the same responses', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-moving-'))
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(dir, { recursive: true, force: true }))
@@ -61,24 +61,18 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
   let samples: DemoSamples | undefined
-  const here = await startServer({
+  const server = await startServer({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
     prepare: async (context) => {
       samples = await demo.load(context)
     },
   })
-  stack.defer(() => here.close())
-  await untilReady(here)
-  const { context } = here
-  const { key } = await createKey(
-    ...([
-      context.state,
-      { name: 'test', plan: 'enterprise', groups: [...groups] },
-      context.clock,
-      context.random,
-    ] as const),
-  )
-  const client = createClient({ baseUrl: here.url, key })
+  stack.defer(() => server.close())
+  await untilReady(server)
+  const { context } = server
+  const keyInput = { name: 'test', plan: 'enterprise', groups: [...groups] } as const
+  const { key } = await createKey(context.state, keyInput, context.clock, context.random)
+  const client = createClient({ baseUrl: server.url, key })
   const input = {
     ...{ from: { currency: 'USDC', amount: '100' }, to: { currency: 'EURC' } },
     ...{ tenor: 'instant' as const, type: 'reference' as const },
@@ -87,10 +81,10 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
 
   assert(samples)
   const asOf = new Date(context.clock.now()).toISOString()
-  const before = await answersOf(here.url, key, samples, id, asOf)
+  const before = await responsesOf(server.url, key, samples, id, asOf)
   const { result: link } = await client.explorer.labelListV2({ format: 'json' })
 
-  // Callers and sources go on while it is copied.
+  // Calls continue during the backup.
   let isDone = false
   const calling = (async () => {
     while (!isDone) await client.fx.createQuote(input)
@@ -106,16 +100,16 @@ test('a backup of a running server, restored elsewhere, gives the same answers',
   assert.equal(restored.code, 0, restored.stderr)
   assert.deepEqual((JSON.parse(restored.stdout) as Manifest).rows, rows)
 
-  const there = await startServer({ settings, dataDir: join(dir, 'there'), log: silentLog })
-  stack.defer(() => there.close())
-  await untilReady(there)
-  const after = (await answersOf(there.url, key, samples, id, asOf)) as Record<string, unknown>
-  for (const [name, answer] of Object.entries(before as object)) assert.deepEqual(after[name], answer, name)
+  const restoredServer = await startServer({ settings, dataDir: join(dir, 'there'), log: silentLog })
+  stack.defer(() => restoredServer.close())
+  await untilReady(restoredServer)
+  const after = (await responsesOf(restoredServer.url, key, samples, id, asOf)) as Record<string, unknown>
+  for (const [name, response] of Object.entries(before as object)) assert.deepEqual(after[name], response, name)
 
-  // A link made here is good there: its secret came along.
+  // The restored server accepts the link: the backup contains the signing secret.
   const moved = new URL(String(link))
-  const answer = await there.inject({ url: `${moved.pathname}${moved.search}` })
-  assert.equal(answer.statusCode, 200)
+  const download = await restoredServer.inject({ url: `${moved.pathname}${moved.search}` })
+  assert.equal(download.statusCode, 200)
   const manifest = JSON.parse(await readFile(join(dir, 'copy', 'manifest.json'), 'utf8')) as Manifest
   assert.deepEqual(manifest.rows, rows)
 })

@@ -1,4 +1,5 @@
-// The server on PostgreSQL: the tests of the eight endpoints once more, every answer of the demo world there and with its limits in Redis, and what callers of two servers see while backends and a server are killed. Nothing but time.
+// The server on PostgreSQL: the endpoint tests pass there, the demo returns the same bytes (also with limits in Redis),
+// and no caller gets an error while database backends and a server are killed.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -28,41 +29,41 @@ import { startProcess } from './second-process.ts'
 import { copyDemo } from './template.ts'
 import { passOnPostgres } from './tests-on-postgres.ts'
 
-/** Where the eight endpoints are tested, and what they rest on. */
+/** The tests of the eight endpoints, and of the code below them. */
 const endpointTests = [
-  'explorer/label-lists',
-  'explorer/exports',
-  'explorer/funded-by',
-  'explorer/fundings',
-  'fx/create-quote',
-  'fx/quotes',
-  'validators/aggregate-effectiveness',
-  'validators/effectiveness',
-  'validators/metadata',
-  'markets/by-slug',
+  'explorer/endpoints/label-lists',
+  'explorer/labels/lists/downloads',
+  'explorer/endpoints/funded-by',
+  'explorer/funding/fundings',
+  'fx/endpoints/create-quote',
+  'fx/pricing/quotes',
+  'validators/endpoints/aggregate-effectiveness',
+  'validators/endpoints/effectiveness',
+  'validators/endpoints/metadata',
+  'markets/endpoints/by-slug',
 ]
 
-describe('the server on PostgreSQL', { skip: noPostgres }, () => {
+describe('server on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer
   before(async () => {
     server = await startPostgres()
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  test('the tests of the eight endpoints pass', async () => {
+  test('passes the tests of the eight endpoints', async () => {
     await passOnPostgres(server.url, endpointTests)
   })
 
-  describe('the demo world, moved over, answers every call with the same bytes', () => {
-    const moving = new AsyncDisposableStack()
+  describe('the moved demo returns the same bytes', () => {
+    const cleanup = new AsyncDisposableStack()
     let context: TestContext
     let settings: Settings
-    let calls: readonly Asked[]
+    let calls: readonly Call[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
     let stores: Pick<AppContext, 'state' | 'duties'>
     before(async () => {
-      const demo = moving.adopt(await startDemo(), (world) => world.close())
-      context = moving.use(await openContext(demo.settings, systemClock.now(), copyDemo))
+      const demo = cleanup.adopt(await startDemo(), (opened) => opened.close())
+      context = cleanup.use(await openContext(demo.settings, systemClock.now(), copyDemo))
       await demo.load(context)
       settings = await withChainTimes(context)
       calls = await callsOf(context)
@@ -70,88 +71,91 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
       for (const source of [context.state, context.dutiesState]) await identifySource(source, context.random)
       const copy = join(context.dir, 'copy')
       await copyStores(context.dir, context.duties, copy)
-      const opened = (state: State) => moving.adopt(state, () => state.close())
+      const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
       const to = { state: await server.schema() }
-      const [state, duties] = [opened(await openState(context.dir, to)), opened(await openDuties(context.dir, to))]
+      const [state, duties] = [
+        closeLater(await openState(context.dir, to)),
+        closeLater(await openDuties(context.dir, to)),
+      ]
       const moves = [
-        { source: opened(await openState(copy)), target: state },
-        { source: opened(await openDuties(copy)), target: duties },
+        { source: closeLater(await openState(copy)), target: state },
+        { source: closeLater(await openDuties(copy)), target: duties },
       ]
       const moved = await moveStores(moves, () => {}, new AbortController().signal)
       assert.ok(moved.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
       stores = { state, duties: dutiesHere(duties) }
     })
-    after(() => moving.disposeAsync())
+    after(() => cleanup.disposeAsync())
 
-    const sameFrom = async (other: AppContext) => {
+    const expectSameReplies = async (other: AppContext) => {
       const refused = embedded.filter(({ status, bytes }) => status !== 200 || bytes.includes('Max calls per sec'))
       assert.deepEqual(refused, [])
-      const larger = await repliesOf(other, calls)
-      for (const [at, reply] of embedded.entries()) assert.deepEqual(larger[at], reply)
+      const replies = await repliesOf(other, calls)
+      for (const [at, reply] of embedded.entries()) assert.deepEqual(replies[at], reply)
     }
 
-    test('on PostgreSQL', () => sameFrom(createContext({ ...context, settings, ...stores })))
+    test('on PostgreSQL', () => expectSameReplies(createContext({ ...context, settings, ...stores })))
 
-    test('on PostgreSQL, the limits in Redis', { skip: noRedis }, async () => {
+    test('on PostgreSQL with limits in Redis', { skip: noRedis }, async () => {
       await using redis = await startRedis()
-      await sameFrom(createContext({ ...context, settings: { ...settings, limits: redis.url }, ...stores }))
+      await expectSameReplies(createContext({ ...context, settings: { ...settings, limits: redis.url }, ...stores }))
     })
   })
 
-  test('backends and a server are killed while quotes are made: every answered quote is there, and nobody is told an error', async () => {
+  test('no returned quote is lost and no call fails while backends and a server are killed', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
     const url = await server.schema()
-    await using one = serving(join(dir, 'one'), url)
+    await using one = startServerProcess(join(dir, 'one'), url)
     const first = JSON.parse((await one.line()) ?? '') as { url: string; key: string }
-    await using two = serving(join(dir, 'two'), url)
+    await using two = startServerProcess(join(dir, 'two'), url)
     const second = JSON.parse((await two.line()) ?? '') as { url: string }
-    const clients = [first, second].map((at) =>
-      createClient({ baseUrl: at.url, key: first.key, retries: 0, timeoutMs: 300_000 }),
+    const clients = [first, second].map(({ url }) =>
+      createClient({ baseUrl: url, key: first.key, retries: 0, timeoutMs: 300_000 }),
     )
-    const answered: string[] = []
+    const quoteIds: string[] = []
     const errors: unknown[] = []
-    let oneIsDead = false
+    let isFirstKilled = false
     let stop = false
     try {
-      const ask = async (number: number): Promise<void> => {
-        const at = number % 2
-        for (let order = 0; !stop && errors.length < 10 && !(oneIsDead && at === 0); order += 1) {
+      const createQuotes = async (number: number): Promise<void> => {
+        const server = number % 2
+        for (let order = 0; !stop && errors.length < 10 && !(isFirstKilled && server === 0); order += 1) {
           const idempotencyKey = `order-${number}-${order}`
           try {
-            answered.push((await clients[at]?.fx.createQuote({ ...asked, idempotencyKey }))?.id ?? '')
+            quoteIds.push((await clients[server]?.fx.createQuote({ ...quoteInput, idempotencyKey }))?.id ?? '')
           } catch (error) {
-            if (!(oneIsDead && at === 0)) errors.push(error)
+            if (!(isFirstKilled && server === 0)) errors.push(error)
           }
         }
       }
-      const asking = Array.from({ length: 6 }, (_, number) => ask(number))
-      const more = async (count: number) => {
-        const goal = answered.length + count
-        while (answered.length < goal && errors.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+      const callers = Array.from({ length: 6 }, (_, number) => createQuotes(number))
+      const waitForMore = async (count: number) => {
+        const goal = quoteIds.length + count
+        while (quoteIds.length < goal && errors.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
       }
       for (let round = 0; round < 3; round += 1) {
-        await more(60)
+        await waitForMore(60)
         process.kill(await writingBackend(server), 'SIGKILL')
       }
-      await more(60)
-      oneIsDead = true
+      await waitForMore(60)
+      isFirstKilled = true
       await one.kill()
-      await more(60)
+      await waitForMore(60)
       stop = true
-      await Promise.all(asking)
+      await Promise.all(callers)
       assert.deepEqual(errors, [])
       const state = await openState(dir, { state: url })
-      const kept = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
+      const stored = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
       const pairs = await state.get<{ n: number }>(
         'select count(*) as n from fx_idempotency i join fx_quotes q on q.id = i.quote_id',
       )
       await state.close()
       assert.deepEqual(
-        answered.filter((id) => !kept.has(id)),
+        quoteIds.filter((id) => !stored.has(id)),
         [],
       )
-      assert.equal(new Set(answered).size, answered.length)
-      assert.equal(pairs?.n, kept.size)
+      assert.equal(new Set(quoteIds).size, quoteIds.length)
+      assert.equal(pairs?.n, stored.size)
     } finally {
       stop = true
       await rm(dir, { recursive: true, force: true })
@@ -159,7 +163,7 @@ describe('the server on PostgreSQL', { skip: noPostgres }, () => {
   })
 })
 
-/** One that has committed something; asked again while the server recovers from the last time. */
+/** The pid of a backend that has written. Retries while the server recovers. */
 async function writingBackend(server: PostgresServer): Promise<number> {
   const sql = "select pid from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid() limit 1"
   for (let tries = 0; tries < 10_000; tries += 1) {
@@ -167,26 +171,28 @@ async function writingBackend(server: PostgresServer): Promise<number> {
     if (row) return row.pid
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error('nobody writes')
+  throw new Error('no backend writes')
 }
 
-interface Asked {
+interface Call {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Reads of all eight endpoints that have any, and of most beyond them. */
-async function callsOf({ state, clock, random }: AppContext): Promise<Asked[]> {
-  // One for each, because of the fundings two a second pass.
+/** GET calls of the contract and of most extensions. */
+async function callsOf({ state, clock, random }: AppContext): Promise<Call[]> {
+  // One key per funding call, because of the limit of two per second.
   const keys: string[] = []
-  for (let made = 0; made < 62; made++)
+  for (let count = 0; count < 62; count++)
     keys.push((await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)).key)
   const key = keys[0] ?? ''
   const addresses = await state.all<{ address: Uint8Array }>('select address from fundings order by address limit 60')
-  const slugs = await state.all<{ slug: string }>('select slug from market_slugs order by slug limit 60')
+  const slugs = await state.all<{ slug: string; id: string }>(
+    'select slug, market_id as id from market_slugs order by slug, market_id limit 60',
+  )
   const headers = { authorization: `Bearer ${key}` }
-  const explorer = (words: string) => `/v2/api?apikey=${key}&${words}`
-  const funding = (words: string) => `/v2/api?apikey=${keys.pop()}&module=account&action=fundedby&${words}`
+  const explorer = (query: string) => `/v2/api?apikey=${key}&${query}`
+  const funding = (query: string) => `/v2/api?apikey=${keys.pop()}&module=account&action=fundedby&${query}`
   const urls = [
     ...['1', '137'].map((chain) => explorer(`module=nametag&action=getlabelmasterlist&chainid=${chain}`)),
     ...addresses.map(({ address }) => funding(`address=0x${address.toHex()}`)),
@@ -196,7 +202,11 @@ async function callsOf({ state, clock, random }: AppContext): Promise<Asked[]> {
     `/v0/eth/validators?pool=Harbour`,
     `/markets/search?q=the`,
     `/markets/changes?limit=50`,
-    ...slugs.flatMap(({ slug }) => [`/markets/slug/${slug}`, `/markets/slug/${slug}?include_tag=false`]),
+    ...slugs.flatMap(({ slug, id }) => [
+      `/markets/slug/${slug}`,
+      `/markets/slug/${slug}?include_tag=false`,
+      `/markets/${id}`,
+    ]),
   ]
   const ratings = ['mainnet', 'hoodi'].flatMap((network) =>
     ratingsPaths.map((url) => ({ url, headers: { ...headers, 'x-validator-network': network } })),
@@ -213,45 +223,45 @@ const ratingsPaths = Array.from({ length: 12 }, (_, index) => [
   `/v0/eth/validators/effectiveness?indices=${index},${index + 1}&size=3&groupBy=validator&granularity=month`,
 ]).flat()
 
-async function repliesOf(context: AppContext, calls: readonly Asked[]) {
-  const admission = await openAuthorizer(context)
-  const house = createApp(context, [...endpoints, ...extensions], admission, { request: () => {} })
-  const door = await startHttpServer(house, [])
+async function repliesOf(context: AppContext, calls: readonly Call[]) {
+  const authorizer = await openAuthorizer(context)
+  const app = createApp(context, [...endpoints, ...extensions], authorizer, { request: () => {} })
+  const httpServer = await startHttpServer(app, [])
   const replies = []
-  // A Redis that has just begun lets nobody look up fundings for a second (behaviour/operations.md#redis-outages).
+  // For a second after Redis has started, funding lookups are refused (behaviour/operations.md#redis-outages).
   if (context.settings.limits !== '') await systemClock.sleep(1100)
   for (const { url, headers } of calls) {
-    const { statusCode: status, rawPayload, headers: all } = await door.inject({ url, headers })
+    const { statusCode: status, rawPayload, headers: all } = await httpServer.inject({ url, headers })
     const { etag, 'last-modified': modified, 'content-type': type } = all
-    const told = Object.entries(all).filter(([name]) => name.startsWith('x-tetrad-'))
-    replies.push({ url, status, bytes: rawPayload.toString(), etag, modified, type, told })
+    const confidence = Object.entries(all).filter(([name]) => name.startsWith('x-tetrad-'))
+    replies.push({ url, status, bytes: rawPayload.toString(), etag, modified, type, confidence })
   }
-  await door.close()
-  await admission.close()
+  await httpServer.close()
+  await authorizer.close()
   return replies
 }
 
-const asked = {
+const quoteInput = {
   from: { currency: 'USDC', amount: '1000' },
   to: { currency: 'EURC' },
   tenor: 'instant',
   recipientAddress: `0x${'11'.repeat(20)}`,
 } as const
 
-/** A whole server in a process of its own; it says where it is, and a key that may do everything. */
-const serving = (dir: string, url: string) =>
+/** A server in its own process. It prints its URL and a key with all permissions. */
+const startServerProcess = (dir: string, url: string) =>
   startProcess(`
-    const { start } = await load('server/app.ts')
+    const { startServer } = await load('server/app.ts')
     const { silentLog } = await load('server/runtime/log.ts')
     const { createKey } = await load('server/storage/keys.ts')
     const { createClient } = await load('api/client.ts')
     const { settingsWith } = await load('test/context.ts')
     const settings = settingsWith({
-      server: { port: 0, answerTimeoutMs: 300_000 }, store: { state: ${JSON.stringify(url)}, stateWaitMs: 240_000 }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
+      server: { port: 0, responseTimeoutMs: 300_000 }, store: { state: ${JSON.stringify(url)}, stateWaitMs: 240_000 }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },
     })
-    const { context, url } = await start({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
-    const wanted = { name: 'test', plan: 'enterprise', admin: true }
-    const { key } = await createKey(context.state, wanted, context.clock, context.random)
+    const { context, url } = await startServer({ settings, dataDir: ${JSON.stringify(dir)}, log: silentLog })
+    const input = { name: 'test', plan: 'enterprise', admin: true }
+    const { key } = await createKey(context.state, input, context.clock, context.random)
     await createClient({ baseUrl: url, key }).fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
     say(JSON.stringify({ url, key }))
   `)

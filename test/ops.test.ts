@@ -1,4 +1,4 @@
-// Dashboard and alert rules speak of things that exist: metrics and labels, outcomes, endpoints.
+// The dashboard and the alert rules use only existing metrics, labels, outcomes and endpoints.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
@@ -11,30 +11,30 @@ import { type DemoServer, openDemoServer } from './demo-server.ts'
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (path: string) => readFile(join(root, path), 'utf8')
 
-/** Labels that the watcher itself adds. */
-const added = ['instance', 'job', 'le']
+/** Labels that Prometheus adds. */
+const prometheusLabels = ['instance', 'job', 'le']
 
-/** Metric → the labels it comes with, as /metrics shows them. */
+/** The labels of each metric in /metrics. */
 function metricsIn(text: string): Map<string, Set<string>> {
-  const found = new Map<string, Set<string>>()
+  const metrics = new Map<string, Set<string>>()
   for (const line of text.split('\n')) {
     const [, name, labels = ''] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? []
     if (name === undefined) continue
-    const own = found.get(name) ?? new Set(added)
+    const own = metrics.get(name) ?? new Set(prometheusLabels)
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) own.add(label)
-    found.set(name, own)
+    metrics.set(name, own)
   }
-  return found
+  return metrics
 }
 
-interface Used {
+interface MetricUse {
   readonly metric: string
   readonly labels: readonly string[]
-  /** Label → the words it is held against. */
-  readonly values: readonly (readonly [label: string, word: string])[]
+  /** The values that labels are compared with. */
+  readonly values: readonly (readonly [label: string, value: string])[]
 }
 
-function usedIn(expression: string): Used[] {
+function metricUses(expression: string): MetricUse[] {
   const bare = expression.replaceAll(/"[^"]*"/g, '""')
   const grouped = [...bare.matchAll(/\b(?:by|without|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/))
   return [...expression.matchAll(/\b((?:tetrad|process|nodejs)_\w+|up)\b(?:\{([^}]*)\})?/g)].map(
@@ -43,7 +43,7 @@ function usedIn(expression: string): Used[] {
       return {
         metric,
         labels: [...pairs.map(([, label = '']) => label), ...grouped],
-        values: pairs.flatMap(([, label = '', text = '']) => text.split('|').map((word) => [label, word] as const)),
+        values: pairs.flatMap(([, label = '', text = '']) => text.split('|').map((value) => [label, value] as const)),
       }
     },
   )
@@ -71,26 +71,26 @@ async function rules(): Promise<Rule[]> {
 }
 
 describe('dashboard and alerts', () => {
-  let world: DemoServer
+  let demo: DemoServer
   let known: Map<string, Set<string>>
   before(async () => {
-    world = await openDemoServer({ plans: { free: { perSecond: 1 } } })
-    // One of everything that is counted only when it happens.
-    const low = await world.keyFor('free')
-    const ask = (key: string) =>
-      fetch(`${world.url}/v0/eth/validators/1`, { headers: { authorization: `Bearer ${key}` } })
-    await Promise.all([ask(low), ask(low), ask(low), ask('tetrad:no:body')])
-    const text = await (await fetch(`${world.url}/metrics`)).text()
+    demo = await openDemoServer({ plans: { free: { perSecond: 1 } } })
+    // Cause one of each event that is counted only when it happens.
+    const low = await demo.keyFor('free')
+    const call = (key: string) =>
+      fetch(`${demo.url}/v0/eth/validators/1`, { headers: { authorization: `Bearer ${key}` } })
+    await Promise.all([call(low), call(low), call(low), call('tetrad:no:body')])
+    const text = await (await fetch(`${demo.url}/metrics`)).text()
     known = metricsIn(text)
-    known.set('up', new Set(added))
+    known.set('up', new Set(prometheusLabels))
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => demo[Symbol.asyncDispose]())
 
-  test('every metric and label they name is in /metrics of a running server', async () => {
+  test('use only metrics and labels of a running server', async () => {
     const expressions = [...(await dashboardExpressions()), ...(await rules()).map(({ expr }) => expr)]
     let count = 0
     for (const expression of expressions) {
-      const used = usedIn(expression)
+      const used = metricUses(expression)
       assert.ok(used.length > 0, `no metric in ${expression}`)
       for (const { metric, labels } of used) {
         const own = known.get(metric)
@@ -102,9 +102,9 @@ describe('dashboard and alerts', () => {
     assert.ok(count >= 25, String(count))
   })
 
-  test('every endpoint, outcome and kind they name exists', async () => {
+  test('use only existing endpoints, outcomes and kinds', async () => {
     const outcomes = ['ok', 'unchanged', 'nothing', 'stream', 'failed', 'kept', 'done', ...Object.keys(faults)]
-    const closed: Record<string, readonly string[]> = {
+    const allowedValues: Record<string, readonly string[]> = {
       endpoint: [...Object.keys(allRoutes), 'none'],
       outcome: outcomes,
       kind: Object.keys(faults),
@@ -112,15 +112,15 @@ describe('dashboard and alerts', () => {
       operation: ['get', 'all', 'write', 'query'],
     }
     const expressions = [...(await dashboardExpressions()), ...(await rules()).map(({ expr }) => expr)]
-    const seen = expressions.flatMap(usedIn).flatMap(({ values }) => values)
+    const seen = expressions.flatMap(metricUses).flatMap(({ values }) => values)
     assert.ok(seen.length > 10)
-    for (const [label, word] of seen) {
-      const allowed = closed[label]
-      if (allowed) assert.ok(allowed.includes(word), `${label}="${word}"`)
+    for (const [label, value] of seen) {
+      const allowed = allowedValues[label]
+      if (allowed) assert.ok(allowed.includes(value), `${label}="${value}"`)
     }
   })
 
-  test('every rule says what it means, what to do and how urgent it is; names are used once', async () => {
+  test('every rule has a unique name, a severity, a summary and advice', async () => {
     const all = await rules()
     for (const { alert, labels, annotations } of all) {
       assert.match(alert, /^Tetrad[A-Z]\w+$/)
@@ -130,14 +130,14 @@ describe('dashboard and alerts', () => {
     assert.equal(new Set(all.map(({ alert }) => alert)).size, all.length)
   })
 
-  test('a misspelt metric would be found', () => {
-    const [used] = usedIn('sum by (endpiont) (rate(tetrad_request_total{outcome=~"ok|gone"}[5m]))')
+  test('a misspelt metric is detected', () => {
+    const [used] = metricUses('sum by (endpiont) (rate(tetrad_request_total{outcome=~"ok|client_gone"}[5m]))')
     assert.deepEqual(used, {
       metric: 'tetrad_request_total',
       labels: ['outcome', 'endpiont'],
       values: [
         ['outcome', 'ok'],
-        ['outcome', 'gone'],
+        ['outcome', 'client_gone'],
       ],
     })
     assert.equal(known.has('tetrad_request_total'), false)

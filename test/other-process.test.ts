@@ -1,4 +1,4 @@
-// What one process keeps in memory follows what another one commits: keys, lists of labels, markets, the key of receipts.
+// Caches of one process follow the commits of another: keys, label lists, markets, the receipt key.
 
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
@@ -18,13 +18,13 @@ import { bearing, codeOf, makeKey, quote } from './authorization.ts'
 import { openContext } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 
-async function neighbourOn(place: string) {
-  const child = fork(new URL('./other-process.ts', import.meta.url), [place], { stdio: 'inherit' })
+async function startOtherProcess(location: string) {
+  const child = fork(new URL('./other-process.ts', import.meta.url), [location], { stdio: 'inherit' })
   await once(child, 'message')
   return {
-    async does(what: string, id = '') {
+    async run(action: string, id = '') {
       const done = once(child, 'message')
-      child.send({ what, id })
+      child.send({ action, id })
       await done
     },
     async [Symbol.asyncDispose]() {
@@ -35,41 +35,41 @@ async function neighbourOn(place: string) {
   }
 }
 
-/** It is promised within a second; how fast this machine is today is another matter. */
-async function follows(what: string, is: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await is()); tries++) {
-    assert.ok(tries < 500, `${what}: the change of the other process is not seen`)
+/** Waits much longer than the promised second, for slow machines. */
+async function waitUntil(change: string, isTrue: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await isTrue()); tries++) {
+    assert.ok(tries < 500, `the change of the other process is not visible: ${change}`)
     await systemClock.sleep(20)
   }
 }
 
-async function ordeal(context: AppContext, place: string): Promise<void> {
-  await using neighbour = await neighbourOn(place)
+async function checkCaches(context: AppContext, location: string): Promise<void> {
+  await using other = await startOtherProcess(location)
   const { id, key } = await makeKey(context, 'enterprise')
-  const admission = await openAuthorizer(context)
-  const said = () => codeOf(admission, quote, bearing(key))
-  assert.equal(await said(), 'admitted')
-  await neighbour.does('edit', id)
-  await follows('keys, edited', async () => (await said()) === 'key.group')
-  await neighbour.does('rotate', id)
-  await follows('keys, rotated', async () => (await said()) === 'key.invalid')
-  const other = await makeKey(context, 'enterprise')
-  const saidOther = () => codeOf(admission, quote, bearing(other.key))
-  assert.equal(await saidOther(), 'admitted')
-  await neighbour.does('revoke', other.id)
-  await follows('keys, revoked', async () => (await saidOther()) === 'key.invalid')
-  await admission.close()
+  const authorizer = await openAuthorizer(context)
+  const outcome = () => codeOf(authorizer, quote, bearing(key))
+  assert.equal(await outcome(), 'accepted')
+  await other.run('edit', id)
+  await waitUntil('keys, edited', async () => (await outcome()) === 'key.group')
+  await other.run('rotate', id)
+  await waitUntil('keys, rotated', async () => (await outcome()) === 'key.invalid')
+  const second = await makeKey(context, 'enterprise')
+  const secondOutcome = () => codeOf(authorizer, quote, bearing(second.key))
+  assert.equal(await secondOutcome(), 'accepted')
+  await other.run('revoke', second.id)
+  await waitUntil('keys, revoked', async () => (await secondOutcome()) === 'key.invalid')
+  await authorizer.close()
 
   const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }
-  const word = { by: 'us', via: 'a test', atMs: context.clock.now() }
-  await context.state.write((tx) => putLabels(new HistoryWriter(tx, word), [label]))
+  const source = { by: 'us', via: 'a test', atMs: context.clock.now() }
+  await context.state.write((tx) => putLabels(new HistoryWriter(tx, source), [label]))
   const entries = async () => {
     const list = await getFinishedList(context, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length
   }
   assert.equal(await entries(), 1)
-  await neighbour.does('label', 'theirs')
-  await follows('labels', async () => (await entries()) === 2)
+  await other.run('label', 'theirs')
+  await waitUntil('labels', async () => (await entries()) === 2)
 
   const ours = { kind: 'market', id: '501', fields: { slug: 'bridge', question: 'Open?' }, links: {} } as const
   await context.state.write((tx) => putMarkets(tx, [ours], context.clock.now()))
@@ -78,18 +78,18 @@ async function ordeal(context: AppContext, place: string): Promise<void> {
     return JSON.parse(Buffer.from(bytes).toString()).question
   }
   assert.equal(await question(), 'Open?')
-  await neighbour.does('market', 'Closed?')
-  await follows('markets', async () => (await question()) === 'Closed?')
+  await other.run('market', 'Closed?')
+  await waitUntil('markets', async () => (await question()) === 'Closed?')
 
   const signer = await getReceiptSigner(context)
-  await neighbour.does('receipts')
-  await follows('receipts', async () => (await getReceiptSigner(context)).id !== signer.id)
+  await other.run('receipts')
+  await waitUntil('receipts', async () => (await getReceiptSigner(context)).id !== signer.id)
 }
 
-test('on one file', async (t) => {
+test('on SQLite', async (t) => {
   await using context = await openContext()
   if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
-  await ordeal(context, context.dir)
+  await checkCaches(context, context.dir)
 })
 
 test('on PostgreSQL', { skip: noPostgres }, async () => {
@@ -98,5 +98,5 @@ test('on PostgreSQL', { skip: noPostgres }, async () => {
   await using context = await openContext()
   const state = await openState('', { state: url })
   await using _closed = { [Symbol.asyncDispose]: () => state.close() }
-  await ordeal(createContext({ ...context, state }), url)
+  await checkCaches(createContext({ ...context, state }), url)
 })

@@ -1,5 +1,5 @@
-// Another process on the same state: does what it is told, `{what, id}`, and answers `done` when it is committed.
-// `node neighbour.ts <state url, or a folder>`
+// A second process on the same state. It runs the action of each message `{action, id}` and replies `done` after the
+// commit. `node other-process.ts <state URL or folder>`
 
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { putLabels } from '#explorer/labels/labels.ts'
@@ -20,7 +20,7 @@ const actions: Record<string, (id: string) => Promise<unknown>> = {
   label: (slug) =>
     state.write((tx) => {
       const label = { chain: '1', slug, name: slug, description: '', notes: '', updatedUnix: 1_790_000_000 }
-      return putLabels(new HistoryWriter(tx, { by: 'neighbour', via: 'a test', atMs: clock.now() }), [label])
+      return putLabels(new HistoryWriter(tx, { by: 'other process', via: 'a test', atMs: clock.now() }), [label])
     }),
   market: (question) =>
     state.write((tx) =>
@@ -28,8 +28,8 @@ const actions: Record<string, (id: string) => Promise<unknown>> = {
     ),
   receipts: () => rotateReceiptKey({ state, clock, random: systemRandom }),
 }
-process.on('message', async ({ what, id }: { what: string; id: string }) => {
-  await actions[what]?.(id)
+process.on('message', async ({ action, id }: { action: string; id: string }) => {
+  await actions[action]?.(id)
   process.send?.('done')
 })
 process.on('disconnect', () => void state.close())

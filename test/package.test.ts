@@ -1,5 +1,5 @@
-// The package that `npm pack` makes: unpacked below a node_modules folder, as npm installs it, with nothing but its run-time
-// dependencies, and started by the machine's own Node. No registry is needed: the dependencies are those of this checkout.
+// The package of `npm pack`: unpacked below node_modules with its runtime dependencies only, and started by the
+// system's Node. The dependencies are those of this checkout, so that no registry is needed.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const isBuilt = /^(node_modules|\.git|data|dist|api\/dist|console\/dist|test|bench|.*\.tgz)$/
 
-/** Without what npm and the test runner set, and without the Node of this checkout. */
+/** Without variables of npm and the test runner, and without the Node of this checkout. */
 const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_)/i.test(name))),
   PATH: (process.env.PATH ?? '')
@@ -65,7 +65,7 @@ async function untilListening(child: ChildProcess): Promise<{ url: string; key: 
   return JSON.parse(line as string)
 }
 
-test('the package holds no TypeScript and imports exactly its run-time dependencies', async () => {
+test('the package contains no TypeScript and imports exactly its runtime dependencies', async () => {
   const dist = join(packageDir, 'dist')
   const files = await readdir(dist, { recursive: true })
   assert.deepEqual(
@@ -76,10 +76,16 @@ test('the package holds no TypeScript and imports exactly its run-time dependenc
   for (const file of files) {
     if (!file.endsWith('.js') || file.startsWith('console/')) continue
     const code = await readFile(join(dist, file), 'utf8')
+    // Scoped packages have two parts, and a path may follow.
     for (const [, name = ''] of code.matchAll(/^(?:import|export|\}) [^'\n]* from '([^'#.][^']*)'$/gm))
-      imported.add(name)
+      imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
   }
-  const foreign = [...imported].filter((name) => !isBuiltin(name))
+  const packageOf = (name: string) =>
+    name
+      .split('/')
+      .slice(0, name.startsWith('@') ? 2 : 1)
+      .join('/')
+  const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
   assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
 })
 
@@ -88,7 +94,7 @@ test('the installed command prints its version', async () => {
   assert.equal(stdout, `${manifest.version}\n`)
 })
 
-test('the installed server serves the demo and the console, answers the packed client, and stops with code 0', async () => {
+test('the installed server serves the demo, the console and the packed client, and stops with code 0', async () => {
   const child = spawn(command, ['serve', '--port', '0', '--json'], {
     ...{ cwd: home, env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -115,6 +121,6 @@ test('SIGTERM to npx stops the server', async () => {
   const log = text(child.stderr)
   await untilListening(child)
   child.kill('SIGTERM')
-  // Ends when the last process that can write to it has ended.
+  // The stream ends with the last process that can write to it.
   assert.match(await log, /"msg":"stopped"/)
 })

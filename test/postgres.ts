@@ -1,5 +1,5 @@
-// A private PostgreSQL for tests: Debian's server in a temporary folder on loopback, gone with the test. Its language is
-// English, so that an order that is not by bytes shows.
+// A temporary PostgreSQL server for tests, on loopback. Its locale is English, so that text that is not ordered by bytes
+// is detected.
 //   await using server = await startPostgres()
 //   const url = await server.schema()
 import { type ChildProcess, execFileSync } from 'node:child_process'
@@ -20,22 +20,22 @@ const newest = versions
   .find((name) => existsSync(join(programs, name, 'bin', 'initdb')))
 const bin = (name: string): string => join(programs, newest ?? '', 'bin', name)
 
-/** Why tests on PostgreSQL are left out, for `skip`. */
+/** Why tests on PostgreSQL are skipped, for `skip`. */
 export const noPostgres: string | false = newest ? false : 'there is no PostgreSQL here (Debian: postgresql)'
 
 export interface PostgresServer extends AsyncDisposable {
-  /** Its first database, as a superuser without a password. */
+  /** URL of its first database, as a superuser without a password. */
   readonly url: string
   readonly dir: string
   readonly port: number
-  /** An address with an empty place for one installation. */
+  /** URL of an empty schema. */
   schema(): Promise<string>
   /** The first row, if any. */
   sql<R>(statement: string): Promise<R | undefined>
-  /** Ends it at once, as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** A second server that follows this one. */
+  /** A standby of this server. */
   standby(): Promise<PostgresServer & { promote(): Promise<void> }>
 }
 
@@ -75,7 +75,7 @@ async function initialize(dir: string): Promise<void> {
   const language = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US']
   runAs('initdb', ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync', ...language], dir)
   const rules = join(dir, 'data', 'pg_hba.conf')
-  // Who has a password must show it.
+  // Roles with a password must use it.
   await writeFile(rules, `host all guarded 127.0.0.1/32 scram-sha-256\n${await readFile(rules, 'utf8')}`)
 }
 
@@ -84,7 +84,7 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let child = await begin(dir, port)
   const sql = <R>(statement: string) => runSql<R>(url, statement, purpose)
-  // The postmaster takes its backends with it: at once, without a word to anyone.
+  // The backends end with the postmaster, without notice to clients.
   const kill = () => end(child, 'SIGQUIT')
   return {
     url,
@@ -113,7 +113,7 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
 
 let schemas = 0
 
-/** A place for one installation in a server that is there already. */
+/** An empty schema of a running server. */
 export async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
   schemas += 1
   const name = `t${process.pid}_${schemas}`
@@ -127,7 +127,7 @@ export async function openSchema(url: string): Promise<{ readonly url: string } 
 
 let template: Promise<string> | undefined
 
-/** Copying files costs half of what copying through the log does. */
+/** Copying files is twice as fast as copying through the WAL. */
 const copying = Number(newest) >= 15 ? 'strategy file_copy' : ''
 
 /** A database with all tables, copied from one that is migrated once per process. */
@@ -171,7 +171,7 @@ function begin(dir: string, port: number): Promise<ChildProcess> {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: dir,
-    // What the machine survives need not reach the disk here.
+    // Tests do not need durability.
     fsync: 'off',
     max_connections: 200,
     hot_standby_feedback: 'on',

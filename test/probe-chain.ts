@@ -1,4 +1,4 @@
-// A simulated chain of 200 blocks behind a node, and 4.3 asked through it with nothing else.
+// A simulated chain of 200 blocks with a node, and a context whose endpoint 4.3 searches it.
 import assert from 'node:assert/strict'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import type { HandlerResult } from '#http/handler.ts'
@@ -9,14 +9,14 @@ import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
 import { openContext, testRequestInfo } from './context.ts'
 
 export async function openProbeChain(
-  abilities: SimCapabilities = { traces: ['trace_block'] },
+  capabilities: SimCapabilities = { traces: ['trace_block'] },
   settings: object = {},
   chainSettings: object = {},
   kind: Partial<SimChainOptions> = {},
 ) {
   const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
-  const sim = new SimNode(chain, abilities, 2000)
+  const sim = new SimNode(chain, capabilities, 2000)
   const url = await sim.listen()
   const context = await openContext({
     explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
@@ -25,19 +25,21 @@ export async function openProbeChain(
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
     ...{ chain, sim, context, steady },
-    /** An address whose first funding is such a one; fails loudly when the seed holds none. */
+    /** An account whose first funding matches. Fails if the seed has none. */
     someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
-      const found = steady.find((address) => {
+      const account = steady.find((address) => {
         const funding = chain.firstFunding(address)
         return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
       })
-      assert.ok(found, 'the history holds no such address')
-      return found
+      assert.ok(account, 'no such address in this chain')
+      return account
     },
     contract(fits: (address: string) => boolean): string {
-      const found = steady.find((one) => chain.accountAt(one, chain.head.number).code === spendingCode && fits(one))
-      assert.ok(found, 'the history holds no such contract')
-      return found
+      const contract = steady.find(
+        (address) => chain.accountAt(address, chain.head.number).code === spendingCode && fits(address),
+      )
+      assert.ok(contract, 'no such contract in this chain')
+      return contract
     },
     ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,5 @@
-// Other programs that a test runs: on free loopback ports, in a folder of its own, gone when the test or this process is.
+// Starts other programs for tests: on free loopback ports, in their own folders. They end with the test or with this
+// process.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const startWithinMs = 60_000
 
-/** In front of a command: it dies with this process, however that one ends. */
+/** Prefix for a command that must end with this process, however that ends. */
 export const withParent = ['setpriv', '--pdeathsig', 'KILL'] as const
 
 export function isInstalled(program: string, ...args: readonly string[]): boolean {
@@ -26,7 +27,7 @@ export const ownFolder = (name: string): Promise<string> => mkdtemp(join(tmpdir(
 interface Launch {
   readonly cwd: string
   readonly command: readonly string[]
-  /** What it says when it can be used, or the port on which it then listens. */
+  /** The output that shows that it is ready, or the port on which it listens. */
   readonly ready: RegExp | number
 }
 
@@ -42,7 +43,7 @@ export async function launch({ cwd, command, ready }: Launch): Promise<ChildProc
   }
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', listen)
   child.once('error', failed.reject)
-  child.once('exit', () => failed.reject(new Error(`it did not start: ${command.join(' ')}\n${output}`)))
+  child.once('exit', () => failed.reject(new Error(`did not start: ${command.join(' ')}\n${output}`)))
   const until = new AbortController()
   const late = sleep(startWithinMs, undefined, { signal: until.signal }).then(() => {
     throw new Error(`not ready after ${startWithinMs} ms: ${command.join(' ')}\n${output}`)
@@ -64,7 +65,7 @@ export async function launch({ cwd, command, ready }: Launch): Promise<ChildProc
   }
 }
 
-/** At once, as a crash would, unless the signal says otherwise. */
+/** Kills a process, by default without warning. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')

@@ -1,5 +1,5 @@
-// A server in this process that ingests only what a test makes it ingest, and whose clock stands still. Tests that use
-// nothing else hold for any store.
+// A server in this process that ingests only what the test ingests, with a stopped clock. Tests that use only this
+// interface are valid for any database engine.
 //   await using server = await openQuietServer({ settings })
 //   await new Follower(server.context, 'hoodi', beacon).catchUp(signal)
 //   const response = await server.get('/v0/eth/validators/7', 'hoodi')
@@ -21,7 +21,7 @@ import { copyEmptyStores } from './template.ts'
 export interface QuietServerOptions {
   /** As in tetrad.yaml. */
   readonly settings: object
-  /** A data folder that stays when the server closes; otherwise a new one that is removed. */
+  /** A data folder that stays after the server closes. Default: a temporary one. */
   readonly dir?: string
   readonly clock?: Clock
 }
@@ -36,36 +36,36 @@ export interface QuietServer extends AsyncDisposable {
   readonly context: AppContext
   readonly dataDir: string
   get(path: string, network: Network): Promise<Response>
-  /** What commands ask a running server. */
+  /** Calls the control socket. */
   control(name: 'coverage' | 'doctor', input?: object): Promise<unknown>
 }
 
-/** Links in answers begin with it. */
+/** The start of links in responses. */
 export const publicUrl = 'http://tetrad.test'
 
 export async function openQuietServer({ settings, dir, clock }: QuietServerOptions): Promise<QuietServer> {
-  await using undo = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const dataDir = dir ?? (await mkdtemp(join(tmpdir(), 'tetrad-quiet-')))
   if (dir === undefined) {
-    undo.defer(() => rm(dataDir, { recursive: true, force: true }))
+    cleanup.defer(() => rm(dataDir, { recursive: true, force: true }))
     await copyEmptyStores(dataDir)
   }
   const postgres = process.env.TETRAD_TEST_STATE
-  const database = postgres && dir === undefined ? undo.use(await openMigratedDatabase(postgres)) : undefined
-  const own = {
+  const database = postgres && dir === undefined ? cleanup.use(await openMigratedDatabase(postgres)) : undefined
+  const overrides = {
     server: { port: 0, publicUrl },
-    console: { on: false },
-    ingest: { on: false },
+    console: { enabled: false },
+    ingest: { enabled: false },
     ...(database && { store: { state: database.url } }),
   }
   const server = await startServer({
-    settings: settingsWith({ ...settings, ...own }),
+    settings: settingsWith({ ...settings, ...overrides }),
     dataDir,
     clock: clock ?? stoppedAt(systemClock, testNowMs),
     random: seededRandom('quiet server'),
     log: silentLog,
   })
-  undo.defer(() => server.close())
+  cleanup.defer(() => server.close())
   const { context } = server
   const { key } = await createKey(
     context.state,
@@ -73,7 +73,7 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
     context.clock,
     context.random,
   )
-  const all = undo.move()
+  const resources = cleanup.move()
   return {
     ...{ context, dataDir },
     async get(url, network) {
@@ -82,14 +82,14 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
       return { status: statusCode, headers: sent as Record<string, string>, body }
     },
     async control(name, input) {
-      // The socket is made beside the start.
+      // The socket may open after the start.
       for (let tries = 0; tries < 500; tries++) {
-        const answer = await callControl(dataDir, name, input)
-        if (answer) return answer.result
+        const reply = await callControl(dataDir, name, input)
+        if (reply) return reply.result
         await systemClock.sleep(10)
       }
       throw new Error('the server has no control socket')
     },
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

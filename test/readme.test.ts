@@ -1,4 +1,4 @@
-// The README's calls, run by a shell as a reader would paste them.
+// Runs the calls of the README in a shell.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,39 +14,39 @@ import { type DemoServer, openDemoServer } from './demo-server.ts'
 const run = promisify(execFile)
 const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
 const calls = readme.split('\n').filter((line) => line.startsWith('curl '))
-const inOrder = Object.keys(contract) as EndpointId[]
+const endpointIds = Object.keys(contract) as EndpointId[]
 
 describe('README', () => {
-  let world: DemoServer
+  let demo: DemoServer
   before(async () => {
-    world = await openDemoServer()
+    demo = await openDemoServer()
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => demo[Symbol.asyncDispose]())
 
-  test('begins with the two commands', () => {
+  test('starts with the two commands', () => {
     const [start, check] = readme.split('\n').filter((line) => line.startsWith('npm ci'))
     assert.match(start ?? '', /^npm ci && npm start/)
     assert.match(check ?? '', /^npm ci && npm test/)
   })
 
-  test('shows one call per endpoint', () => assert.equal(calls.length, inOrder.length))
+  test('shows one call per endpoint', () => assert.equal(calls.length, endpointIds.length))
 
-  for (const [at, id] of inOrder.entries()) {
-    test(`${id}: the call works when pasted`, async () => {
-      const line = (calls[at] ?? '').replaceAll('http://127.0.0.1:8080', world.url)
-      const { stdout } = await run('sh', ['-c', line], { env: { PATH: process.env.PATH, TETRAD_KEY: world.key } })
+  for (const [at, id] of endpointIds.entries()) {
+    test(`${id}: the call works`, async () => {
+      const line = (calls[at] ?? '').replaceAll('http://127.0.0.1:8080', demo.url)
+      const { stdout } = await run('sh', ['-c', line], { env: { PATH: process.env.PATH, TETRAD_KEY: demo.key } })
       assert.deepEqual(checker(contract[id].reply)(JSON.parse(stdout)), [], stdout.slice(0, 300))
     })
   }
 
-  test('every path beside the contract that an alias may lead to is served', async () => {
-    // Of a file without a signature it is known that it is there: 403, not 404.
+  test('the server has every other path that an alias may use', async () => {
+    // A download without a signature returns 403.
     const statusOf = (path: string) => (path.includes('{') ? 403 : 200)
     for (const path of extraPaths)
-      assert.equal((await fetch(new URL(path.replace('{format}', 'csv'), world.url))).status, statusOf(path), path)
+      assert.equal((await fetch(new URL(path.replace('{format}', 'csv'), demo.url))).status, statusOf(path), path)
   })
 
-  test('its table names every route of the contract', () => {
+  test('its table contains every route of the contract', () => {
     for (const { id, method, path } of Object.values(contract)) {
       const row = readme.split('\n').find((line) => line.includes(`docs/endpoints/${id}.md`))
       assert.ok(row?.includes(`${method} ${path}`), id)

@@ -1,5 +1,5 @@
-// A real EVM behind real JSON-RPC over HTTP: hardhat's native node, and a small door in front of it. Tests that need it
-// skip, loudly, where the native part is not installed.
+// A real EVM with JSON-RPC over HTTP: hardhat's native node. Tests that need it are skipped if its native package is
+// missing.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createWalletClient, custom, defineChain, type Hex } from 'viem'
@@ -22,7 +22,7 @@ interface Provider {
 
 export type RealEvm = Awaited<ReturnType<typeof openEvm>>
 
-/** Why it cannot be had here, or undefined. */
+/** Why it is not available, or undefined. */
 export async function evmMissing(): Promise<string | undefined> {
   try {
     await import('@nomicfoundation/edr')
@@ -32,7 +32,7 @@ export async function evmMissing(): Promise<string | undefined> {
   }
 }
 
-/** Mines only when told to. The first ten accounts of the well-known phrase are rich from genesis on. */
+/** Mines only on request. The first ten accounts of the test phrase have a balance at genesis. */
 export async function openEvm(chainId = Number(evmChainId)) {
   const chain = chainOf(chainId)
   const { createHardhatRuntimeEnvironment } = await import('hardhat/hre')
@@ -46,8 +46,8 @@ export async function openEvm(chainId = Number(evmChainId)) {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', async () => {
-      const asked = JSON.parse(Buffer.concat(chunks).toString())
-      const replies = Array.isArray(asked) ? await Promise.all(asked.map(reply)) : await reply(asked)
+      const body = JSON.parse(Buffer.concat(chunks).toString())
+      const replies = Array.isArray(body) ? await Promise.all(body.map(reply)) : await reply(body)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
     })
   })
@@ -70,7 +70,7 @@ export async function openEvm(chainId = Number(evmChainId)) {
     request,
     rich: rich as [(typeof rich)[number], (typeof rich)[number], (typeof rich)[number]],
     wallet: (key: Hex) => createWalletClient({ account: privateKeyToAccount(key), chain, transport }),
-    /** One by one: of many mined at once this node does not keep the state. */
+    /** One by one: the node keeps no state of blocks that are mined together. */
     async mine(blocks = 1) {
       for (let at = 0; at < blocks; at++) await request('evm_mine')
     },
@@ -83,7 +83,7 @@ export async function openEvm(chainId = Number(evmChainId)) {
   }
 }
 
-/** Compiles one Solidity source; contracts by name. */
+/** Compiles a Solidity source and returns its contracts by name. */
 export async function compile(source: string): Promise<Record<string, { abi: readonly unknown[]; bytecode: Hex }>> {
   const { default: solc } = (await import('solc' as string)) as { default: { compile(input: string): string } }
   const input = {
@@ -95,8 +95,8 @@ export async function compile(source: string): Promise<Record<string, { abi: rea
     errors?: { severity: string; formattedMessage: string }[]
     contracts: Record<string, Record<string, { abi: readonly unknown[]; evm: { bytecode: { object: string } } }>>
   }
-  const wrong = output.errors?.find(({ severity }) => severity === 'error')
-  if (wrong) throw new Error(wrong.formattedMessage)
+  const failure = output.errors?.find(({ severity }) => severity === 'error')
+  if (failure) throw new Error(failure.formattedMessage)
   return Object.fromEntries(
     Object.entries(output.contracts['source.sol'] ?? {}).map(([name, { abi, evm }]) => [
       name,

@@ -1,20 +1,20 @@
-// A private Redis for tests: Debian's server in a temporary folder on a free loopback port, gone with the test.
+// A temporary Redis server for tests, on a free loopback port.
 //   await using redis = await startRedis()
 import { rm } from 'node:fs/promises'
 import { end, freePort, isInstalled, launch, ownFolder, withParent } from './programs.ts'
 
-/** Why tests on Redis are left out, for `skip`. */
+/** Why tests on Redis are skipped, for `skip`. */
 export const noRedis: string | false = isInstalled('redis-server', '--version')
   ? false
   : 'there is no Redis here (Debian: redis-server)'
 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string
-  /** Ends it at once, and what it knew with it. */
+  /** Kills it; its data is lost. */
   kill(): Promise<void>
-  /** On the same port; empty. */
+  /** Starts it on the same port, without data. */
   start(): Promise<void>
-  /** Lets it stand still, with its connections open. */
+  /** Suspends it with open connections. */
   freeze(): void
   thaw(): void
 }

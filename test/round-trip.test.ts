@@ -1,33 +1,74 @@
-// The typed client against the real server over HTTP, for every endpoint. An endpoint without a trip does not compile.
+// The typed client against the real server over HTTP, for every endpoint, extensions included. An endpoint without a call
+// here does not compile.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { type Client, createClient } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
-import type { EndpointId } from '#api/routes.ts'
+import { extensions } from '#api/extensions.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { openapi } from '#api/openapi.ts'
+import { headers as documentedHeaders } from '#api/openapi-responses.ts'
+import type { AnyId } from '#api/routes.ts'
 import { checker } from '#core/schema-check.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 import { storedRows } from './stored-duties.ts'
 
 let world: DemoServer
 let client: Client
+let lastResponse: Response
 
 before(async () => {
-  world = await openDemoServer()
-  client = createClient({ baseUrl: world.url, key: world.key })
+  world = await openDemoServer(withPushSource)
+  const fetchAndKeep = async (url: string | URL | Request, init?: RequestInit) => {
+    lastResponse = await fetch(url, init)
+    return lastResponse
+  }
+  client = createClient({
+    baseUrl: world.url,
+    key: await world.keyFor('enterprise', { admin: true }),
+    fetch: fetchAndKeep,
+  })
 })
 after(() => world[Symbol.asyncDispose]())
 
-const trips: Record<EndpointId, () => Promise<unknown>> = {
+/** `fx.setRate` needs one, and the demo has none. */
+function withPushSource(settings: object): object {
+  const { fx } = settings as { fx: { sources: object[] } }
+  return { fx: { ...fx, sources: [...fx.sources, { id: 'desk', kind: 'push' }] } }
+}
+
+const createQuote = () =>
+  client.fx.createQuote({
+    from: { currency: 'USDC', amount: '250' },
+    to: { currency: 'EURC' },
+    tenor: 'hourly',
+    recipientAddress: `0x${'11'.repeat(20)}`,
+  })
+
+async function checkOwnSignature(): Promise<unknown> {
+  const quote = await createQuote()
+  const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const signature = await client.fx.signQuote(quote, signer)
+  return client.fx.checkSignature({ id: quote.id, signature, signer: signer.address })
+}
+
+async function readFirstChange(): Promise<unknown> {
+  const { changes } = await client.markets.changes({ limit: 1 })
+  const stop = new AbortController()
+  const watched = client.markets.watchChanges({ after: changes[0]?.cursor }, { signal: stop.signal })
+  const { value } = await watched.next()
+  stop.abort()
+  await watched.return(undefined)
+  return value
+}
+
+/** One call of each endpoint that the demo answers with data. */
+const calls: Record<AnyId, () => Promise<unknown>> = {
   'explorer.labelListV2': () => client.explorer.labelListV2({ chainid: '1' }),
   'explorer.labelListV1': () => client.explorer.labelListV1({}),
   'explorer.fundedBy': () => client.explorer.fundedBy({ address: world.samples.address }),
-  'fx.createQuote': () =>
-    client.fx.createQuote({
-      from: { currency: 'USDC', amount: '250' },
-      to: { currency: 'EURC' },
-      tenor: 'hourly',
-      recipientAddress: `0x${'11'.repeat(20)}`,
-    }),
+  'fx.createQuote': createQuote,
   'validators.aggregateEffectiveness': () =>
     client.validators.aggregateEffectiveness({ indices: [...world.samples.indices], size: 3 }),
   'validators.effectiveness': () =>
@@ -35,15 +76,76 @@ const trips: Record<EndpointId, () => Promise<unknown>> = {
   'validators.metadata': () =>
     client.validators.metadata({ validator_index_or_pubkey: String(world.samples.indices[0]) }),
   'markets.bySlug': () => client.markets.bySlug({ slug: world.samples.slug }),
+  'explorer.trail': () => client.explorer.trail({ address: world.samples.address }),
+  'explorer.labelSearch': () => client.explorer.labelSearch({ q: 'exchange' }),
+  'fx.currencies': () => client.fx.currencies(),
+  'fx.quote': async () => client.fx.quote({ id: (await createQuote()).id }),
+  'fx.receipt': async () => client.fx.receipt({ id: (await createQuote()).id }),
+  'fx.checkSignature': checkOwnSignature,
+  'fx.receiptKey': () => client.fx.receiptKey(),
+  'fx.setRate': () => client.fx.setRate({ pair: 'NZD/USD', rate: '0.6' }),
+  'validators.explain': () =>
+    client.validators.explain({
+      validator_index_or_pubkey: world.samples.badDay.index,
+      fromDay: world.samples.badDay.day,
+      toDay: world.samples.badDay.day,
+    }),
+  'validators.find': () => client.validators.find({ pool: world.samples.pools[0] }),
+  'markets.byId': async () => {
+    const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
+    return client.markets.byId({ id })
+  },
+  'markets.search': () => client.markets.search({ q: 'harbour bridge' }),
+  'markets.changesBySlug': () => client.markets.changesBySlug({ slug: world.samples.slug }),
+  'markets.changes': () => client.markets.changes(),
+  'markets.changeStream': readFirstChange,
+}
+
+const endpoints: Readonly<Record<AnyId, Endpoint>> = { ...contract, ...extensions }
+
+/** Headers that the OpenAPI document describes for some endpoint but not for this one. */
+function undocumentedHeaders({ path, method }: Endpoint, { headers }: Response): string[] {
+  const operation = (openapi().paths[path] as Record<string, Operation>)[method.toLowerCase()]
+  const documented = operation?.responses[200].headers ?? {}
+  return Object.keys(documentedHeaders).filter((name) => headers.has(name) && !(name in documented))
+}
+
+interface Operation {
+  readonly responses: { readonly 200: { readonly headers: object } }
 }
 
 describe('round trip', () => {
-  for (const [id, trip] of Object.entries(trips)) {
-    test(`${id}: the reply fits the contract`, async () => {
-      const reply = await trip()
-      assert.deepEqual(checker(contract[id as EndpointId].reply)(reply), [])
+  for (const [id, call] of Object.entries(calls) as [AnyId, () => Promise<unknown>][]) {
+    test(`${id}: reply and headers are those of the contract`, async () => {
+      const reply = await call()
+      assert.deepEqual(checker(endpoints[id].reply)(reply), [])
+      assert.equal(lastResponse.status, 200)
+      assert.deepEqual(undocumentedHeaders(endpoints[id], lastResponse), [])
+      if (endpoints[id].etag) assert.match(lastResponse.headers.get('etag') ?? '', /^(W\/)?"[^"]+"$/)
     })
   }
+
+  test('/markets/{id}: HEAD and 304 as for the slug, and the fixed paths beside it win', async () => {
+    const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
+    const head = await fetch(`${world.url}/markets/${id}`, { method: 'HEAD' })
+    assert.equal(head.status, 200)
+    const etag = head.headers.get('etag') ?? ''
+    assert.equal(etag, (await fetch(`${world.url}/markets/slug/${world.samples.slug}`)).headers.get('etag'))
+    const unchanged = await fetch(`${world.url}/markets/${id}`, { headers: { 'if-none-match': etag } })
+    assert.equal(unchanged.status, 304)
+    for (const [path, status, body] of [
+      ['search', 200, /"markets":/],
+      ['changes', 200, /"changes":/],
+      ['no-such-id', 404, /"id not found"/],
+      ['no%20id', 422, /"id is invalid"/],
+      ['%zz', 422, /"id is invalid"/],
+    ] as const) {
+      const response = await fetch(`${world.url}/markets/${path}`)
+      assert.equal(response.status, status, path)
+      assert.match(await response.text(), body)
+    }
+    await assert.rejects(client.markets.byId({ id: 'no-such-id' }), { status: 404, notFound: true })
+  })
 
   test('4.5: the iterator visits every record once, in order, whatever the page size', async () => {
     const indices = [...world.samples.indices]

@@ -1,12 +1,12 @@
-// For tests: the command line as a person or a script uses it. `run` calls `main(args)` in a process that stays warm between
-// commands (test/command-host.ts); `runChild` starts a process of its own, which is what the launcher, signals and exit need.
+// Runs the command line in tests. `runCommand` calls `main(args)` in a process that is reused (command-host.ts).
+// `runChild` starts a new process, for tests of the launcher, signals and exit codes.
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export const launcher = join(import.meta.dirname, 'tetrad.js')
+export const launcher = join(import.meta.dirname, '..', 'cli', 'tetrad.js')
 const hostFile = join(import.meta.dirname, '..', 'test', 'command-host.ts')
 const commandTimeoutMs = 120_000
 
@@ -26,42 +26,42 @@ export interface RunChildOptions extends RunOptions {
   readonly file?: string
 }
 
-/** A host runs one command at a time; commands that overlap get a host each. */
+/** A host runs one command at a time. */
 const idleHosts: ChildProcess[] = []
 
 export async function runCommand(args: readonly string[], { cwd, env }: RunOptions): Promise<CommandResult> {
   const host = idleHosts.pop() ?? startHost()
   setRef(host, true)
-  // What reaches the pipes was written after the command had ended, or by a crash.
-  let late = ''
+  // Output outside a command: after its end, or of a crash.
+  let output = ''
   const onData = (chunk: unknown) => {
-    late += String(chunk)
+    output += String(chunk)
   }
   for (const stream of [host.stdout, host.stderr]) stream?.on('data', onData)
   const timer = setTimeout(() => host.kill('SIGKILL'), commandTimeoutMs)
   try {
     host.send({ args, cwd, env: { ...commandEnv(), ...env } })
-    const [ended] = await Promise.race([once(host, 'message'), once(host, 'exit').then(crashed)])
+    const [result] = await Promise.race([once(host, 'message'), once(host, 'exit').then(crashed)])
     if (host.connected) {
       setRef(host, false)
       idleHosts.push(host)
     }
-    return ended as CommandResult
+    return result as CommandResult
   } finally {
     clearTimeout(timer)
     for (const stream of [host.stdout, host.stderr]) stream?.off('data', onData)
   }
 
   function crashed([code, signal]: unknown[]): [CommandResult] {
-    return [{ code: (signal ?? code) as string | number, stdout: '', stderr: late }]
+    return [{ code: (signal ?? code) as string | number, stdout: '', stderr: output }]
   }
 }
 
-/** Without the options of the test runner, which a fork would inherit. */
+/** execArgv: without the options of the test runner. */
 const startHost = (): ChildProcess =>
   fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), execArgv: [] })
 
-/** An idle host does not keep the test process alive; it ends when that one does. */
+/** An idle host does not keep the test process running. */
 function setRef(host: ChildProcess, isBusy: boolean): void {
   const handles = [host, host.channel, host.stdout, host.stderr] as unknown as { ref(): void; unref(): void }[]
   for (const handle of handles) isBusy ? handle.ref() : handle.unref()
@@ -79,7 +79,7 @@ export function runChild(
   })
 }
 
-/** Without what the test run or its caller has set for itself. */
+/** Without the settings of the test run. */
 const commandEnv = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_(?!COMPILE_CACHE))/.test(name)),

@@ -1,7 +1,7 @@
-// `npm test`: types, lint, then every test file; then what was covered and what was left out.
+// `npm test`: runs types, lint and all test files, then prints what was covered and what was skipped.
 //
-//   npm test                            everything but the long tests
-//   npm test -- server/groups/fx/*.test.ts   these files
+//   npm test                            everything except the long tests
+//   npm test -- server/fx/pricing/*.test.ts   these files
 //   npm test -- --group databases       one group: see test/groups.ts
 //   npm test -- --seed 42               the seeds of an earlier run
 //   npm run test:long                   all seeds, and the tests that take minutes
@@ -26,9 +26,9 @@ const { values: options, positionals } = parseArgs({
   options: { group: { type: 'string', multiple: true }, seed: { type: 'string' }, long: { type: 'boolean' } },
 })
 
-/** Rotates with the hour, so that runs one after another cover all seeds, and a failure names the one to repeat. */
+/** Changes every hour, so that later runs cover other seeds. */
 const seed = Number(options.seed ?? process.env.TEST_SEED ?? Math.floor(Date.now() / 3_600_000) * 25)
-if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number, 0 or more')
+if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be an integer, 0 or more')
 
 interface Task {
   readonly name: string
@@ -42,17 +42,17 @@ async function runAll(): Promise<Result[]> {
     exclude: ['api/dist/**'],
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
-  const isWhole = positionals.length === 0
-  if (isWhole) fetchEvm()
+  const isComplete = positionals.length === 0
+  if (isComplete) installEvm()
   const work = makeTemporaryFolder()
   try {
-    // The slowest first, so that no core waits for them at the end.
+    // The slowest first, so that all cores stay busy until the end.
     const order: readonly Exclude<Group, 'checks'>[] = ['browser', 'databases', 'commands', 'unit']
     const batches = order
       .filter((group) => chosen.has(group))
       .flatMap((group) => batchesOf(group, byGroup.get(group) ?? []))
-    const checks = runTasks(chosen.has('checks') && isWhole ? checkTasks() : [])
-    if (isWhole) await prepare(work)
+    const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
+    if (isComplete) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
     const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, index)))
     return [...(await checks), ...tested]
@@ -61,12 +61,12 @@ async function runAll(): Promise<Result[]> {
   }
 }
 
-/** What many test files need and none of them should have to make: the built pages, and the demo world. */
+/** Builds what many test files share: the console and the demo data. */
 async function prepare(work: string): Promise<void> {
   const demo = [join(import.meta.dirname, 'template.ts')]
   await Promise.all([
     runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn']),
-    runProcess('Demo world', process.execPath, demo, { env: testEnv(work, work) }),
+    runProcess('Demo data', process.execPath, demo, { env: testEnv(work, work) }),
   ])
 }
 
@@ -83,7 +83,7 @@ function chosenGroups(): ReadonlySet<Group> {
   const names = options.group ?? Object.keys(groups)
   for (const name of names) {
     if (name in groups) continue
-    process.stderr.write(`There is no test group ${name}. Groups:\n`)
+    process.stderr.write(`Unknown test group ${name}. Groups:\n`)
     for (const [group, contents] of Object.entries(groups)) process.stderr.write(`  ${group.padEnd(10)} ${contents}\n`)
     process.exit(2)
   }
@@ -95,15 +95,15 @@ function leftOut(): string[] {
   const missing = (Object.keys(groups) as Group[]).filter((group) => !chosen.has(group))
   return [
     ...missing.map((group) => `group ${group}: ${groups[group]}`),
-    ...(positionals.length > 0 ? ['all files that were not named'] : []),
+    ...(positionals.length > 0 ? ['all other files'] : []),
   ]
 }
 
-/** Tests write thousands of small databases: in memory where there is enough of it, so that no disk slows them down. */
+/** In memory if there is enough of it, because tests write thousands of small databases. */
 function makeTemporaryFolder(): string {
   const hasMemory = existsSync(memoryFolder) && freeBytes(memoryFolder) >= memoryFreeMin
   const folder = mkdtempSync(join(hasMemory ? memoryFolder : tmpdir(), 'tetrad-tests-'))
-  // PostgreSQL runs as a user of its own, who must get to its folder.
+  // PostgreSQL runs as another user, who needs access.
   chmodSync(folder, 0o755)
   return folder
 }
@@ -113,25 +113,25 @@ function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
-/** More tasks than cores: many tests wait for a server, a browser or a timer, and then another uses the core. */
+/** More tasks than cores, because many tests wait for a server, a browser or a timer. */
 async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
   const waiting = [...tasks]
   const results: Result[] = []
   const workers = Array.from({ length: availableParallelism() * 3 }, async () => {
     for (let task = waiting.shift(); task; task = waiting.shift()) {
-      const beginMs = performance.now()
-      const mine = await task.run()
-      const isGreen = mine.every(({ outcome }) => outcome !== 'failed')
-      const seconds = ((performance.now() - beginMs) / 1000).toFixed(1)
-      process.stdout.write(`${isGreen ? '✔' : '✖'} ${task.name} (${seconds} s)\n`)
-      results.push(...mine)
+      const startMs = performance.now()
+      const taskResults = await task.run()
+      const hasPassed = taskResults.every(({ outcome }) => outcome !== 'failed')
+      const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+      process.stdout.write(`${hasPassed ? '✔' : '✖'} ${task.name} (${seconds} s)\n`)
+      results.push(...taskResults)
     }
   })
   await Promise.all(workers)
   return results
 }
 
-/** On one thread the compiler needs less than half the CPU time: its threads repeat each other's work. */
+/** The compiler needs less than half the CPU time on one thread. */
 const checkTasks = (): Task[] => [
   checkTask('Types (tsc)', 'tsc', ['--singleThreaded']),
   checkTask('Types of the console (tsc)', 'tsc', ['-p', 'console', '--singleThreaded']),
@@ -161,9 +161,9 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const { code, output } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []
-      const isWhole = lines.pop() === endLine
+      const isComplete = lines.pop() === endLine
       const results = lines.map((line) => JSON.parse(line) as Result)
-      if (isWhole && (code === 0 || results.some(({ outcome }) => outcome === 'failed'))) return results
+      if (isComplete && (code === 0 || results.some(({ outcome }) => outcome === 'failed'))) return results
       return [
         ...results,
         { file: files[0] ?? name, name: `${name} ended with ${code}`, outcome: 'failed', reason: output },
@@ -203,10 +203,10 @@ async function runProcess(
 }
 
 /**
- * The native part of the EVM needs a newer Node than npm may have run on, and npm then leaves it out silently. Fetch it with
- * the project's own Node. Without it the proof that Permit2 accepts the signatures could not run, so the run stops.
+ * The native package of the EVM needs a newer Node than npm may have run on; npm then omits it silently. Install it
+ * with the project's Node. Without it the tests of Permit2 signatures cannot run, so the run stops.
  */
-function fetchEvm(): void {
+function installEvm(): void {
   const scope = join(root, 'node_modules', '@nomicfoundation')
   const { optionalDependencies = {} } = JSON.parse(readFileSync(join(scope, 'edr', 'package.json'), 'utf8')) as {
     optionalDependencies?: Record<string, string>
@@ -215,14 +215,14 @@ function fetchEvm(): void {
   const version = optionalDependencies[name]
   const folder = join(root, 'node_modules', name)
   if (version && !existsSync(folder)) {
-    process.stdout.write(`\n▸ Fetching ${name}\n`)
+    process.stdout.write(`\n▸ Installing ${name}\n`)
     const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
     const args = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`]
     spawnSync('npm', args, { cwd: root, stdio: 'inherit', env: { ...process.env, PATH: path } })
   }
   if (existsSync(folder)) return
   process.stdout.write(
-    `\n✖ The EVM of the tests (${name}) is not installed, so the Permit2 proof cannot run. Install it with Node 22 or ` +
+    `\n✖ The EVM of the tests (${name}) is not installed, so the Permit2 tests cannot run. Install it with Node 22 or ` +
       'later: npm install --no-save --ignore-scripts hardhat\n',
   )
   process.exit(1)

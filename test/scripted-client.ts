@@ -1,10 +1,10 @@
-// A client over a scripted server, for the client's own tests.
+// A client for a scripted server, for the tests of the client.
 import assert from 'node:assert/strict'
 import { type ClientOptions, createClient, TetradError } from '#api/client.ts'
 
 export const key = 'tetrad:7f3a:s3cr3t+secret/with=signs'
 
-/** A client that never waits: what it would have waited is kept. */
+/** A client that records waits instead of waiting. */
 export function clientOf({ url }: { url: string }, options: Partial<ClientOptions> = {}) {
   const waits: number[] = []
   const client = createClient({
@@ -18,7 +18,7 @@ export function clientOf({ url }: { url: string }, options: Partial<ClientOption
   return { client, waits }
 }
 
-/** The one error a call ends with. */
+/** The error of a failed call. */
 export async function failureOf(call: Promise<unknown>): Promise<TetradError> {
   try {
     await call

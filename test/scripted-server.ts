@@ -1,4 +1,4 @@
-// A small HTTP server that answers by script, for the client's tests: it keeps what it was asked.
+// A small HTTP server with scripted responses that records requests, for the tests of the client.
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -12,7 +12,7 @@ export interface RecordedRequest {
 export interface Scripted {
   readonly status?: number
   readonly headers?: Record<string, string>
-  /** Text is sent as it is, anything else as JSON. `hang`: no answer; `drop`: the connection is cut. */
+  /** Strings are sent as they are, other values as JSON. `hang`: no response; `drop`: close the connection. */
   readonly body?: unknown
   readonly instead?: 'hang' | 'drop'
 }
@@ -22,7 +22,7 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly requests: RecordedRequest[]
 }
 
-/** Answers the n-th request with the n-th step; the last one stays. */
+/** The n-th request gets the n-th step; further requests get the last one. */
 export async function serveScript(
   ...steps: (Scripted | ((requests: RecordedRequest) => Scripted))[]
 ): Promise<ScriptedServer> {

@@ -1,4 +1,4 @@
-// Another Node process, for what only two processes can show: locks, sudden death, a disk that is full.
+// A second Node process, for tests of locks, crashes and full disks.
 //   await using other = startProcess(`const { openState } = await load('server/storage/open.ts'); say('open')`)
 //   assert.equal(await other.line(), 'open')
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -13,13 +13,16 @@ const prelude = `
 `
 
 export interface OtherProcess extends AsyncDisposable {
-  /** The next line it says; undefined when it has ended. */
+  /** The next line of its output; undefined after its end. */
   line(): Promise<string | undefined>
-  /** Ends it as a power cut would. */
+  /** Kills it without warning. */
   kill(): Promise<void>
 }
 
-/** Runs `code`, an ES module with `load(path from the root)`, `say(line)` and `stay()`; `under` goes before `node`. */
+/**
+ * Runs an ES module that may use `load(path from the root)`, `say(line)` and `stay()`. `under` precedes the node
+ * command.
+ */
 export function startProcess(code: string, under: readonly string[] = []): OtherProcess {
   const node = [process.execPath, '--input-type=module', '--eval', prelude + code]
   const [command = '', ...args] = [...under, ...node]

@@ -1,4 +1,4 @@
-// The compose file and the systemd unit, held against the image, the settings and the commands they name.
+// The compose file and the systemd unit must agree with the image, the settings and the commands.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
@@ -35,14 +35,14 @@ const compose = async () =>
   parse(await read('ops/compose.yaml')) as { services: Record<string, Service>; volumes: Record<string, null> }
 
 const mountsOf = ({ volumes = [] }: Service): Mount[] =>
-  volumes.map((one) => {
-    if (typeof one !== 'string') return one
-    const [source = '', target = ''] = one.split(':')
+  volumes.map((volume) => {
+    if (typeof volume !== 'string') return volume
+    const [source = '', target = ''] = volume.split(':')
     return { source, target }
   })
 
 describe('compose file', () => {
-  test('mounts files that are there, volumes that are declared, and places that the image has', async () => {
+  test('mounts existing files and declared volumes at the paths of the image', async () => {
     const { services, volumes } = await compose()
     const dockerfile = await read('ops/Dockerfile')
     for (const service of Object.values(services)) {
@@ -56,32 +56,32 @@ describe('compose file', () => {
     const [, declared = ''] = /^VOLUME (.+)$/m.exec(dockerfile) ?? []
     const targets = mountsOf(tetrad).map(({ target }) => target)
     assert.deepEqual(targets, [...declared.split(' '), '/app/tetrad.yaml'])
-    // Where commands in the container look for it by default.
+    // The default path of commands in the container.
     assert.match(dockerfile, /^WORKDIR \/app$/m)
-    assert.equal(tetrad.command, undefined, 'the image’s own command, so that there is one place to read it')
+    assert.equal(tetrad.command, undefined, 'uses the command of the image')
     assert.ok(existsSync(join(root, 'ops', tetrad.build?.context ?? '', tetrad.build?.dockerfile ?? '')))
-    // The program writes nowhere but to its volumes and to /tmp, where Node keeps what it has compiled.
+    // The program writes only to its volumes, and to /tmp for the compile cache of Node.
     assert.deepEqual([tetrad.read_only, tetrad.tmpfs], [true, ['/tmp']])
   })
 
-  test('publishes the port that the server listens on and the watcher asks, and only to this machine', async () => {
+  test('publishes the port of the server on loopback only, and Prometheus scrapes it', async () => {
     const { services } = await compose()
     assert.deepEqual(services.tetrad?.ports, [`127.0.0.1:8080:${port}`])
     assert.match(await read('ops/Dockerfile'), new RegExp(`^EXPOSE ${port}$`, 'm'))
-    const watcher = parse(await read('ops/prometheus/prometheus.yml')) as {
+    const prometheus = parse(await read('ops/prometheus/prometheus.yml')) as {
       rule_files: string[]
       scrape_configs: { job_name: string; metrics_path: string; static_configs: { targets: string[] }[] }[]
     }
-    const [job] = watcher.scrape_configs
+    const [job] = prometheus.scrape_configs
     assert.deepEqual([job?.job_name, job?.metrics_path], ['tetrad', '/metrics'])
     assert.deepEqual(job?.static_configs, [{ targets: [`tetrad:${port}`] }])
-    for (const file of watcher.rule_files)
+    for (const file of prometheus.rule_files)
       assert.ok(existsSync(join(root, 'ops/prometheus', file.replace('/etc/prometheus/', ''))), file)
     for (const name of await readdir(join(root, 'ops/grafana/provisioning'), { recursive: true }))
       if (name.endsWith('.yaml')) parse(await read(`ops/grafana/provisioning/${name}`))
   })
 
-  test('gives the server longer to stop than it takes', async () => {
+  test('gives the server enough time to stop', async () => {
     const { services } = await compose()
     const seconds = Number(/^(\d+)s$/.exec(services.tetrad?.stop_grace_period ?? '')?.[1])
     assert.ok(seconds * 1000 > stopDelayMs + stopTimeoutMs, String(seconds))
@@ -90,38 +90,40 @@ describe('compose file', () => {
 
 const unit = await read('ops/tetrad.service')
 
-describe('unit', () => {
+describe('systemd unit', () => {
   const values = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 
-  test('starts commands that exist with options they take, for a user that is not root', async () => {
+  test('runs existing commands with existing options, not as root', async () => {
     const started = [...values('ExecStartPre'), ...values('ExecStart')].map((line) => line.split(' '))
     assert.equal(started.length, 2)
-    for (const [env, node, file = '', ...words] of started) {
+    for (const [env, node, file = '', ...args] of started) {
       assert.deepEqual([env, node], ['/usr/bin/env', 'node'])
       assert.ok(existsSync(file.replace('/opt/tetrad', root)), file)
-      const { code, stdout } = await runCommand([...words.filter((word) => /^\w+$/.test(word)), '--help'], {
+      const { code, stdout } = await runCommand([...args.filter((argument) => /^\w+$/.test(argument)), '--help'], {
         cwd: root,
       })
-      assert.equal(code, 0, words.join(' '))
-      for (const option of words.filter((word) => word.startsWith('--')))
+      assert.equal(code, 0, args.join(' '))
+      for (const option of args.filter((argument) => argument.startsWith('--')))
         assert.ok(stdout.includes(`${option} `), option)
     }
     assert.deepEqual(values('User'), ['tetrad'])
   })
 
-  test('gives the server longer to stop than it takes', () => {
+  test('gives the server enough time to stop', () => {
     assert.ok(Number(values('TimeoutStopSec')[0]) * 1000 > stopDelayMs + stopTimeoutMs)
   })
 
   const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
-  test('is what systemd understands, and shut tight', { skip: !analyze && 'no systemd-analyze here' }, async () => {
+  test('is valid and hardened according to systemd-analyze', {
+    skip: !analyze && 'no systemd-analyze here',
+  }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-unit-'))
     try {
       const file = join(dir, 'tetrad.service')
       await cp(join(root, 'ops/tetrad.service'), file)
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-      const about = verified.stderr.split('\n').filter((line) => line.includes('tetrad'))
-      assert.deepEqual([verified.status, about], [0, []])
+      const complaints = verified.stderr.split('\n').filter((line) => line.includes('tetrad'))
+      assert.deepEqual([verified.status, complaints], [0, []])
       const secured = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=45', file])
       assert.equal(secured.status, 0, String(secured.stdout).split('\n').at(-2) ?? '')
     } finally {
@@ -130,26 +132,26 @@ describe('unit', () => {
   })
 })
 
-describe('command beside the unit', () => {
-  const wordOf = (text: string, name: string) => new RegExp(`\\b${name}=(\\S+)`).exec(text)?.[1]
+describe('ops/tetrad', () => {
+  const settingIn = (text: string, name: string) => new RegExp(`\\b${name}=(\\S+)`).exec(text)?.[1]
 
-  test('has the program, configuration, environment, user and data of the unit', async () => {
+  test('uses the program, configuration, environment, user and data of the unit', async () => {
     const script = await read('ops/tetrad')
     const started = /^ExecStart=.* (\S+tetrad\.js) serve --config (\S+)$/m.exec(unit)
-    assert.deepEqual([wordOf(script, 'program'), wordOf(script, 'config')], started?.slice(1))
-    assert.equal(`-${wordOf(script, 'environment')}`, wordOf(unit, 'EnvironmentFile'))
-    assert.equal(wordOf(script, 'user'), wordOf(unit, 'User'))
-    assert.equal(wordOf(script, 'TETRAD_DATA'), wordOf(unit, 'TETRAD_DATA'))
+    assert.deepEqual([settingIn(script, 'program'), settingIn(script, 'config')], started?.slice(1))
+    assert.equal(`-${settingIn(script, 'environment')}`, settingIn(unit, 'EnvironmentFile'))
+    assert.equal(settingIn(script, 'user'), settingIn(unit, 'User'))
+    assert.equal(settingIn(script, 'TETRAD_DATA'), settingIn(unit, 'TETRAD_DATA'))
   })
 
   const missing =
     process.getuid?.() === 0 && spawnSync('runuser', ['--version']).status === 0 ? false : 'needs root and runuser'
-  test('reads the environment as systemd does, not as a shell', { skip: missing }, async () => {
+  test('parses the environment file like systemd, not like a shell', { skip: missing }, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-command-'))
     try {
-      const places = { program: 'program.mjs', environment: 'environment', config: 'tetrad.yaml' }
+      const files = { program: 'program.mjs', environment: 'environment', config: 'tetrad.yaml' }
       let script = (await read('ops/tetrad')).replace(/^user=.*$/m, 'user=root')
-      for (const [name, file] of Object.entries(places))
+      for (const [name, file] of Object.entries(files))
         script = script.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${join(dir, file)}`)
       await writeFile(join(dir, 'tetrad'), script, { mode: 0o755 })
       await writeFile(
@@ -179,7 +181,7 @@ describe('command beside the unit', () => {
   })
 })
 
-test('every TETRAD_ variable that ops/ names is one that is read', async () => {
+test('ops/ uses only existing TETRAD_ variables', async () => {
   const known = new Set([...leaves.map(({ variable }) => variable), ...otherVariables])
   const files = globSync('ops/**/*', { cwd: root, withFileTypes: true }).filter((entry) => entry.isFile())
   let named = 0

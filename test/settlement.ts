@@ -1,5 +1,5 @@
-// The chain side of a trade, for tests: the real Permit2 at its usual address, two tokens, and a contract that settles as
-// a desk's would. Its witness hash is worked out in Solidity, independently of the server's typed data.
+// Contracts for tests of settlement: the real Permit2 at its usual address, two tokens, and a settlement contract. The
+// contract computes the witness hash in Solidity, independently of the server's typed data.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createPublicClient, getAddress, type Hex, http, toFunctionSelector } from 'viem'
@@ -8,7 +8,7 @@ import { compile, type RealEvm } from './real-evm.ts'
 
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
-/** How Permit2 refuses. */
+/** Errors of Permit2. */
 const refusals = ['InvalidSigner()', 'InvalidContractSignature()', 'InvalidNonce()', 'SignatureExpired(uint256)']
 
 const source = `
@@ -81,7 +81,7 @@ contract Settlement {
   }
 }
 
-/// A wallet that is a contract: its owner signs for it (EIP-1271).
+/// A contract wallet whose owner signs for it (EIP-1271).
 contract Wallet {
   address public immutable owner;
   constructor(address by) { owner = by; }
@@ -107,7 +107,7 @@ contract Feed {
 }
 `
 
-/** The runtime code as its authors ship it, read where it is installed. */
+/** The runtime code from the installed package of its authors. */
 function permit2Code(): Hex {
   const file = '@uniswap/v4-periphery/lib/permit2/test/utils/DeployPermit2.sol'
   const path = fileURLToPath(new URL(`../node_modules/${file}`, import.meta.url))
@@ -158,7 +158,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
     call,
     balanceOf: async (token: string, owner: string) =>
       BigInt((await read('Token', token, 'balanceOf', [owner])) as bigint),
-    /** `settled`, or the name of the contract's refusal. */
+    /** `settled`, or the error of the contract. */
     async settle({ message }: TypedData, owner: string, signature: string, by: Hex = spender): Promise<string> {
       const { permitted, nonce, deadline, witness } = message
       const permit = {
@@ -180,7 +180,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
         }
         await reader.simulateContract(requested as never)
       } catch (error) {
-        const refusal = refusals.find((one) => String(error).includes(toFunctionSelector(one)))
+        const refusal = refusals.find((signature) => String(error).includes(toFunctionSelector(signature)))
         return refusal ?? String(error)
       }
       const { status } = await call(operator, 'Settlement', by, 'settle', args)

@@ -1,5 +1,5 @@
-// The contract against the specification's own rows, both ways: every row is in the contract with that type, and every
-// field and parameter of the contract is a row or a listed addition with its decision.
+// Compares the contract with the specification's rows in both directions: every row is in the contract with its type,
+// and every field and parameter of the contract is a row or a listed addition.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
@@ -21,8 +21,14 @@ interface Schema {
   readonly default?: unknown
 }
 
-/** Failure bodies and what is asked of a quote have no table in section 2. */
-const outside = new Set(['ExplorerFailure', 'FxFailure', 'ValidatorsFailure', 'MarketsFailure', 'AmountAsked'])
+/** Records without a table in section 2. */
+const unspecifiedRecords = new Set([
+  'ExplorerFailure',
+  'FxFailure',
+  'ValidatorsFailure',
+  'MarketsFailure',
+  'AmountInput',
+])
 
 const records = new Map<string, Schema>()
 for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...markets })) {
@@ -33,25 +39,25 @@ for (const id of ['explorer.labelListV2', 'explorer.labelListV1', 'explorer.fund
   records.set(`Envelope of ${id}`, contract[id].reply as unknown as Schema)
 }
 
-/** A schema's type in the words of the rows. */
-function words(schema: Schema): string {
+/** The type of a schema as the rows write it. */
+function typeText(schema: Schema): string {
   const types = [schema.type ?? 'any'].flat()
   const plain = types.filter((type) => type !== 'null')
   const suffix = types.length > plain.length ? ' or null' : ''
-  if (plain[0] === 'array') return `array of ${words(schema.items ?? {})}${suffix}`
+  if (plain[0] === 'array') return `array of ${typeText(schema.items ?? {})}${suffix}`
   if (plain[0] === 'string')
     return `${{ 'date-time': 'date-time', uuid: 'uuid', date: 'date' }[schema.format ?? ''] ?? 'string'}${suffix}`
   if (plain[0] !== 'object') return `${plain.join('|')}${suffix}`
   for (const [name, record] of records) if (record.properties === schema.properties) return `${name}${suffix}`
   return `{${Object.entries(schema.properties ?? {})
-    .map(([name, member]) => `${name}: ${words(member)}`)
+    .map(([name, member]) => `${name}: ${typeText(member)}`)
     .join(', ')}}${suffix}`
 }
 
-/** Every field of a record, through members that are records without a name of their own. */
+/** Every field of a record, including those of unnamed nested records. */
 function flatten(schema: Schema, before = ''): [string, Schema][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
-    member.type === 'object' && words(member).startsWith('{')
+    member.type === 'object' && typeText(member).startsWith('{')
       ? flatten(member, `${before}${name}.`)
       : [[`${before}${name}`, member] as [string, Schema]],
   )
@@ -63,15 +69,15 @@ const fieldsOf = (record: string): Map<string, Schema> => {
   return new Map(flatten(schema))
 }
 
-/** The three envelopes share their row; `result` differs by endpoint. */
+/** The three envelopes share one row; their `result` differs. */
 const contractNames = (record: string): string[] =>
   record === 'Envelope' ? [...records.keys()].filter((name) => name.startsWith('Envelope of ')) : [record]
 
-const fits = (row: { record: string; type: string }, found: string): boolean =>
+const matchesType = (row: { record: string; type: string }, actual: string): boolean =>
   row.type === 'varies' ||
-  row.type === found ||
-  (row.type === 'array' && found.startsWith('array of ')) ||
-  (row.record in nullableFields && `${row.type} or null` === found)
+  row.type === actual ||
+  (row.type === 'array' && actual.startsWith('array of ')) ||
+  (row.record in nullableFields && `${row.type} or null` === actual)
 
 describe('records, spec section 2', () => {
   test('every field of the specification is in the contract with its type', () => {
@@ -80,7 +86,10 @@ describe('records, spec section 2', () => {
       for (const name of contractNames(row.record)) {
         const schema = fieldsOf(name).get(row.field)
         assert.ok(schema, `${name}.${row.field} is missing`)
-        assert.ok(fits(row, words(schema)), `${name}.${row.field}: ${words(schema)}, specified ${row.type}`)
+        assert.ok(
+          matchesType(row, typeText(schema)),
+          `${name}.${row.field}: ${typeText(schema)}, specified ${row.type}`,
+        )
       }
     }
   })
@@ -88,7 +97,7 @@ describe('records, spec section 2', () => {
   test('every field of the contract is in the specification or a listed addition', () => {
     const known = new Set(fieldRows.map(({ record, field }) => `${record}.${field}`))
     for (const record of records.keys()) {
-      if (outside.has(record)) continue
+      if (unspecifiedRecords.has(record)) continue
       for (const field of fieldsOf(record).keys()) {
         const name = `${record.replace(/^Envelope of .*/, 'Envelope')}.${field}`
         assert.ok(known.has(name) || name in additions, `${name} is neither specified nor a listed addition`)
@@ -99,12 +108,12 @@ describe('records, spec section 2', () => {
   test('the result of the envelope is the label list, the link or the funding record', () => {
     const result = (id: 'explorer.labelListV2' | 'explorer.labelListV1' | 'explorer.fundedBy') =>
       contract[id].reply.properties.result as unknown as Schema & { anyOf?: Schema[] }
-    assert.deepEqual(result('explorer.labelListV2').anyOf?.map(words), ['string', 'array of LabelRecord'])
-    assert.equal(words(result('explorer.labelListV1')), 'array of LabelRecord')
-    assert.equal(words(result('explorer.fundedBy')), 'FundingRecord')
+    assert.deepEqual(result('explorer.labelListV2').anyOf?.map(typeText), ['string', 'array of LabelRecord'])
+    assert.equal(typeText(result('explorer.labelListV1')), 'array of LabelRecord')
+    assert.equal(typeText(result('explorer.fundedBy')), 'FundingRecord')
   })
 
-  test('keys that must be present are required: pages, metadata, labels, funding', () => {
+  test('fields of pages, metadata, labels and fundings are required', () => {
     for (const name of [
       'AggregatePage',
       'EffectivenessPage',
@@ -132,7 +141,7 @@ describe('records, spec section 2', () => {
   })
 })
 
-/** The contract's parameters in the form of the rows; key and choosers are part of the route. */
+/** The parameters of an endpoint as rows, including the key and the fixed parameters of its route. */
 function parametersOf(endpoint: Endpoint): ParameterRow[] {
   const { spec, auth, select, input } = endpoint
   const required = (input as unknown as Schema).required ?? []
@@ -148,7 +157,7 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
       spec,
       name: endpoint.headers?.[name] ?? name,
       in: inputLocation(endpoint, name),
-      type: words(schema as unknown as Schema),
+      type: typeText(schema as unknown as Schema),
       required: required.includes(name) && preset === undefined ? 'yes' : 'no',
       ...(preset !== undefined && { default: preset as string }),
       ...(values && { values }),
@@ -157,31 +166,31 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
   return rows
 }
 
-/** Left out, chain 1 is meant, so the contract does not insist. */
-const filledIn = new Set(['4.1 chainid', '4.3 chainid'])
-/** The specification names no values; the contract lists the numeric fields. */
+/** Optional in the contract, because the default is chain 1. */
+const optionalInContract = new Set(['4.1 chainid', '4.3 chainid'])
+/** The specification lists no values; the contract lists the numeric fields. */
 const listedByContract = new Set(['4.6 sortBy'])
 
 describe('endpoints, spec section 4', () => {
   const all: readonly Endpoint[] = Object.values(contract)
-  const found = all.flatMap(parametersOf)
+  const parameters = all.flatMap(parametersOf)
   const key = ({ spec, name }: ParameterRow) => `${spec} ${name}`
 
   for (const row of parameterRows) {
-    test(`${key(row)}: place, type, default and values are those of the specification`, () => {
-      const own = found.find((candidate) => key(candidate) === key(row))
-      assert.ok(own, 'it is missing')
+    test(`${key(row)}: location, type, default and values are as specified`, () => {
+      const own = parameters.find((candidate) => key(candidate) === key(row))
+      assert.ok(own, 'missing in the contract')
       assert.equal(own.in, row.in)
       assert.equal(own.type, row.type === 'integer or time' ? 'string' : row.type)
       assert.equal(own.default, row.default)
       if (!listedByContract.has(key(row))) assert.deepEqual(own.values, row.values)
-      if (row.required !== 'maybe' && !filledIn.has(key(row))) assert.equal(own.required, row.required)
+      if (row.required !== 'maybe' && !optionalInContract.has(key(row))) assert.equal(own.required, row.required)
     })
   }
 
   test('every parameter of the contract is in the specification or a listed addition', () => {
     const known = new Set(parameterRows.map(key))
-    const extra = found.map(key).filter((name) => !known.has(name))
+    const extra = parameters.map(key).filter((name) => !known.has(name))
     assert.deepEqual(
       extra.sort(),
       Object.keys(additions)
@@ -190,7 +199,7 @@ describe('endpoints, spec section 4', () => {
     )
   })
 
-  test('method, path, plan and call rate are those of the specification', () => {
+  test('method, path, plan and rate limit are as specified', () => {
     assert.equal(all.length, routeRows.length)
     for (const row of routeRows) {
       const endpoint = all.find(({ spec }) => spec === row.spec)

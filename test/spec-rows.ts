@@ -1,17 +1,16 @@
-// The specification's records and parameters as data, typed off its sections 2 and 4 by hand. Nothing here is derived
-// from the contract: this is the other witness, and test/spec-rows.test.ts makes the two agree both ways.
+// The specification's records and parameters as data, copied by hand from its sections 2 and 4, independently of the
+// contract. test/spec-rows.test.ts compares them with the contract.
 
 export interface FieldRow {
   readonly group: 'A' | 'B' | 'C' | 'D'
   readonly record: string
-  /** Dots for members of members. */
+  /** With dots for nested fields. */
   readonly field: string
-  /** `string`, `number`, `integer`, `boolean`, `date-time`, `uuid`, `array of …`, the name of a record; `or null` where it
-   * says so. */
+  /** `string`, `number`, `integer`, `boolean`, `date-time`, `uuid`, `array of …` or a record, possibly `or null`. */
   readonly type: string
 }
 
-const block = (group: FieldRow['group'], record: string, type: string, fields: string): FieldRow[] =>
+const rows = (group: FieldRow['group'], record: string, type: string, fields: string): FieldRow[] =>
   fields
     .trim()
     .split(/\s+/)
@@ -20,23 +19,23 @@ const block = (group: FieldRow['group'], record: string, type: string, fields: s
 /** Section 2. */
 export const fieldRows: readonly FieldRow[] = [
   // 2.1
-  block('A', 'Envelope', 'string', `status message`),
-  block('A', 'Envelope', 'varies', `result`),
-  block('A', 'LabelRecord', 'string', `labelname labelslug shortdescription notes`),
-  block('A', 'LabelRecord', 'integer', `lastupdatedtimestamp`),
-  block('A', 'FundingRecord', 'integer', `block`),
-  block('A', 'FundingRecord', 'string', `timeStamp fundingAddress fundingTxn value`),
+  rows('A', 'Envelope', 'string', `status message`),
+  rows('A', 'Envelope', 'varies', `result`),
+  rows('A', 'LabelRecord', 'string', `labelname labelslug shortdescription notes`),
+  rows('A', 'LabelRecord', 'integer', `lastupdatedtimestamp`),
+  rows('A', 'FundingRecord', 'integer', `block`),
+  rows('A', 'FundingRecord', 'string', `timeStamp fundingAddress fundingTxn value`),
   // 2.2
-  block('B', 'Amount', 'string', `currency amount`),
-  block('B', 'Quote', 'uuid', `id`),
-  block('B', 'Quote', 'number', `rate`),
-  block('B', 'Quote', 'Amount', `to from`),
-  block('B', 'Quote', 'date-time', `createdAt expiresAt`),
-  block('B', 'Quote', 'string', `fee collateral`),
-  block('B', 'Quote', 'TypedData', `typedData`),
-  block('B', 'TypedData', 'string', `domain.name domain.verifyingContract primaryType`),
-  block('B', 'TypedData', 'integer', `domain.chainId`),
-  block(
+  rows('B', 'Amount', 'string', `currency amount`),
+  rows('B', 'Quote', 'uuid', `id`),
+  rows('B', 'Quote', 'number', `rate`),
+  rows('B', 'Quote', 'Amount', `to from`),
+  rows('B', 'Quote', 'date-time', `createdAt expiresAt`),
+  rows('B', 'Quote', 'string', `fee collateral`),
+  rows('B', 'Quote', 'TypedData', `typedData`),
+  rows('B', 'TypedData', 'string', `domain.name domain.verifyingContract primaryType`),
+  rows('B', 'TypedData', 'integer', `domain.chainId`),
+  rows(
     'B',
     'TypedData',
     'array of {name: string, type: string}',
@@ -45,7 +44,7 @@ export const fieldRows: readonly FieldRow[] = [
     types.PermitWitnessTransferFrom
   `,
   ),
-  block(
+  rows(
     'B',
     'TypedData',
     'string',
@@ -55,7 +54,7 @@ export const fieldRows: readonly FieldRow[] = [
     message.witness.consideration.quoteAmount message.witness.recipient
   `,
   ),
-  block(
+  rows(
     'B',
     'TypedData',
     'integer',
@@ -65,7 +64,7 @@ export const fieldRows: readonly FieldRow[] = [
   `,
   ),
   // 2.3
-  block(
+  rows(
     'C',
     'EffectivenessRecord',
     'integer',
@@ -73,9 +72,9 @@ export const fieldRows: readonly FieldRow[] = [
     validatorIndex hour day startDay endDay startEpoch endEpoch startSlot endSlot
   `,
   ),
-  block('C', 'EffectivenessRecord', 'string', `startDate endDate date`),
-  block('C', 'EffectivenessRecord', 'date-time', `startTimestamp endTimestamp`),
-  block(
+  rows('C', 'EffectivenessRecord', 'string', `startDate endDate date`),
+  rows('C', 'EffectivenessRecord', 'date-time', `startTimestamp endTimestamp`),
+  rows(
     'C',
     'EffectivenessRecord',
     'number',
@@ -84,7 +83,7 @@ export const fieldRows: readonly FieldRow[] = [
     validatorEffectiveness
   `,
   ),
-  block(
+  rows(
     'C',
     'AggregateRecord',
     'number',
@@ -92,7 +91,7 @@ export const fieldRows: readonly FieldRow[] = [
     attesterEffectiveness avgCorrectness avgInclusionDelay uptime validatorEffectiveness
   `,
   ),
-  block(
+  rows(
     'C',
     'AggregateRecord',
     'integer',
@@ -102,7 +101,7 @@ export const fieldRows: readonly FieldRow[] = [
     totalAttestationAssignments totalAttestations totalUniqueAttestations
   `,
   ),
-  block(
+  rows(
     'C',
     'AggregateRecord',
     'integer',
@@ -115,13 +114,13 @@ export const fieldRows: readonly FieldRow[] = [
     sumWrongTargetPenalties sumWrongTargetVotes
   `,
   ),
-  block('C', 'Page', 'string', `filterType granularity`),
-  block('C', 'Page', 'integer', `size`),
-  block('C', 'ValidatorMetadata', 'integer', `validatorIndex`),
-  block('C', 'ValidatorMetadata', 'string', `validatorPubkey`),
-  block('C', 'ValidatorMetadata', 'string or null', `pool dvtNetwork withdrawalAddress subpool`),
-  block('C', 'ValidatorMetadata', 'array of string or null', `nodeOperators depositAddresses dvtOperators`),
-  block(
+  rows('C', 'Page', 'string', `filterType granularity`),
+  rows('C', 'Page', 'integer', `size`),
+  rows('C', 'ValidatorMetadata', 'integer', `validatorIndex`),
+  rows('C', 'ValidatorMetadata', 'string', `validatorPubkey`),
+  rows('C', 'ValidatorMetadata', 'string or null', `pool dvtNetwork withdrawalAddress subpool`),
+  rows('C', 'ValidatorMetadata', 'array of string or null', `nodeOperators depositAddresses dvtOperators`),
+  rows(
     'C',
     'ValidatorMetadata',
     'integer or null',
@@ -130,15 +129,15 @@ export const fieldRows: readonly FieldRow[] = [
   `,
   ),
   // 4.5 and 4.6, responses
-  block('C', 'AggregatePage', 'array of AggregateRecord', `data`),
-  block('C', 'AggregatePage', 'string or null', `next`),
-  block('C', 'AggregatePage', 'Page', `page`),
-  block('C', 'AggregatePage', 'integer', `total`),
-  block('C', 'EffectivenessPage', 'string or null', `previous next`),
-  block('C', 'EffectivenessPage', 'integer', `pages`),
-  block('C', 'EffectivenessPage', 'array of EffectivenessRecord', `results`),
+  rows('C', 'AggregatePage', 'array of AggregateRecord', `data`),
+  rows('C', 'AggregatePage', 'string or null', `next`),
+  rows('C', 'AggregatePage', 'Page', `page`),
+  rows('C', 'AggregatePage', 'integer', `total`),
+  rows('C', 'EffectivenessPage', 'string or null', `previous next`),
+  rows('C', 'EffectivenessPage', 'integer', `pages`),
+  rows('C', 'EffectivenessPage', 'array of EffectivenessRecord', `results`),
   // 2.4
-  block(
+  rows(
     'D',
     'Market',
     'string',
@@ -152,7 +151,7 @@ export const fieldRows: readonly FieldRow[] = [
     oracleResolutionStatuses
   `,
   ),
-  block(
+  rows(
     'D',
     'Market',
     'date-time',
@@ -161,7 +160,7 @@ export const fieldRows: readonly FieldRow[] = [
     scheduledDeploymentTimestamp eventStartTime
   `,
   ),
-  block(
+  rows(
     'D',
     'Market',
     'boolean',
@@ -172,7 +171,7 @@ export const fieldRows: readonly FieldRow[] = [
     pendingDeployment deploying rfqEnabled feesEnabled
   `,
   ),
-  block(
+  rows(
     'D',
     'Market',
     'number',
@@ -185,14 +184,14 @@ export const fieldRows: readonly FieldRow[] = [
     bestBid bestAsk line
   `,
   ),
-  block('D', 'Market', 'ImageOptimization', `imageOptimized iconOptimized`),
-  block('D', 'Market', 'array of Event', `events`),
-  block('D', 'Market', 'array of Category', `categories`),
-  block('D', 'Market', 'array of Tag', `tags`),
-  block('D', 'Market', 'FeeSchedule', `feeSchedule`),
-  block('D', 'FeeSchedule', 'number', `exponent rate rebateRate`),
-  block('D', 'FeeSchedule', 'boolean', `takerOnly`),
-  block(
+  rows('D', 'Market', 'ImageOptimization', `imageOptimized iconOptimized`),
+  rows('D', 'Market', 'array of Event', `events`),
+  rows('D', 'Market', 'array of Category', `categories`),
+  rows('D', 'Market', 'array of Tag', `tags`),
+  rows('D', 'Market', 'FeeSchedule', `feeSchedule`),
+  rows('D', 'FeeSchedule', 'number', `exponent rate rebateRate`),
+  rows('D', 'FeeSchedule', 'boolean', `takerOnly`),
+  rows(
     'D',
     'ImageOptimization',
     'string',
@@ -200,9 +199,9 @@ export const fieldRows: readonly FieldRow[] = [
     id imageUrlSource imageUrlOptimized imageOptimizedLastUpdated field relname
   `,
   ),
-  block('D', 'ImageOptimization', 'number', `imageSizeKbSource imageSizeKbOptimized relID`),
-  block('D', 'ImageOptimization', 'boolean', `imageOptimizedComplete`),
-  block(
+  rows('D', 'ImageOptimization', 'number', `imageSizeKbSource imageSizeKbOptimized relID`),
+  rows('D', 'ImageOptimization', 'boolean', `imageOptimizedComplete`),
+  rows(
     'D',
     'Event',
     'string',
@@ -212,7 +211,7 @@ export const fieldRows: readonly FieldRow[] = [
     eventDate seriesSlug score elapsed period gmpChartMode estimatedValue carouselMap gameStatus
   `,
   ),
-  block(
+  rows(
     'D',
     'Event',
     'date-time',
@@ -221,7 +220,7 @@ export const fieldRows: readonly FieldRow[] = [
     scheduledDeploymentTimestamp
   `,
   ),
-  block(
+  rows(
     'D',
     'Event',
     'boolean',
@@ -231,7 +230,7 @@ export const fieldRows: readonly FieldRow[] = [
     estimateValue cantEstimate pendingDeployment deploying
   `,
   ),
-  block(
+  rows(
     'D',
     'Event',
     'number',
@@ -240,17 +239,17 @@ export const fieldRows: readonly FieldRow[] = [
     negRiskFeeBips commentCount eventWeek socialPostCount featuredOrder spreadsMainLine totalsMainLine
   `,
   ),
-  block('D', 'Event', 'ImageOptimization', `imageOptimized iconOptimized featuredImageOptimized`),
-  block('D', 'Event', 'array of string', `subEvents`),
-  block('D', 'Event', 'array', `markets`),
-  block('D', 'Event', 'array of Series', `series`),
-  block('D', 'Event', 'array of Category', `categories`),
-  block('D', 'Event', 'array of Collection', `collections`),
-  block('D', 'Event', 'array of Tag', `tags`),
-  block('D', 'Event', 'array of Chat', `chats`),
-  block('D', 'Event', 'array of EventCreator', `eventCreators`),
-  block('D', 'Event', 'array of Template', `templates`),
-  block(
+  rows('D', 'Event', 'ImageOptimization', `imageOptimized iconOptimized featuredImageOptimized`),
+  rows('D', 'Event', 'array of string', `subEvents`),
+  rows('D', 'Event', 'array', `markets`),
+  rows('D', 'Event', 'array of Series', `series`),
+  rows('D', 'Event', 'array of Category', `categories`),
+  rows('D', 'Event', 'array of Collection', `collections`),
+  rows('D', 'Event', 'array of Tag', `tags`),
+  rows('D', 'Event', 'array of Chat', `chats`),
+  rows('D', 'Event', 'array of EventCreator', `eventCreators`),
+  rows('D', 'Event', 'array of Template', `templates`),
+  rows(
     'D',
     'Series',
     'string',
@@ -259,8 +258,8 @@ export const fieldRows: readonly FieldRow[] = [
     updatedBy competitive priceFeedTokenID priceDataAssetName
   `,
   ),
-  block('D', 'Series', 'date-time', `createdAt updatedAt startDate`),
-  block(
+  rows('D', 'Series', 'date-time', `createdAt updatedAt startDate`),
+  rows(
     'D',
     'Series',
     'boolean',
@@ -268,13 +267,13 @@ export const fieldRows: readonly FieldRow[] = [
     active closed archived new featured restricted isTemplate templateVariables commentsEnabled
   `,
   ),
-  block('D', 'Series', 'number', `volume24hr volume liquidity score commentCount`),
-  block('D', 'Series', 'array', `events`),
-  block('D', 'Series', 'array of Collection', `collections`),
-  block('D', 'Series', 'array of Category', `categories`),
-  block('D', 'Series', 'array of Tag', `tags`),
-  block('D', 'Series', 'array of Chat', `chats`),
-  block(
+  rows('D', 'Series', 'number', `volume24hr volume liquidity score commentCount`),
+  rows('D', 'Series', 'array', `events`),
+  rows('D', 'Series', 'array of Collection', `collections`),
+  rows('D', 'Series', 'array of Category', `categories`),
+  rows('D', 'Series', 'array of Tag', `tags`),
+  rows('D', 'Series', 'array of Chat', `chats`),
+  rows(
     'D',
     'Collection',
     'string',
@@ -283,21 +282,21 @@ export const fieldRows: readonly FieldRow[] = [
     publishedAt createdBy updatedBy
   `,
   ),
-  block('D', 'Collection', 'date-time', `createdAt updatedAt`),
-  block('D', 'Collection', 'boolean', `active closed archived new featured restricted isTemplate commentsEnabled`),
-  block('D', 'Collection', 'ImageOptimization', `imageOptimized iconOptimized headerImageOptimized`),
-  block('D', 'Category', 'string', `id label parentCategory slug publishedAt createdBy updatedBy`),
-  block('D', 'Category', 'date-time', `createdAt updatedAt`),
-  block('D', 'Tag', 'string', `id label slug publishedAt`),
-  block('D', 'Tag', 'number', `createdBy updatedBy`),
-  block('D', 'Tag', 'boolean', `forceShow forceHide isCarousel`),
-  block('D', 'Tag', 'date-time', `createdAt updatedAt`),
-  block('D', 'Chat', 'string', `id channelId channelName channelImage`),
-  block('D', 'Chat', 'boolean', `live`),
-  block('D', 'Chat', 'date-time', `startTime endTime`),
-  block('D', 'EventCreator', 'string', `id creatorName creatorHandle creatorUrl creatorImage`),
-  block('D', 'EventCreator', 'date-time', `createdAt updatedAt`),
-  block(
+  rows('D', 'Collection', 'date-time', `createdAt updatedAt`),
+  rows('D', 'Collection', 'boolean', `active closed archived new featured restricted isTemplate commentsEnabled`),
+  rows('D', 'Collection', 'ImageOptimization', `imageOptimized iconOptimized headerImageOptimized`),
+  rows('D', 'Category', 'string', `id label parentCategory slug publishedAt createdBy updatedBy`),
+  rows('D', 'Category', 'date-time', `createdAt updatedAt`),
+  rows('D', 'Tag', 'string', `id label slug publishedAt`),
+  rows('D', 'Tag', 'number', `createdBy updatedBy`),
+  rows('D', 'Tag', 'boolean', `forceShow forceHide isCarousel`),
+  rows('D', 'Tag', 'date-time', `createdAt updatedAt`),
+  rows('D', 'Chat', 'string', `id channelId channelName channelImage`),
+  rows('D', 'Chat', 'boolean', `live`),
+  rows('D', 'Chat', 'date-time', `startTime endTime`),
+  rows('D', 'EventCreator', 'string', `id creatorName creatorHandle creatorUrl creatorImage`),
+  rows('D', 'EventCreator', 'date-time', `createdAt updatedAt`),
+  rows(
     'D',
     'Template',
     'string',
@@ -305,7 +304,7 @@ export const fieldRows: readonly FieldRow[] = [
     id eventTitle eventSlug eventImage marketTitle description resolutionSource sortBy seriesSlug outcomes
   `,
   ),
-  block('D', 'Template', 'boolean', `negRisk showMarketImages`),
+  rows('D', 'Template', 'boolean', `negRisk showMarketImages`),
 ].flat()
 
 export interface ParameterRow {
@@ -314,10 +313,10 @@ export interface ParameterRow {
   readonly name: string
   readonly in: 'query' | 'path' | 'header' | 'body'
   readonly type: string
-  /** `maybe`: the specification does not say, or makes it depend on another one. */
+  /** `maybe`: unspecified, or depends on another parameter. */
   readonly required: 'yes' | 'no' | 'maybe'
   readonly default?: string | number | boolean
-  /** Allowed values, where they are listed. */
+  /** Allowed values, if the specification lists them. */
   readonly values?: readonly string[]
 }
 
@@ -350,8 +349,8 @@ export const parameterRows: readonly ParameterRow[] = [
   parameter('4.3', 'query', 'address', 'string', 'yes'),
 
   parameter('4.4', 'header', 'authorization', 'string', 'yes'),
-  parameter('4.4', 'body', 'from', 'AmountAsked', 'yes'),
-  parameter('4.4', 'body', 'to', 'AmountAsked', 'yes'),
+  parameter('4.4', 'body', 'from', 'AmountInput', 'yes'),
+  parameter('4.4', 'body', 'to', 'AmountInput', 'yes'),
   parameter('4.4', 'body', 'tenor', 'string', 'yes', { values: ['instant', 'hourly', 'daily'] }),
   parameter('4.4', 'body', 'type', 'string', 'no', { default: 'tradable', values: ['reference', 'tradable'] }),
   parameter('4.4', 'body', 'recipientAddress', 'string', 'maybe'),
@@ -394,7 +393,7 @@ export const parameterRows: readonly ParameterRow[] = [
   parameter('4.8', 'path', 'slug', 'string', 'yes'),
 ]
 
-/** Section 4: method and path, and what section 4 and 8 ask of the caller. */
+/** Sections 4 and 8: method, path, plan and rate limit. */
 export const routeRows = [
   { spec: '4.1', method: 'GET', path: '/v2/api', plan: 'enterprise' },
   { spec: '4.2', method: 'GET', path: '/v1/api.ashx', plan: 'enterprise' },
@@ -406,7 +405,7 @@ export const routeRows = [
   { spec: '4.8', method: 'GET', path: '/markets/slug/{slug}' },
 ] as const
 
-/** What the contract has beyond the specification, each with the section that defines it. */
+/** Fields and parameters beyond the specification, with the section that defines them. */
 export const additions: Readonly<Record<string, string>> = {
   'AggregateRecord.validatorIndex': 'behaviour/validators.md#paging-of-the-aggregate',
   'MarketReference.id': 'behaviour/markets.md#references',
@@ -423,7 +422,7 @@ export const additions: Readonly<Record<string, string>> = {
   '4.8 include_tag': 'behaviour/markets.md#tags',
 }
 
-/** Records whose fields may be null although the specification does not say so, with the section that defines it. */
+/** Records whose fields may be null although not specified, with the section that defines it. */
 export const nullableFields: Readonly<Record<string, string>> = {
   EffectivenessRecord: 'behaviour/validators.md#time-fields',
 }

@@ -1,4 +1,4 @@
-// What every engine behind the state port must keep, by the numbers in state.ts. Called with a place for one store.
+// The guarantees of every database engine, by the numbers in server/storage/state.ts.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -7,7 +7,7 @@ import { addCoverage, coverageOf, cursorOf, moveCursor } from '#storage/coverage
 import { stateMigrations } from '#storage/migrations.ts'
 import type { Migration, State, StateReader, StateWriter, WriteOptions } from '#storage/state.ts'
 
-/** Where one store lives for the length of a test. Opened twice at a time, it stands for two processes. */
+/** An empty database for one test. Opening it twice simulates two processes. */
 export interface StoreLocation extends AsyncDisposable {
   open(migrations?: readonly Migration[]): Promise<State>
 }
@@ -31,16 +31,16 @@ const countOf = async (state: State): Promise<number | undefined> =>
 export function stateSuite(name: string, createLocation: () => Promise<StoreLocation>): void {
   describe(`${name}: reading and writing`, () => values(createLocation))
   describe(`${name}: transactions`, () => transactions(createLocation))
-  describe(`${name}: writes that go together`, () => together(createLocation))
+  describe(`${name}: grouped writes`, () => together(createLocation))
   describe(`${name}: snapshots`, () => snapshots(createLocation))
   describe(`${name}: version`, () => versions(createLocation))
   describe(`${name}: migrations`, () => migrations(createLocation))
   describe(`${name}: coverage`, () => coverage(createLocation))
-  describe(`${name}: limits and the end`, () => limits(createLocation))
+  describe(`${name}: limits and closing`, () => limits(createLocation))
 }
 
 function values(createLocation: () => Promise<StoreLocation>): void {
-  test('a row comes back as it went in, as a plain object (state 5)', async () => {
+  test('a row is returned unchanged as a plain object (state 5)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const rows = [
@@ -71,7 +71,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('each gives the rows in order, from one moment, while others write and read on', async () => {
+  test('each returns rows in order from one snapshot, while others read and write', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write(async (tx) => {
@@ -90,7 +90,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('each may be left early, as often as one likes', async () => {
+  test('each can be ended early, any number of times', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run('insert into things (id) values (1), (2), (3)'))
@@ -103,7 +103,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('the shared words work: returning, on conflict, references', async () => {
+  test('returning, on conflict and foreign keys work', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const upsert = `${add} on conflict (name) do update set value = counters.value + excluded.value returning value`
@@ -113,7 +113,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('many rows at once are as if they had come one by one, few or many, with whatever is in them', async () => {
+  test('insertMany is like single inserts, for few and many rows with any content', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const words = ['plain', '', 'tab\tline\nreturn\r', 'back\\slash \\N \\. \\x41', 'ünï ☃ 𝄞', null]
@@ -132,7 +132,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('many rows at once may conflict with those that are there, twice in one transaction, and be undone', async () => {
+  test('insertMany handles conflicts with existing rows, twice in one transaction, and can be rolled back', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const columns = ['name', 'value']
@@ -155,7 +155,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('a recent read sees what was written here (state 8)', async () => {
+  test('a recent read sees the writes of this process (state 8)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     for (let value = 0; value < 5; value += 1) {
@@ -166,7 +166,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('text is ordered and compared by its bytes, as it is in this language', async () => {
+  test('text is ordered and compared by bytes', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const names = ['a', 'B', 'Z', 'ä', 'a-b', 'aB', 'a b', '_', 'A']
@@ -187,7 +187,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function transactions(createLocation: () => Promise<StoreLocation>): void {
-  test('what resolved is there after opening again; what threw left nothing (state 1)', async () => {
+  test('resolved writes are there after reopening; failed ones have no effect (state 1)', async () => {
     await using here = await createLocation()
     const first = await here.open()
     await first.write((tx) => tx.run(add, 'kept', 1))
@@ -202,7 +202,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await second.close()
   })
 
-  test('a read sees nothing of a transaction that is not committed, the transaction sees itself (state 2)', async () => {
+  test('only the transaction itself sees uncommitted data (state 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write(async (tx) => {
@@ -214,7 +214,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('writes run one after another: 100 slow increments lose none (state 2)', async () => {
+  test('writes are serialized: 100 slow increments are all counted (state 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'a', 0))
@@ -229,7 +229,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('a failed statement dooms its transaction, even if its error is caught (state 4)', async () => {
+  test('a failed statement fails its transaction, even if its error is caught (state 4)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const work = state.write(async (tx) => {
@@ -267,7 +267,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
 function together(createLocation: () => Promise<StoreLocation>): void {
   const shared = { together: true }
 
-  test('each is there when it resolves, in the order they came, and what it returns is its own (state 1, 6)', async () => {
+  test('each is durable when it resolves, in order, with its own result (state 1, 6)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const names = Array.from({ length: 600 }, (_, at) => `n${at}`)
@@ -293,14 +293,14 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await again.close()
   })
 
-  test('the failure of one undoes its own statements and nobody else’s (state 6)', async () => {
+  test('a failure undoes only the statements of that write (state 6)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const attempts = Array.from({ length: 30 }, (_, at) =>
       state.write(async (tx) => {
         await tx.run(add, `half ${at}`, 1)
         if (at % 3 === 1) throw new Error(`own ${at}`)
-        // A broken constraint dooms the member even when it is caught (state 4).
+        // A violated constraint fails the member even if it is caught (state 4).
         if (at % 3 === 2) await tx.run(add, 'half 0', 1).catch(() => {})
         await tx.run(add, `whole ${at}`, 1)
       }, shared),
@@ -315,7 +315,7 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('nobody sees one of them before all of them are committed (state 2)', async () => {
+  test('none of them is visible before all are committed (state 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const seen: (number | undefined)[] = []
@@ -329,7 +329,7 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('they take their turn among the others: increments of both kinds lose none (state 2)', async () => {
+  test('they are serialized with other writes: increments of both kinds are all counted (state 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'n', 0))
@@ -344,11 +344,11 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('one inside another is refused, and so is one too many; closing waits for them', async () => {
+  test('nested and too many writes are refused; closing waits for running ones', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const nested = state.write(() => state.write(async () => 1, shared), shared)
-    await assert.rejects(nested, /a write began inside another/)
+    await assert.rejects(nested, /a write was started inside another/)
     const gate = Promise.withResolvers<void>()
     const held = state.write(() => gate.promise)
     let done = 0
@@ -372,7 +372,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   const counted = async (reader: StateReader) =>
     (await reader.get<{ n: number }>('select count(*) as n from counters'))?.n
 
-  /** Snapshots that go on until they are told to end. */
+  /** Snapshots that end on request. */
   function held(state: State) {
     const gate = Promise.withResolvers<void>()
     const begun: number[] = []
@@ -385,7 +385,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     return { begun, take, end: () => gate.resolve() }
   }
 
-  test('all reads see one moment, whoever commits in between', async () => {
+  test('all reads see the same snapshot, despite commits in between', async () => {
     await using here = await createLocation()
     const [state, other] = [await here.open(), await here.open()]
     await state.write((tx) => tx.run(add, 'a', 1))
@@ -405,7 +405,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     await Promise.all([state.close(), other.close()])
   })
 
-  test('it cannot write', async () => {
+  test('snapshots cannot write', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await assert.rejects(state.snapshot((reader) => reader.all(`insert into counters values ('a', 1) returning name`)))
@@ -413,7 +413,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('more than there are connections wait for one', async () => {
+  test('snapshots wait for a free connection', async () => {
     await using here = await createLocation()
     const [state, other] = [await here.open(), await here.open()]
     const { begun, take, end } = held(state)
@@ -426,7 +426,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     await Promise.all([state.close(), other.close()])
   })
 
-  test('one whose caller has gone before it begins never begins', async () => {
+  test('a snapshot aborted before its start does not run', async () => {
     await using here = await createLocation()
     const [state, other] = [await here.open(), await here.open()]
     const { begun, take, end } = held(state)
@@ -450,7 +450,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     await Promise.all([state.close(), other.close()])
   })
 
-  test('one that fails gives its connection back, and the moment with it', async () => {
+  test('a failed snapshot releases its connection and its snapshot', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const fails = async (reader: StateReader) => {
@@ -466,7 +466,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('closing waits for those under way; afterwards they are refused', async () => {
+  test('closing waits for running snapshots; later ones are refused', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const { begun, take, end } = held(state)
@@ -486,7 +486,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function versions(createLocation: () => Promise<StoreLocation>): void {
-  test('it changes with every commit, ours and those of others, and with nothing else (state 3)', async () => {
+  test('version changes with every commit of any process, and with nothing else (state 3)', async () => {
     await using here = await createLocation()
     const ours = await here.open()
     const others = await here.open()
@@ -501,8 +501,8 @@ function versions(createLocation: () => Promise<StoreLocation>): void {
     await ours.write((tx) => tx.run(add, 'ours', 1))
     assert.equal(changed(), true)
     await others.write((tx) => tx.run(add, 'others', 1))
-    // Others are noticed from the next turn on, or a moment later where they are told of over a network; the read in
-    // between must not swallow the change.
+    // Commits of others are noticed with the next turn, or slightly later over a network. The read in between must not
+    // hide the change.
     await nextEventLoopTurn()
     assert.equal(await countOf(ours), 2)
     const before = seen.at(-1)
@@ -523,7 +523,7 @@ function versions(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function migrations(createLocation: () => Promise<StoreLocation>): void {
-  test('each runs once, in order; a new one is added to an old store', async () => {
+  test('each runs once, in order; new ones are applied to an old database', async () => {
     await using here = await createLocation()
     const once = step(1, 'one', 'create table a (n bigint)', 'insert into a values (1)')
     await (await here.open([once])).close()
@@ -537,7 +537,7 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('two that start at the same time run each migration once', async () => {
+  test('two processes that start at the same time run each migration once', async () => {
     await using here = await createLocation()
     const list = [step(1, 'one', 'create table a (n bigint)'), step(2, 'two', 'insert into a values (1)')]
     const both = await Promise.all([here.open(list), here.open(list)])
@@ -545,7 +545,7 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
     for (const state of both) await state.close()
   })
 
-  test('one that fails leaves nothing of itself, and those before it stay', async () => {
+  test('a failed migration has no effect, and earlier ones stay', async () => {
     await using here = await createLocation()
     const good = step(1, 'good', 'create table a (n bigint)')
     const bad = step(
@@ -565,7 +565,7 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
     await mended.close()
   })
 
-  test('a store newer than the code is refused with both numbers and left as it is', async () => {
+  test('a newer database is refused with both numbers and not changed', async () => {
     await using here = await createLocation()
     const list = [step(1, 'one'), step(2, 'two'), step(3, 'three', 'create table a (n bigint)')]
     await (await here.open(list)).close()
@@ -583,7 +583,7 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function coverage(createLocation: () => Promise<StoreLocation>): void {
-  test('ranges of a stream merge, other streams stay apart', async () => {
+  test('ranges of a stream are merged, separately for each stream', async () => {
     await using here = await createLocation()
     const state = await here.open(stateMigrations)
     await state.write(async (tx) => {
@@ -603,7 +603,7 @@ function coverage(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('coverage and cursor go with the transaction that speaks of them', async () => {
+  test('coverage and cursor are part of the transaction', async () => {
     await using here = await createLocation()
     const state = await here.open(stateMigrations)
     const work = state.write(async (tx) => {
@@ -624,7 +624,7 @@ function coverage(createLocation: () => Promise<StoreLocation>): void {
 function limits(createLocation: () => Promise<StoreLocation>): void {
   const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
 
-  test('writes that can never catch up are refused, and those that wait are done', async () => {
+  test('writes beyond the limit of the queue are refused, and waiting ones succeed', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const gate = Promise.withResolvers<void>()
@@ -644,7 +644,7 @@ function limits(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('closing waits for writes under way; afterwards everything is refused', async () => {
+  test('closing waits for running writes; afterwards everything is refused', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const under = state.write((tx) => tx.run(add, 'a', 1))

@@ -1,4 +1,4 @@
-// What the duties database holds of a network, as plain rows: for tests that compare all of it.
+// Reads the whole duties database as plain rows, for tests that compare databases.
 import { type Network, networks } from '#api/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
@@ -24,8 +24,8 @@ export async function storedRows(
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return []
   const isUtc = grain.startsWith('utc')
-  const line: DayCalendar = isUtc ? utcDays(time) : chainDays(time)
-  const days = { from: line.dayOf(from as Epoch), until: line.dayOf((until - 1) as Epoch) + 1 }
+  const calendar: DayCalendar = isUtc ? utcDays(time) : chainDays(time)
+  const days = { from: calendar.dayOf(from as Epoch), until: calendar.dayOf((until - 1) as Epoch) + 1 }
   const parts = partsIn(time, { from, until })
   const known = await Promise.all(
     parts.map(({ part }) => queryDuties(context.duties, 'validatorsIn', { network, part })),
@@ -49,7 +49,7 @@ export async function storedRows(
   return rows.sort((a, b) => a.validator - b.validator || a.day - b.day || a.hour - b.hour)
 }
 
-/** Deletes everything. */
+/** Deletes all rows. */
 export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'duties' | 'dutiesState'>): Promise<void> {
   const tables = Object.keys(await queryDuties(duties, 'countRows', undefined))
   await dutiesState.write(async (tx) => {
@@ -57,7 +57,7 @@ export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'du
   })
 }
 
-/** Everything that is stored: figures by day and hour, and the tables of plain rows. */
+/** Figures by day and hour, and the tables without packed data. */
 export async function everythingStored(
   context: Pick<TestContext, 'duties' | 'settings'> & Pick<TestContext, 'dutiesState'>,
 ): Promise<object> {

@@ -1,11 +1,11 @@
-// What a test run prints at its end: what was covered, the slowest files, what was left out, failures in full.
+// The summary of a test run: what was covered, the slowest files, what was skipped, and all failures.
 import type { Result } from './batch.ts'
 
 const slowestCount = 10
 
 const folderOf = (file: string): string => {
   const parts = file.split('/')
-  return parts[0] === 'server' ? parts.slice(0, parts[1] === 'groups' ? 3 : 2).join('/') : (parts[0] ?? file)
+  return parts[0] === 'server' ? parts.slice(0, 2).join('/') : (parts[0] ?? file)
 }
 
 export function summaryOf(results: readonly Result[], leftOut: readonly string[]): string {

@@ -1,5 +1,5 @@
-// Data folders that tests copy instead of making each anew: migrated, empty stores, and the demo world.
-// Run as a program, it makes the demo world ahead of the tests, so that no two of them make it at the same time.
+// Data folders that tests copy instead of creating their own: empty databases after migration, and demo data. Run as a
+// program, it creates the demo data before the tests, so that no two tests do so at the same time.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,11 +14,11 @@ import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
 import { openStores } from '#storage/open.ts'
 import { dutiesHere } from '#validators/duties/store.ts'
 
-/** All processes of a test run share templates; test/run.ts names the folder. */
+/** The folder that all processes of a test run share; test/run.ts sets it. */
 const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
 
-/** A template of other tables has another name. */
-const versionOfTables = createHash('sha256')
+/** Part of the name of a template, so that changed tables get a new one. */
+const schemaHash = createHash('sha256')
   .update(
     JSON.stringify(
       [...stateMigrations, ...dutiesMigrations].map(({ up }) =>
@@ -31,16 +31,16 @@ const versionOfTables = createHash('sha256')
 
 type StoreFile = 'state.sqlite' | 'duties.sqlite'
 
-/** Puts migrated, empty stores into a folder; `openStores` then has nothing left to migrate. */
+/** Copies empty databases, already migrated, into a folder. */
 export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[]): Promise<void> =>
-  copyTemplate(`tables-${versionOfTables}`, dir, files, async (made) => (await openStores(made)).close())
+  copyTemplate(`tables-${schemaHash}`, dir, files, async (target) => (await openStores(target)).close())
 
-/** Puts the demo world into a folder, as a server that was stopped would leave it. */
-export const copyDemo = async (dir: string): Promise<void> => copyTemplate(demoName, dir, [], makeDemo)
+/** Copies the databases of a stopped demo server into a folder. */
+export const copyDemo = async (dir: string): Promise<void> => copyTemplate(demoName, dir, [], createDemo)
 
-const demoName = `demo-${versionOfTables}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`
+const demoName = `demo-${schemaHash}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`
 
-const ready = new Map<string, Promise<string>>()
+const templates = new Map<string, Promise<string>>()
 
 async function copyTemplate(
   name: string,
@@ -55,42 +55,42 @@ async function copyTemplate(
   }
 }
 
-/** The folder that `make` has filled, once for all processes of a test run. */
+/** Returns a folder that `make` fills once for all processes of a test run. */
 export function templateOf(name: string, make: (dir: string) => Promise<void>): Promise<string> {
-  let making = ready.get(name)
-  if (!making) {
-    making = makeTemplate(name, make)
-    ready.set(name, making)
+  let template = templates.get(name)
+  if (!template) {
+    template = createTemplate(name, make)
+    templates.set(name, template)
   }
-  return making
+  return template
 }
 
-async function makeTemplate(name: string, make: (dir: string) => Promise<void>): Promise<string> {
+async function createTemplate(name: string, make: (dir: string) => Promise<void>): Promise<string> {
   const dir = join(sharedDir, `tetrad-template-${name}`)
   if (existsSync(dir)) return dir
-  const making = mkdtempSync(`${dir}-`)
-  await make(making)
+  const draft = mkdtempSync(`${dir}-`)
+  await make(draft)
   try {
-    renameSync(making, dir)
+    renameSync(draft, dir)
   } catch {
     // Another process was first.
-    rmSync(making, { recursive: true, force: true })
+    rmSync(draft, { recursive: true, force: true })
   }
   return dir
 }
 
-async function makeDemo(dir: string): Promise<void> {
-  const { startDemo: openDemo } = await import('#simulator/demo.ts')
-  const demo = await openDemo()
+async function createDemo(dir: string): Promise<void> {
+  const { startDemo } = await import('#simulator/demo.ts')
+  const demo = await startDemo()
   const stores = await openStores(dir)
   try {
     const settings = complete(SettingsSchema, demo.settings).value
-    const world = { settings, clock: systemClock, random: systemRandom, log: silentLog }
-    await demo.load(createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...world }))
+    const parts = { settings, clock: systemClock, random: systemRandom, log: silentLog }
+    await demo.load(createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...parts }))
   } finally {
     await stores.close()
     await demo.close()
   }
 }
 
-if (import.meta.main) await templateOf(demoName, makeDemo)
+if (import.meta.main) await templateOf(demoName, createDemo)

@@ -1,15 +1,15 @@
-// Runs test files once more, with every context of theirs on a PostgreSQL server (test/context.ts).
+// Runs test files with every test context on a PostgreSQL server (see test/context.ts).
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const groups = join(import.meta.dirname, '..', 'server', 'groups')
+const serverDir = join(import.meta.dirname, '../server')
 
-/** `names` are paths from server/groups. `skip` leaves out tests whose name it matches. */
+/** `names` are paths from server/, without `.test.ts`. Tests whose name matches `skip` are skipped. */
 export async function passOnPostgres(url: string, names: readonly string[], skip?: RegExp): Promise<void> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const files = names.map((name) => join(groups, `${name}.test.ts`))
+  const files = names.map((name) => join(serverDir, `${name}.test.ts`))
   const options = ['--test-isolation=none', '--test-reporter=tap', ...(skip ? [`--test-skip-pattern=${skip}`] : [])]
   const child = spawn(process.execPath, ['--test', ...options, ...files], {
     env: { ...env, TETRAD_TEST_STATE: url },

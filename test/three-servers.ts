@@ -1,6 +1,6 @@
-// Three servers as an operator starts them, on one PostgreSQL and one Redis, with the explorer and the markets of the demo and a small
+// Three server processes on one PostgreSQL and one Redis, with the demo data of explorer and markets, and a small
 // network that they read themselves.
-//   await using set = await openSet()
+//   await using set = await openThreeServers()
 
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
@@ -25,7 +25,7 @@ import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 import { noRedis, type RedisServer, startRedis } from './redis.ts'
 import { launcher } from './run-command.ts'
 
-/** Why tests on the whole set are left out, for `skip`. */
+/** For `skip`: why the servers cannot run here, or false. */
 export const skipThreeServers: string | false = noPostgres || noRedis
 
 const seed = 'fire'
@@ -41,20 +41,19 @@ export interface ThreeServers extends AsyncDisposable {
   readonly servers: readonly [TestServer, TestServer, TestServer]
   readonly postgres: PostgresServer
   readonly redis: RedisServer
-  /** Where the servers keep their state. */
+  /** URL of the database. */
   readonly state: string
-  /** Two keys, and things to ask about. */
   readonly key: string
   readonly otherKey: string
   readonly address: string
   readonly slug: string
-  /** What an embedded server would need to read the same network. */
+  /** Settings with which another server reads the same network. */
   readonly settings: object
-  /** So many epochs pass on the network. */
+  /** Lets this many epochs pass on the network. */
   advanceEpochs(epochs: number): void
 }
 
-/** For calls that need a key; about the network that there is. */
+/** Headers with a key and the network. */
 export const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' })
 
 export async function openThreeServers(): Promise<ThreeServers> {
@@ -63,18 +62,18 @@ export async function openThreeServers(): Promise<ThreeServers> {
   resources.defer(() => rm(dir, { recursive: true, force: true }))
   const postgres = resources.use(await startPostgres())
   const redis = resources.use(await startRedis())
-  // Two hours behind at first, so that there is something to come.
+  // Starts two hours ago, so that epochs can be added.
   const chainClock = { nowMs: Date.now() - 7_200_000, now: () => chainClock.nowMs }
   const validators = await startDemoValidators(seed, chainClock)
   resources.defer(() => validators.close())
   const settings = settingsOf(validators)
   const store = { state: await postgres.schema() }
-  const demo = await load(join(dir, 'load'), { ...settings, store })
+  const demo = await loadData(join(dir, 'load'), { ...settings, store })
   const config = join(dir, 'tetrad.yaml')
   await writeFile(config, JSON.stringify({ ...settings, store, limits: redis.url }))
-  const server = async () => resources.use(await serverIn(dir, config))
+  const server = async () => resources.use(await createTestServer(dir, config))
   const servers = [await server(), await server(), await server()] as const
-  // The first reads the network, because it starts before the others.
+  // The first server gets the lease, because it starts before the others.
   await servers[0].start()
   await Promise.all([servers[1].start(), servers[2].start()])
   await untilRead(servers[0], demo.key)
@@ -88,7 +87,7 @@ export async function openThreeServers(): Promise<ThreeServers> {
   }
 }
 
-/** One small network is enough. Links in answers are the same whichever server wrote them. */
+/** One small network. The public URL makes links equal on all servers. */
 function settingsOf({ settings }: DemoValidators): object {
   const { networks } = (settings as { validators: { networks: { hoodi: object } } }).validators
   return {
@@ -101,24 +100,24 @@ function settingsOf({ settings }: DemoValidators): object {
   }
 }
 
-async function load(dir: string, configured: object & { readonly store: { state: string } }) {
-  const stores = await openStores(dir, configured.store)
-  const parts = { settings: settingsWith(configured), clock: systemClock, random: systemRandom, log: silentLog }
+async function loadData(dir: string, overrides: object & { readonly store: { state: string } }) {
+  const stores = await openStores(dir, overrides.store)
+  const parts = { settings: settingsWith(overrides), clock: systemClock, random: systemRandom, log: silentLog }
   const context = createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...parts })
   const { address } = await loadExplorer(context, seed)
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })
-  const wanted = { name: 'set', plan: 'enterprise' } as const
-  const { key } = await createKey(context.state, wanted, context.clock, context.random)
-  const { key: otherKey } = await createKey(context.state, wanted, context.clock, context.random)
+  const keyInput = { name: 'set', plan: 'enterprise' } as const
+  const { key } = await createKey(context.state, keyInput, context.clock, context.random)
+  const { key: otherKey } = await createKey(context.state, keyInput, context.clock, context.random)
   await stores.close()
   return { address, slug, key, otherKey }
 }
 
-async function serverIn(dir: string, config: string): Promise<TestServer> {
+async function createTestServer(dir: string, config: string): Promise<TestServer> {
   const port = await freePort()
-  const words = ['serve', '--json', '--port', String(port), '--config', config, '--data', join(dir, String(port))]
-  const command = [...withParent, process.execPath, launcher, ...words]
+  const args = ['serve', '--json', '--port', String(port), '--config', config, '--data', join(dir, String(port))]
+  const command = [...withParent, process.execPath, launcher, ...args]
   let child: ChildProcess | undefined
   const server: TestServer = {
     url: undefined,
@@ -137,7 +136,7 @@ async function serverIn(dir: string, config: string): Promise<TestServer> {
   return server
 }
 
-/** Until a whole day of the network has been read, and its validators are known. */
+/** Waits until a day of the network has been read and its validators are known. */
 async function untilRead({ url }: Target, key: string): Promise<void> {
   const epochs = 25
   for (let tries = 0; ; tries++) {

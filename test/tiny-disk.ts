@@ -1,7 +1,7 @@
-// A disk of a few mebibytes of one's own, where the system lets a test have one: to see what happens when it is full.
+// A small disk for tests of full disks, if the system allows it.
 import { spawnSync } from 'node:child_process'
 
-/** Goes before a command: it then sees, and nobody else does, a small disk at `dir`. */
+/** Prefix for a command that gets a small disk at `dir`, invisible to other processes. */
 export const tinyDisk = (dir: string, mebibytes = 6): string[] => [
   'unshare',
   '--map-root-user',
@@ -12,8 +12,8 @@ export const tinyDisk = (dir: string, mebibytes = 6): string[] => [
   dir,
 ]
 
-/** Why a test that needs one is skipped; false: it need not be. */
+/** For `skip`: why there is no such disk, or false. */
 export const noTinyDisk = ((): string | false => {
   const [command = '', ...args] = tinyDisk('/tmp')
-  return spawnSync(command, [...args, 'true']).status === 0 ? false : 'no right to mount a disk here'
+  return spawnSync(command, [...args, 'true']).status === 0 ? false : 'mounting a disk is not permitted here'
 })()

@@ -1,5 +1,5 @@
-// Callers at three servers, one of which reads a network, while a server, PostgreSQL and Redis are killed and come back. Callers wait, or
-// get one of the documented refusals; nothing else.
+// Calls to three servers, one of which ingests, while a server, PostgreSQL and Redis are killed and restarted. Calls
+// may wait or get a documented error, nothing else.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -26,10 +26,10 @@ import { onlyInLongRun } from './long.ts'
 import { headersOf, openThreeServers, skipThreeServers, type ThreeServers } from './three-servers.ts'
 
 const endSessions = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()'
-/** How often each must be right before the next thing happens. Of the fundings two a second are all there is. */
-const each = { ratings: 30, labels: 30, quotes: 30, funding: 3 }
+/** Correct responses of each task before the next step. Fundings are limited to two per second. */
+const stepGoal = { ratings: 30, labels: 30, quotes: 30, funding: 3 }
 
-/** What is there to ask; the answers do not change while the network goes on. */
+/** Calls whose responses do not change while the network grows. */
 function callsOf({ key, otherKey, address, slug }: ThreeServers): Record<'ratings' | 'labels' | 'funding', Call[]> {
   const ratings = [
     '/v0/eth/validators/effectiveness?indices=1,2,3,4,5&size=5&filterType=day&from=0&to=0',
@@ -55,75 +55,75 @@ const quote = (order: string, key: string): Call => ({
   },
 })
 
-/** The same for everybody who asks for the same. */
-function sameAs(name: string, everyMs: number, expected: ReadonlyMap<Call, string>): LoadTask {
+/** A task that expects the same response to the same call. */
+function expectUnchanged(name: string, everyMs: number, expected: ReadonlyMap<Call, string>): LoadTask {
   const calls = [...expected.keys()]
-  let turn = 0
+  let next = 0
   return {
     name,
     everyMs,
-    next: () => calls[turn++ % calls.length] as Call,
-    check: (call, { text }) => assert.equal(text, expected.get(call), `${call.path} was answered differently before`),
+    next: () => calls[next++ % calls.length] as Call,
+    check: (call, { text }) => assert.equal(text, expected.get(call), `${call.path} had another response before`),
   }
 }
 
-async function answersOf(target: Target, calls: readonly Call[]): Promise<Map<Call, string>> {
-  const found = new Map<Call, string>()
+async function responsesOf(target: Target, calls: readonly Call[]): Promise<Map<Call, string>> {
+  const responses = new Map<Call, string>()
   for (const call of calls) {
-    const answer = await sendCall(target, call)
-    assert.ok(typeof answer === 'object', `${call.path}: ${answer}`)
-    found.set(call, answer.text)
+    const response = await sendCall(target, call)
+    assert.ok(typeof response === 'object', `${call.path}: ${response}`)
+    responses.set(call, response.text)
   }
-  return found
+  return responses
 }
 
-/** One thing after another is killed, and comes back. */
-async function havoc(set: ThreeServers, fire: LoadGenerator): Promise<void> {
+/** Kills and restarts one component after another. */
+async function killComponents(set: ThreeServers, load: LoadGenerator): Promise<void> {
   const { servers, postgres, redis } = set
-  await fire.waitForMore(each)
-  // The one that reads the network: another has to notice, and takes over while the rest goes on.
+  await load.waitForMore(stepGoal)
+  // Kill the server that ingests: another one must take over.
   const metrics = await (await fetch(`${servers[0].url}/metrics`)).text()
   assert.match(metrics, /^tetrad_ingest_leased\{ingester="beacon"\} 1/m)
   await servers[0].kill()
   set.advanceEpochs(3)
-  await fire.waitForMore(each)
+  await load.waitForMore(stepGoal)
 
   await postgres.sql(endSessions).catch(() => {})
-  await fire.waitForMore(each)
+  await load.waitForMore(stepGoal)
   await postgres.kill()
   await sleep(1500)
   await postgres.start()
   set.advanceEpochs(3)
-  await fire.waitForMore(each)
+  await load.waitForMore(stepGoal)
 
   await redis.kill()
-  await fire.waitForMore({ ...each, funding: 0 })
+  await load.waitForMore({ ...stepGoal, funding: 0 })
   await redis.start()
   await servers[0].start()
-  await fire.waitForMore(each)
+  await load.waitForMore(stepGoal)
 }
 
-test('killed one after another, they lose no quote, give no wrong answer and hold the limit', {
+test('no quote is lost, no response is wrong and the rate limit holds while components are killed', {
   skip: skipThreeServers || onlyInLongRun,
 }, async (t) => {
   await using set = await openThreeServers()
   const { servers, key } = set
   const calls = callsOf(set)
-  const ratings = await answersOf(servers[0], calls.ratings)
-  const labels = await answersOf(servers[1], calls.labels)
-  const funding = sameAs('funding', 100, await answersOf(servers[2], calls.funding))
+  const ratings = await responsesOf(servers[0], calls.ratings)
+  const labels = await responsesOf(servers[1], calls.labels)
+  const funding = expectUnchanged('funding', 100, await responsesOf(servers[2], calls.funding))
   const quoted = new Map<string, string>()
-  const admitted: LoadResponse[] = []
+  const accepted: LoadResponse[] = []
   let orders = 0
-  const begunMs = performance.now()
-  const fire = new LoadGenerator(servers, [
-    sameAs('ratings', 50, ratings),
-    sameAs('labels', 50, labels),
+  const startMs = performance.now()
+  const load = new LoadGenerator(servers, [
+    expectUnchanged('ratings', 50, ratings),
+    expectUnchanged('labels', 50, labels),
     {
       ...funding,
-      check(call, answer) {
-        admitted.push(answer)
-        funding.check(call, answer)
+      check(call, response) {
+        accepted.push(response)
+        funding.check(call, response)
       },
     },
     {
@@ -134,44 +134,44 @@ test('killed one after another, they lose no quote, give no wrong answer and hol
     },
   ])
   try {
-    await havoc(set, fire)
+    await killComponents(set, load)
   } finally {
-    await fire.end()
+    await load.end()
   }
-  const seconds = Math.round((performance.now() - begunMs) / 1000)
-  t.diagnostic(`${seconds} s, ${quoted.size} quotes, ${admitted.length} fundings, ${JSON.stringify(fire.refused)}`)
-  assert.deepEqual(fire.failures, [])
-  assert.ok(mostInOneSecond(admitted) <= 2, `${mostInOneSecond(admitted)} calls in one second`)
-  await everyQuoteIsThere(set, quoted)
+  const seconds = Math.round((performance.now() - startMs) / 1000)
+  t.diagnostic(`${seconds} s, ${quoted.size} quotes, ${accepted.length} fundings, ${JSON.stringify(load.refused)}`)
+  assert.deepEqual(load.failures, [])
+  assert.ok(mostInOneSecond(accepted) <= 2, `${mostInOneSecond(accepted)} calls in one second`)
+  await expectAllQuotes(set, quoted)
   for (const server of servers) {
-    assert.deepEqual(await answersOf(server, calls.ratings), ratings)
-    assert.deepEqual(await answersOf(server, calls.labels), labels)
+    assert.deepEqual(await responsesOf(server, calls.ratings), ratings)
+    assert.deepEqual(await responsesOf(server, calls.labels), labels)
   }
-  await readAsByOne(set)
+  await expectSameRatings(set)
 })
 
-async function everyQuoteIsThere({ state: url, servers, key }: ThreeServers, quoted: ReadonlyMap<string, string>) {
+async function expectAllQuotes({ state: url, servers, key }: ThreeServers, quoted: ReadonlyMap<string, string>) {
   const state = await openState('', { state: url })
-  const kept = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
+  const stored = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
   await state.close()
   const ids = [...quoted.values()].map((text) => (JSON.parse(text) as { id: string }).id)
   assert.ok(ids.length > 100, String(ids.length))
-  const lost = ids.filter((id) => !kept.has(id))
+  const lost = ids.filter((id) => !stored.has(id))
   assert.deepEqual(lost, [])
   assert.equal(new Set(ids).size, ids.length)
-  // Whoever did not hear the answer asks again, anywhere, and gets it.
+  // A repeated call to another server returns the same quote.
   for (const [order, text] of [...quoted].slice(-20)) {
     const again = await sendCall(servers[1], quote(order, key))
     assert.equal(typeof again === 'object' && again.text, text)
   }
 }
 
-/** What was read under fire is what an embedded server reads from the same node in peace. */
-async function readAsByOne({ dir, settings: given, servers, key }: ThreeServers): Promise<void> {
-  const settings = settingsWith({ ...given, ingest: { on: false } })
+/** The ratings must be equal to those of an embedded server that reads the same node undisturbed. */
+async function expectSameRatings({ dir, settings: shared, servers, key }: ThreeServers): Promise<void> {
+  const settings = settingsWith({ ...shared, ingest: { enabled: false } })
   const prepare = async (context: Context) => {
-    await using mills = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
-    await new Follower(context, 'hoodi', mills.of('hoodi')).catchUp(new AbortController().signal)
+    await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
+    await new Follower(context, 'hoodi', processors.of('hoodi')).catchUp(new AbortController().signal)
   }
   const alone = await startServer({ settings, dataDir: join(dir, 'alone'), log: silentLog, prepare })
   try {
@@ -190,12 +190,12 @@ async function readAsByOne({ dir, settings: given, servers, key }: ThreeServers)
   }
 }
 
-/** The last of it may still be on its way. */
+/** The last epochs may not have been read yet. */
 async function untilSame(server: Target, call: Call, expected: string): Promise<void> {
   for (let tries = 0; ; tries++) {
-    const answer = await sendCall(server, call)
-    if (typeof answer === 'object' && answer.text === expected) return
-    assert.ok(tries < 100, `${call.path}: ${JSON.stringify(answer)} instead of ${expected}`)
+    const response = await sendCall(server, call)
+    if (typeof response === 'object' && response.text === expected) return
+    assert.ok(tries < 100, `${call.path}: ${JSON.stringify(response)} instead of ${expected}`)
     await sleep(300)
   }
 }

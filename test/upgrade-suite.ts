@@ -1,5 +1,5 @@
-// What an upgrade does to rows that are there. The schema is filled, in every table, and a migration that only the tests know is
-// applied. All rows stay as they are, and every engine ends up with the rows that the embedded one has.
+// Tests that an upgrade keeps all rows: every table is filled, and then a migration of the tests is applied. All engines
+// must end with the same rows.
 import { strict as assert } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { openSqlite } from '#storage/sqlite/sqlite.ts'
 import type { Migration, State, Value } from '#storage/state.ts'
 import type { StoreLocation } from './state-suite.ts'
 
-/** A later version: a new table and a new column, both filled from rows that are there, and an index. */
+/** A later version: a new table and a new column, both filled from existing rows, and an index. */
 const testMigration: Migration = {
   id: stateMigrations.length + 1,
   name: 'test',
@@ -27,7 +27,7 @@ const testMigration: Migration = {
 export const laterMigrations: readonly Migration[] = [...stateMigrations, testMigration]
 
 type Row = Readonly<Record<string, Value>>
-/** Table → its rows, in no order that an engine chose. */
+/** Table → rows, in an order that does not depend on the engine. */
 type Contents = ReadonlyMap<string, readonly Row[]>
 
 export function upgradeSuite(name: string, createLocation: () => Promise<StoreLocation>): void {
@@ -58,7 +58,7 @@ export function upgradeSuite(name: string, createLocation: () => Promise<StoreLo
     for (const one of [second.plain, second.state]) await one.close()
   })
 
-  test(`${name}: data of a development version is refused in one sentence and left as it is`, async () => {
+  test(`${name}: a database of a development version is refused and not changed`, async () => {
     await using here = await createLocation()
     const old = ['keys', 'explorer', 'fx'].map(
       (title, at): Migration => ({ id: at + 1, name: title, up: () => [`create table ${title} (n bigint)`] }),
@@ -78,7 +78,7 @@ export function upgradeSuite(name: string, createLocation: () => Promise<StoreLo
   })
 }
 
-/** Columns of which a row that was there has lost its value. */
+/** Columns in which an existing row has lost its value. */
 function touched(tables: readonly Table[], before: Contents, after: Contents): string[] {
   return tables.flatMap(({ name, columns, key }) => {
     const [was, is] = [before.get(name) ?? [], after.get(name) ?? []]
@@ -113,7 +113,7 @@ interface Filling {
   readonly rows: readonly (readonly Value[])[]
 }
 
-/** Two rows for each table, the second with null wherever null is allowed. */
+/** Two rows for each table, the second with null in all nullable columns. */
 async function rowsFor(plain: State, tables: readonly Table[]): Promise<Filling[]> {
   const fillings: Filling[] = []
   for (const { name, columns } of tables) {
@@ -133,10 +133,10 @@ interface Column {
   readonly needed: number
 }
 
-/** The same for all columns of a type, so that what refers to another row finds it. */
+/** Equal for all columns of a type, so that foreign keys are satisfied. */
 function cell({ name, type }: Column, at: number): Value {
   if (/blob/i.test(type)) return Uint8Array.of(0, at)
-  // Some texts are lists.
+  // Some text columns contain lists.
   if (/text/i.test(type)) return JSON.stringify([`of ${at}`])
   return name === 'until_at' ? at + 1 : at
 }

@@ -1,5 +1,5 @@
-// Duties drawn at random, for tests that hold answers against a plain computation: nothing has to make sense as a chain, only
-// every measure has to vary, and validators have to come and go.
+// Random duties for tests that compare responses with a simple reference. They need not be a valid chain, but every
+// measure varies, and validators start and exit.
 import type { Epochs } from '#core/chain-time.ts'
 import type { SeededRandom } from '#simulator/seeded-random.ts'
 import { amounts, type Measure, measures } from '#validators/ratings/measures.ts'
@@ -10,11 +10,11 @@ export interface TestValidator {
   /** Epochs in which it has duties. */
   readonly fromEpoch: number
   readonly untilEpoch: number
-  /** How often a vote is missing. */
+  /** Probability of a missing vote. */
   readonly missing: number
 }
 
-/** Some are there all along, some come midway, some leave, some never begin. */
+/** Some have duties all the time, some start or exit in between, some never start. */
 export function drawValidators(draws: SeededRandom, count: number, { from, until }: Epochs): TestValidator[] {
   const midway = () => draws.whole(from + 1, until)
   let index = 0
@@ -42,7 +42,12 @@ export const drawDuties = (
       }),
   )
 
-const ofExecution: readonly Measure[] = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward']
+const executionMeasures: readonly Measure[] = [
+  'missed_execution_reward',
+  'priority_fee',
+  'baseline_mev',
+  'external_reward',
+]
 
 function dutiesOf(draws: SeededRandom, missing: number, hasExecution: boolean): Partial<Record<Measure, number>> {
   const chanceOf = (share: number) => (draws.happens(share) ? 1 : 0)
@@ -54,7 +59,7 @@ function dutiesOf(draws: SeededRandom, missing: number, hasExecution: boolean): 
     return [name, name.endsWith('penalty') || (name === 'earnings' && draws.happens(0.3)) ? 0 - gwei : gwei] as const
   })
   return {
-    ...Object.fromEntries(paid.filter(([name]) => hasExecution || !ofExecution.includes(name))),
+    ...Object.fromEntries(paid.filter(([name]) => hasExecution || !executionMeasures.includes(name))),
     execution_unknown: hasExecution ? 0 : 1,
     assigned: 1,
     included,

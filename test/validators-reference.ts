@@ -1,5 +1,5 @@
-// Ratings computed the plain way: over every single epoch, with another way of telling weeks, without a store. The
-// endpoints of group C are held against this.
+// A simple reference for the endpoints of group C: computes ratings over every single epoch, without a database and
+// with its own calendar.
 import type { ChainTime } from '#core/chain-time.ts'
 import type { Measure } from '#validators/ratings/measures.ts'
 
@@ -17,7 +17,7 @@ export function dayOf(time: ChainTime, utc: boolean, epoch: number): number {
   return Math.round((Date.parse(date) - Date.parse(genesis)) / 86_400_000)
 }
 
-/** A text per window that sorts by time. */
+/** A text that identifies the window. Texts sort by time. */
 export function windowOf(time: ChainTime, utc: boolean, granularity: Granularity, epoch: number): string {
   const day = dayOf(time, utc, epoch)
   const dayText = String(day).padStart(6, '0')
@@ -53,7 +53,7 @@ const mean = (values: readonly (number | null)[]): number | null => {
 }
 const correct = (row: Row): number => row.correct_head + row.correct_target + row.correct_source
 
-/** Method 1 as docs/methodology.md words it, step by step. */
+/** Method 1, step by step as in docs/methodology.md. */
 function rate(rows: readonly Row[]) {
   const [assigned, unique] = [sum(rows, (row) => row.assigned), sum(rows, (row) => row.included)]
   const [delays, duties] = [sum(rows, (row) => row.inclusion_delay), sum(rows, (row) => row.proposer_duties)]
@@ -69,7 +69,7 @@ function rate(rows: readonly Row[]) {
   return { uptime, correctness, delay, attester, proposer, validator }
 }
 
-/** Means over validators and days (over hours, where those are asked for); ratios of sums. */
+/** Means over validators and days (or hours); ratios of sums. */
 export function figuresOf(time: ChainTime, utc: boolean, granularity: Granularity, rows: readonly Row[]) {
   const grain = granularity === 'hour' ? 'hour' : 'day'
   const grains = groupBy(rows, (row) => `${row.validator} ${windowOf(time, utc, grain, row.epoch)}`).map(rate)

@@ -1,4 +1,4 @@
-// Duties for tests of group C: rows written as plain objects, questions asked with the contract's defaults filled in.
+// Helpers for tests of group C: writing duties as plain objects, and calling handlers with the contract's defaults.
 import { strict as assert } from 'node:assert'
 import type { Endpoint, Input, Reply } from '#api/kit.ts'
 import type { Network } from '#api/wire/validators.ts'
@@ -21,7 +21,7 @@ export interface EpochRow extends Partial<Record<Measure, number>> {
   readonly validator: number
 }
 
-/** A vote that could not be better. */
+/** A vote without any fault. */
 export const perfect = {
   assigned: 1,
   inclusions: 1,
@@ -32,7 +32,7 @@ export const perfect = {
   correct_head: 1,
 } as const
 
-/** Writes rows for [from, until); without rows of their own, epochs are covered and empty. Epochs that are covered already are left out. */
+/** Writes rows and covers [from, until). Epochs without rows are covered and empty. Skips covered epochs. */
 export async function writeEpochs(
   context: Pick<TestContext, 'duties' | 'settings'>,
   network: Network,
@@ -48,7 +48,7 @@ export async function writeEpochs(
   return fresh
 }
 
-/** The epochs of a span, one segment for each hour piece. */
+/** The epochs of a span, one segment for each hour part. */
 export function segmentsOf(time: ChainTime, span: Range, rows: readonly EpochRow[]): CommitSegment[] {
   const segments: CommitSegment[] = []
   for (let epoch = span.from as Epoch; epoch < span.until; ) {
@@ -101,31 +101,30 @@ export interface HandlerReply<E extends Endpoint> {
   readonly confidence: Confidence | undefined
 }
 
-/** The answer's body and confidence. */
 export async function callHandler<E extends Endpoint>(
-  { endpoint, handle: reply }: Handler<E>,
+  { endpoint, handle }: Handler<E>,
   context: TestContext,
-  given: Input<E>,
+  input: Input<E>,
 ): Promise<HandlerReply<E>> {
-  const { value, problems } = complete(endpoint.input, given)
-  assert.deepEqual(problems, [], 'the contract takes this question')
-  const outcome = await reply(value as never, context, testRequestInfo())
-  assert(outcome.is === 'body', `the answer is ${outcome.is}`)
-  return { body: outcome.body as Reply<E>, confidence: outcome.confidence }
+  const { value, problems } = complete(endpoint.input, input)
+  assert.deepEqual(problems, [], 'the contract accepts the input')
+  const result = await handle(value as never, context, testRequestInfo())
+  assert(result.is === 'body', `the result is ${result.is}`)
+  return { body: result.body as Reply<E>, confidence: result.confidence }
 }
 
-/** The names that the fault complains about. */
-export async function complaints(work: Promise<unknown>): Promise<string[]> {
+/** The locations of the invalid inputs. */
+export async function invalidInputs(work: Promise<unknown>): Promise<string[]> {
   try {
     await work
   } catch (error) {
     assert(error instanceof Fault && error.code === 'input.invalid', String(error))
     return error.problems.map(({ at }) => at.join('.'))
   }
-  return assert.fail('no fault was raised')
+  return assert.fail('no fault was thrown')
 }
 
-/** The inputs of a link as an input object: what a client that follows it would send. */
+/** The input of a client that follows a link. */
 export function inputOfLink<E extends Endpoint>(endpoint: E, link: string): Input<E> {
   const url = new URL(link, 'http://127.0.0.1')
   const properties = endpoint.input.properties as Record<string, { type?: string }>
@@ -138,7 +137,7 @@ export function inputOfLink<E extends Endpoint>(endpoint: E, link: string): Inpu
   return Object.fromEntries([...url.searchParams].map(([name, text]) => [name, read(name, text)])) as Input<E>
 }
 
-/** Addresses that paid for validators; one that paid twice is one. */
+/** Addresses that paid deposits; each counts once per validator. */
 export async function putDeposits(
   state: TestContext['state'],
   network: Network,

@@ -1,4 +1,4 @@
-// Group A as the specification spells it: envelope, labels, first funding. Nothing here knows how it is answered.
+// Group A of the specification: envelope, label lists, first funding.
 import { Address, Count, endpoint, Hash, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
 import { routes } from '../routes.ts'
 
@@ -24,10 +24,10 @@ const envelope = <R extends typeof LabelList | typeof LabelListOrLink | typeof F
   Type.Object({ status: Text, message: Text, result })
 
 const LabelList = Type.Array(LabelRecord)
-const Link = Type.String({ format: 'uri', description: 'Signed download link, good for 300 seconds.' })
+const Link = Type.String({ format: 'uri', description: 'Signed download link, valid for 300 seconds.' })
 const LabelListOrLink = Type.Union([Link, LabelList])
 
-/** Any failure of group A: HTTP 200, the words in `result`; "nothing found" has an empty array there. */
+/** Any error of group A: HTTP 200, the text in `result`. For "No data found", `result` is an empty array. */
 export const ExplorerFailure = Type.Object({
   status: Type.Unsafe<'0'>({ type: 'string', enum: ['0'] }),
   message: Text,
@@ -50,18 +50,19 @@ export const labelListV2 = endpoint({
   id: 'explorer.labelListV2',
   summary: 'Label master list of one chain, as an array or a signed download link.',
   notes:
-    'The array, unless the list is longer than `explorer.labels.inlineMax` or `format` is given: then a link that is good for 300 seconds.',
+    'Returns the array, or a link that is valid for 300 seconds if the list is longer than `explorer.labels.inlineMax` or `format` is given.',
   input: Type.Object({
     chainid,
-    format: Type.Optional(oneOf(['csv', 'json'], { description: 'Ask for a download link of this form.' })),
+    format: Type.Optional(oneOf(['csv', 'json'], { description: 'Return a download link of this format.' })),
   }),
   reply: envelope(LabelListOrLink),
+  etag: true,
   faults: [
     'explorer.chain_unsupported',
     'explorer.chain_unavailable',
     'explorer.module',
     'explorer.action',
-    'record.unknown',
+    'record.not_found',
   ],
   example: { input: { chainid: '1' }, reply: { status: '1', message: 'OK', result: [label] } },
 })
@@ -73,7 +74,8 @@ export const labelListV1 = endpoint({
   notes: 'The first version of the list: no chain parameter, never a link.',
   input: Type.Object({}),
   reply: envelope(LabelList),
-  faults: ['explorer.chain_unavailable', 'explorer.module', 'explorer.action', 'record.unknown'],
+  etag: true,
+  faults: ['explorer.chain_unavailable', 'explorer.module', 'explorer.action', 'record.not_found'],
   example: { input: {}, reply: { status: '1', message: 'OK', result: [label] } },
 })
 
@@ -82,10 +84,10 @@ export const fundedBy = endpoint({
   id: 'explorer.fundedBy',
   summary: "The first incoming transfer of the chain's own coin to an address.",
   notes:
-    'Earliest by block, transaction index and position; internal transfers count, genesis, withdrawals and rewards do not. Two calls per second, whatever the plan.',
+    'The earliest by block, transaction index and position. Internal transfers count; genesis balances, withdrawals and rewards do not. Two calls per second on every plan.',
   input: Type.Object({
     chainid,
-    address: Type.String({ description: 'The address that was funded; 0x and 40 hexadecimal digits.' }),
+    address: Type.String({ description: 'The funded address: 0x and 40 hexadecimal digits.' }),
   }),
   reply: envelope(FundingRecord),
   faults: [
@@ -100,7 +102,7 @@ export const fundedBy = endpoint({
     'explorer.unexplained_block',
     'explorer.module',
     'explorer.action',
-    'record.unknown',
+    'record.not_found',
   ],
   example: {
     input: { chainid: '1', address: '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7' },

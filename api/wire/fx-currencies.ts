@@ -1,23 +1,23 @@
-// Group B beyond the specification: what can be asked for at all, so that nobody has to guess a currency's code.
+// Endpoint of group B beyond the specification: the list of offered currencies.
 import { Address, endpoint, oneOf, Text, Type, Whole } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 
 export const currencies = endpoint({
   ...extensionRoutes['fx.currencies'],
   id: 'fx.currencies',
-  summary: 'The currencies quotes are made in.',
+  summary: 'The currencies that quotes are offered in.',
   notes:
-    'A pair of two that track different currencies is offered unless the configuration says otherwise; one of two that track the same only if it says so. fx.createQuote tells.',
+    'By default, pairs of tokens that track different currencies are offered, and pairs that track the same currency are not. The configuration can change both.',
   input: Type.Object({}),
   reply: Type.Object({
     chainId: { ...Whole, description: 'Chain the typed data is for.' },
-    tenors: Type.Array(oneOf(['instant', 'hourly', 'daily']), { description: 'Settlement schedules, quickest first.' }),
+    tenors: Type.Array(oneOf(['instant', 'hourly', 'daily']), { description: 'Settlement schedules, fastest first.' }),
     currencies: Type.Array(
       Type.Object({
-        currency: { ...Text, description: 'Code, as quotes spell it.' },
-        tracks: { ...Text, description: 'Reference currency it follows.' },
+        currency: { ...Text, description: 'Currency code.' },
+        tracks: { ...Text, description: 'The reference currency of the token.' },
         decimals: { ...Whole, description: 'Decimals of the token.' },
-        contract: { ...Address, description: 'The token on that chain.' },
+        contract: { ...Address, description: 'The token contract on that chain.' },
       }),
     ),
   }),

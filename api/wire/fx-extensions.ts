@@ -1,5 +1,5 @@
-// Group B beyond the specification: a quote read back, the receipt of its price, the check of a signature, and rates that
-// are pushed (behaviour/fx.md#admin-keys, behaviour/fx.md#receipts, behaviour/fx.md#read-quotes-back).
+// Endpoints of group B beyond the specification: read a quote, its receipt, check a signature, push a rate
+// (behaviour/fx.md#admin-keys, behaviour/fx.md#receipts, behaviour/fx.md#read-quotes-back).
 import {
   Address,
   DateTime,
@@ -19,17 +19,17 @@ import { createQuote, Quote } from './fx.ts'
 const quoteId = Type.String({ format: 'uuid', description: 'The `id` of the quote.' })
 const example = createQuote.example.reply
 const exampleId = { id: example.id }
-const ownQuoteNote = 'A quote of your own: create one with the same key and put its `id` in the place of this one.'
+const ownQuoteNote = 'Create a quote with the same key and use its `id`.'
 
 export const quote = endpoint({
   ...extensionRoutes['fx.quote'],
   id: 'fx.quote',
-  summary: 'Read a quote back.',
+  summary: 'Read a quote.',
   notes:
-    'The very bytes that created it were answered with, also after it has expired. Only for the key that asked for it.',
+    'Returns the same bytes as the call that created the quote, also after it has expired. Only for the key that created it.',
   input: Type.Object({ id: quoteId }),
   reply: Quote,
-  faults: ['record.unknown'],
+  faults: ['record.not_found'],
   example: { needs: ownQuoteNote, input: exampleId, reply: example },
 })
 
@@ -37,13 +37,13 @@ const ReceiptRate = Type.Object({
   source: Text,
   base: Text,
   quote: Text,
-  rate: Type.String({ description: 'Decimal text, as the source gave it.' }),
-  at: { ...DateTime, description: 'When it held, by the source.' },
+  rate: Type.String({ description: 'Decimal text, as received from the source.' }),
+  at: { ...DateTime, description: 'Time of the rate, according to the source.' },
 })
 
 const ReceiptSide = Type.Object({
   currency: Text,
-  tracks: Type.String({ description: 'Reference currency it follows.' }),
+  tracks: Type.String({ description: 'The reference currency of the token.' }),
   decimals: Type.Integer({ description: 'Decimals of the token.' }),
   amount: Text,
 })
@@ -58,27 +58,27 @@ export const Receipt = Type.Object({
     expiresAt: DateTime,
     from: ReceiptSide,
     to: ReceiptSide,
-    rate: Type.String({ description: 'The rate as decimal text, exactly.' }),
+    rate: Type.String({ description: 'The exact rate, as decimal text.' }),
     fee: Text,
-    collateral: Type.String({ description: '`0` where there is none.' }),
-    sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the reply, byte for byte.' }),
+    collateral: Type.String({ description: '`0` without collateral.' }),
+    sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the response body that created it.' }),
   }),
-  asked: oneOf(['from', 'to'], { description: 'Which amount was given.' }),
-  rates: Type.Array(ReceiptRate, { description: 'What the mid was made of.' }),
-  leftOut: Type.Array(ReceiptRate, { description: 'Fresh rates that were too far from the others.' }),
-  via: nullable(Type.String({ description: 'The currency the pair was crossed through.' })),
-  mid: Type.Object({
-    over: Type.String({ description: 'Units of `to` per unit of `from`: this integer …' }),
-    under: Type.String({ description: '… over this one.' }),
-  }),
+  givenSide: oneOf(['from', 'to'], { description: 'The side whose amount was given in the request.' }),
+  rates: Type.Array(ReceiptRate, { description: 'The rates that the mid was computed from.' }),
+  excluded: Type.Array(ReceiptRate, { description: 'Fresh rates that were excluded as outliers.' }),
+  via: nullable(Type.String({ description: 'The currency through which the pair was crossed.' })),
+  mid: Type.Object(
+    { numerator: Text, denominator: Text },
+    { description: 'Units of `to` per unit of `from`, as a fraction of two integers.' },
+  ),
   terms: Type.Object({
-    spreadPpm: Type.Integer({ description: 'Taken off the mid, in parts per million.' }),
+    spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
     feePpm: Whole,
     collateralPpm: Whole,
     outlierPpm: Whole,
   }),
   rounding: Type.Object({
-    rateFigures: Type.Integer({ description: 'Significant digits of the rate, cut off.' }),
+    rateDigits: Type.Integer({ description: 'Significant digits of the rate; further digits are cut off.' }),
     fromPlaces: Whole,
     toPlaces: Whole,
     to: oneOf(['down']),
@@ -96,7 +96,7 @@ const ReceiptSignature = Type.Object({
   algorithm: oneOf(['Ed25519']),
   keyId: Type.String({ pattern: '^[0-9a-f]{16}$' }),
   publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
-  value: Base64Url(64, 'Over the receipt as canonical JSON (RFC 8785), base64url.'),
+  value: Base64Url(64, 'Signature over the receipt as canonical JSON (RFC 8785), base64url.'),
 })
 
 export const SignedReceipt = Type.Object({ receipt: Receipt, signature: ReceiptSignature })
@@ -108,12 +108,12 @@ const exampleRate = { base: 'EUR', quote: 'USD', at: '2026-11-15T09:59:58.000Z' 
 export const receipt = endpoint({
   ...extensionRoutes['fx.receipt'],
   id: 'fx.receipt',
-  summary: 'How a quote was priced, signed by the server.',
+  summary: 'A signed record of how a quote was priced.',
   notes:
-    'Sources, times, mid, terms and rounding as they were when the quote was made, signed at that time. The signature can be checked offline, and the price worked out again: `tetrad fx verify-receipt`. Only for the key that asked for the quote.',
+    'Sources, times, mid, terms and rounding, signed when the quote was created. `tetrad fx verify-receipt` checks the signature and recomputes the price offline. Only for the key that created the quote.',
   input: Type.Object({ id: quoteId }),
   reply: SignedReceipt,
-  faults: ['record.unknown'],
+  faults: ['record.not_found'],
   example: {
     needs: ownQuoteNote,
     input: exampleId,
@@ -133,17 +133,17 @@ export const receipt = endpoint({
           collateral: '0',
           sha256: '4f1c2a7d8e9b0c3d5a6f7e8d9c0b1a2f3e4d5c6b7a8f9e0d1c2b3a4f5e6d7c8b',
         },
-        asked: 'from',
+        givenSide: 'from',
         rates: [
           { source: 'bank', rate: '1.0841', ...exampleRate },
           { source: 'desk', rate: '1.0843', ...exampleRate },
         ],
-        leftOut: [{ source: 'odd', rate: '1.3100', ...exampleRate }],
+        excluded: [{ source: 'odd', rate: '1.3100', ...exampleRate }],
         via: null,
-        mid: { over: '5000', under: '5421' },
+        mid: { numerator: '5000', denominator: '5421' },
         terms: { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 },
         rounding: {
-          rateFigures: 15,
+          rateDigits: 15,
           fromPlaces: 6,
           toPlaces: 6,
           to: 'down',
@@ -165,22 +165,22 @@ const ReceiptKey = Type.Object({
   keyId: Text,
   publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
   createdAt: DateTime,
-  retiredAt: { ...DateTime, description: 'From then on it has signed nothing.' },
+  retiredAt: { ...DateTime, description: 'It has not signed receipts since then.' },
 })
 
 export const receiptKey = endpoint({
   ...extensionRoutes['fx.receiptKey'],
   id: 'fx.receiptKey',
-  summary: 'The public key that receipts are signed with, and those that were used before.',
+  summary: 'The public key that signs receipts, and its predecessors.',
   notes:
-    'Kept with the data; the operator may have a new one made, and receipts signed before stay good under the key of their time. Note the keys down from a place you trust: a receipt carries its own as well, but that proves nothing by itself.',
+    'The operator can rotate the key; earlier receipts remain valid under the key that signed them. Get the keys over a connection that you trust: the public key inside a receipt does not prove who signed it.',
   input: Type.Object({}),
   reply: Type.Object({
     algorithm: oneOf(['Ed25519']),
     keyId: Text,
     publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
     createdAt: DateTime,
-    past: Type.Array(ReceiptKey, { description: 'Newest first; empty while the first one is in use.' }),
+    past: Type.Array(ReceiptKey, { description: 'Retired keys, newest first.' }),
   }),
   faults: [],
   example: {
@@ -199,11 +199,11 @@ export const receiptKey = endpoint({
 
 export const SignatureFinding = Type.Object({
   field: Type.String({
-    description: 'What it is about: `message.permitted.amount`, `domain.chainId`, `types`, `signature.v`…',
+    description: 'The field, such as `message.permitted.amount`, `domain.chainId`, `types` or `signature.v`.',
   }),
   message: Text,
-  expected: Type.Optional(Type.String({ description: 'What the quote has there.' })),
-  found: Type.Optional(Type.String({ description: 'What was signed there.' })),
+  expected: Type.Optional(Type.String({ description: 'The value in the quote.' })),
+  found: Type.Optional(Type.String({ description: 'The value that was signed.' })),
 })
 export type SignatureFinding = Static<typeof SignatureFinding>
 
@@ -214,43 +214,43 @@ export const ChainFinding = Type.Object({
 })
 export type ChainFinding = Static<typeof ChainFinding>
 
-export const Diagnosis = Type.Object({
+export const SignatureDiagnosis = Type.Object({
   verdict: oneOf(['good', 'bad', 'unknown'], {
-    description: '`unknown`: it is over this quote if the signer is the one shown, and nobody said who it should be.',
+    description: '`unknown`: the request names no signer. Compare `signer` with the address you expect.',
   }),
-  signer: nullable({ ...Address, description: 'Who signed, if what was signed is this quote.' }),
-  digest: { ...Hash, description: 'What had to be signed.' },
-  findings: Type.Array(SignatureFinding, { description: 'What is wrong, most telling first; empty when all is well.' }),
-  deadline: { ...DateTime, description: 'After this the permit cannot be used.' },
+  signer: nullable({ ...Address, description: 'The signer, assuming that this quote was signed.' }),
+  digest: { ...Hash, description: 'The digest to sign.' },
+  findings: Type.Array(SignatureFinding, { description: 'Problems, most likely cause first.' }),
+  deadline: { ...DateTime, description: 'The permit cannot be used after this time.' },
   deadlinePassed: Type.Boolean(),
-  expired: Type.Boolean({ description: 'The quote itself stands no longer.' }),
+  expired: Type.Boolean({ description: 'The quote has expired.' }),
   chain: Type.Array(ChainFinding, {
-    description: 'What a node says about settling it; empty where none is configured.',
+    description: 'Checks against a node; empty without `fx.rpcUrl`.',
   }),
 })
-export type Diagnosis = Static<typeof Diagnosis>
+export type SignatureDiagnosis = Static<typeof SignatureDiagnosis>
 
 export const checkSignature = endpoint({
   ...extensionRoutes['fx.checkSignature'],
   id: 'fx.checkSignature',
-  summary: 'Say whether a signature over a quote is good, and if not, why.',
+  summary: 'Check the signature of a quote and explain why it is wrong.',
   notes:
-    'Name the signer, and a single wrong field is found from the signature alone; send the typed data that was signed, and every difference is listed. With a node configured (`fx.rpcUrl`) also whether balance, allowance and nonce let it settle. Changes nothing.',
+    'With `signer`, one wrong field is found from the signature alone. With `typedData`, every difference is listed. With a node (`fx.rpcUrl`), balance, allowance and nonce are checked as well. Changes nothing.',
   input: Type.Object({
     id: quoteId,
     signature: PatternText('^0x([0-9a-fA-F]{2})*$', 'be 0x and hexadecimal bytes of two digits each', {
       maxLength: 8192,
-      description: 'As the wallet gave it.',
+      description: 'The signature from the wallet.',
     }),
-    signer: Type.Optional({ ...Address, description: 'Who should have signed.' }),
+    signer: Type.Optional({ ...Address, description: 'The expected signer.' }),
     typedData: Type.Optional(
-      Type.Unsafe<object>({ type: 'object', description: 'What the wallet was given, if that is at hand.' }),
+      Type.Unsafe<object>({ type: 'object', description: 'The typed data that the wallet signed.' }),
     ),
   }),
-  reply: Diagnosis,
-  faults: ['record.unknown', 'body.too_large', 'body.type', 'body.unreadable'],
+  reply: SignatureDiagnosis,
+  faults: ['record.not_found', 'body.too_large', 'body.type', 'body.invalid_json'],
   example: {
-    needs: `${ownQuoteNote} It has to be a tradable one; this signature is none, and is told so.`,
+    needs: `${ownQuoteNote} The quote must be tradable. The signature of this example is not valid.`,
     input: {
       ...exampleId,
       signature: `0x${'5c'.repeat(64)}1b`,
@@ -281,20 +281,22 @@ export const setRate = endpoint({
   id: 'fx.setRate',
   summary: 'Push a rate.',
   notes:
-    'Needs a key made with `--admin`, and a source of kind `push` in the configuration. The rate goes stale like any other.',
+    'Needs an admin key and a source of kind `push` in the configuration. A pushed rate becomes stale like any other.',
   input: Type.Object({
     pair: PatternText('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
-      description: 'The currency that is priced first.',
+      description: 'Base and quote currency, such as EUR/USD.',
     }),
-    rate: Type.String({ maxLength: 64, description: 'Price of one unit, as decimal text.' }),
-    source: Type.Optional(Type.String({ maxLength: 32, description: 'Its id; left out: the only one there is.' })),
-    time: Type.Optional({ ...DateTime, description: 'When it held, with its zone; left out: now.' }),
+    rate: Type.String({ maxLength: 64, description: 'Price of one unit of the base, as decimal text.' }),
+    source: Type.Optional(
+      Type.String({ maxLength: 32, description: 'Id of the source; default: the only push source.' }),
+    ),
+    time: Type.Optional({ ...DateTime, description: 'Time of the rate, with time zone; default: now.' }),
   }),
   reply: Type.Object({ source: Text, pair: Text, rate: Text, time: DateTime }),
-  faults: ['body.too_large', 'body.type', 'body.unreadable'],
+  faults: ['body.too_large', 'body.type', 'body.invalid_json'],
   example: {
     needs:
-      'A key made with `tetrad keys create --admin`, and a source of kind `push` under `fx.sources`. The demo has none: what it quotes is simulated.',
+      'A key made with `tetrad keys create --admin`, and a source of kind `push` under `fx.sources`. The demo has no such source.',
     input: { pair: 'EUR/USD', rate: '1.0842' },
     reply: { source: 'desk', pair: 'EUR/USD', rate: '1.0842', time: '2026-11-15T10:00:00.000Z' },
   },

@@ -1,4 +1,4 @@
-// Group B as the specification spells it: a quote, and the typed data a taker signs.
+// Group B of the specification: a quote, and the typed data that the taker signs.
 import {
   Address,
   BigWhole,
@@ -20,16 +20,16 @@ const Decimal6 = Type.String({ pattern: '^\\d+(?:\\.\\d{1,6})?$' })
 
 export const Amount = Type.Object({
   currency: { ...Text, description: 'Currency code.' },
-  amount: { ...Text, description: 'Decimal text in whole units of the currency.' },
+  amount: { ...Text, description: 'Decimal text, in units of the currency.' },
 })
 export type Amount = Static<typeof Amount>
 
-export const AmountAsked = Type.Object({
+export const AmountInput = Type.Object({
   currency: Type.String({ minLength: 1, maxLength: 32, description: 'Currency code; the configuration lists them.' }),
   amount: Type.Optional(
     PatternText('^\\d+(\\.\\d{1,6})?$', 'be a decimal text with at most six decimals, such as "1000.5"', {
       maxLength: 64,
-      description: 'Exactly one of the two amounts is given.',
+      description: 'Give exactly one of the two amounts.',
     }),
   ),
 })
@@ -38,8 +38,8 @@ const TypedField = Type.Object({ name: Text, type: Text })
 
 export const TypedData = Type.Object({
   domain: Type.Object({
-    name: { ...Text, description: 'Of the contract that checks the signature.' },
-    chainId: { ...Whole, description: 'The only chain the signature counts on.' },
+    name: { ...Text, description: 'Name of the contract that verifies the signature.' },
+    chainId: { ...Whole, description: 'The chain on which the signature is valid.' },
     verifyingContract: { ...Address, description: 'The Permit2 contract of that chain.' },
   }),
   types: Type.Object({
@@ -53,22 +53,22 @@ export const TypedData = Type.Object({
   primaryType: Text,
   message: Type.Object({
     permitted: Type.Object({
-      token: { ...Address, description: 'The token the taker gives.' },
-      amount: { ...BigWhole, description: 'At most so much of it, in its smallest unit.' },
+      token: { ...Address, description: 'The token that the taker pays.' },
+      amount: { ...BigWhole, description: 'The maximum amount, in the smallest unit of the token.' },
     }),
-    spender: { ...Address, description: 'The contract that settles, and may take it.' },
-    nonce: { ...BigWhole, description: 'Makes the permit good for one use.' },
-    deadline: { ...Whole, description: 'Unix seconds after which the permit is worthless.' },
+    spender: { ...Address, description: 'The settlement contract, which may transfer the token.' },
+    nonce: { ...BigWhole, description: 'Permits with the same nonce can be used once.' },
+    deadline: { ...Whole, description: 'The permit expires at this time, in Unix seconds.' },
     witness: Type.Object({
       consideration: Type.Object({
         quoteId: { ...Text, description: 'The id of the quote as 32 bytes.' },
-        base: { ...Text, description: 'The token the taker gets.' },
-        quote: { ...Text, description: 'The token the taker gives.' },
+        base: { ...Text, description: 'The token that the taker receives.' },
+        quote: { ...Text, description: 'The token that the taker pays.' },
         baseAmount: { ...Text, description: 'In the smallest unit of `base`.' },
         quoteAmount: { ...Text, description: 'In the smallest unit of `quote`.' },
-        maturity: { ...Whole, description: 'Unix seconds by which it settles.' },
+        maturity: { ...Whole, description: 'Settlement time, in Unix seconds.' },
       }),
-      fee: { ...BigWhole, description: 'In the smallest unit of the token the taker gets.' },
+      fee: { ...BigWhole, description: 'In the smallest unit of the token that the taker receives.' },
       recipient: { ...Address, description: 'Receives the proceeds.' },
     }),
   }),
@@ -76,15 +76,15 @@ export const TypedData = Type.Object({
 export type TypedData = Static<typeof TypedData>
 
 export const Quote = Type.Object({
-  id: Type.String({ format: 'uuid', description: 'Names the quote from now on.' }),
+  id: Type.String({ format: 'uuid', description: 'Id of the quote.' }),
   rate: { ...Num, description: 'Units of `to` for one unit of `from`.' },
-  to: { ...Amount, description: 'What the taker gets.' },
-  from: { ...Amount, description: 'What the taker gives.' },
-  createdAt: { ...DateTime, description: 'When it was made.' },
-  expiresAt: { ...DateTime, description: 'Until when it stands.' },
+  to: { ...Amount, description: 'What the taker receives.' },
+  from: { ...Amount, description: 'What the taker pays.' },
+  createdAt: { ...DateTime, description: 'Creation time.' },
+  expiresAt: { ...DateTime, description: 'The quote can be used until this time.' },
   fee: { ...Decimal6, description: 'In units of `to`.' },
-  collateral: Type.Optional({ ...Decimal6, description: 'In units of `from`; left out where none is asked for.' }),
-  typedData: Type.Optional({ ...TypedData, description: 'EIP-712 data to sign; only with a tradable quote.' }),
+  collateral: Type.Optional({ ...Decimal6, description: 'In units of `from`; absent without collateral.' }),
+  typedData: Type.Optional({ ...TypedData, description: 'EIP-712 data to sign; only in a tradable quote.' }),
 })
 export type Quote = Static<typeof Quote>
 
@@ -113,10 +113,10 @@ export const createQuote = endpoint({
   id: 'fx.createQuote',
   summary: 'Create an indicative or executable exchange quote.',
   notes:
-    'A tradable quote carries the typed data to sign and needs `recipientAddress`; a reference quote carries none. A member that is null counts as left out. Stored durably before it is answered. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. Read the reply with a JSON reader that keeps integers above 2^53 exact.',
+    'A tradable quote contains the typed data to sign and needs `recipientAddress`; a reference quote has no typed data. A null member counts as absent. The quote is stored durably before the response is sent. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. Use a JSON parser that keeps integers above 2^53 exact.',
   input: Type.Object({
-    from: { ...AmountAsked, description: 'What the taker gives.' },
-    to: { ...AmountAsked, description: 'What the taker gets.' },
+    from: { ...AmountInput, description: 'What the taker pays.' },
+    to: { ...AmountInput, description: 'What the taker receives.' },
     tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'Settlement schedule.' }),
     type: withDefault(
       oneOf(['reference', 'tradable'], { description: 'Indicative, or executable with typed data to sign.' }),
@@ -125,13 +125,14 @@ export const createQuote = endpoint({
     recipientAddress: Type.Optional({
       ...Address,
       description:
-        "Receives the taker's proceeds; required when `type` is `tradable`. Letters of mixed case must be its EIP-55 checksum.",
+        "Receives the taker's proceeds; required for tradable quotes. A mixed-case address must have a valid EIP-55 checksum.",
     }),
     idempotencyKey: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 255,
-        description: 'The same key and body replay the first reply for 24 hours. Inside the body it is refused.',
+        description:
+          'Within 24 hours, the same key and body return the first response again. Send it as a header, not in the body.',
       }),
     ),
   }),
@@ -139,7 +140,7 @@ export const createQuote = endpoint({
   faults: [
     'body.too_large',
     'body.type',
-    'body.unreadable',
+    'body.invalid_json',
     'fx.amount_range',
     'fx.pair_unknown',
     'fx.no_spender',

@@ -1,9 +1,9 @@
-// Group D beyond the specification: what changed in market records, field by field (behaviour/markets.md#history).
+// Endpoints of group D beyond the specification: changes of market records, by field (behaviour/markets.md#history).
 import { DateTime, endpoint, many, nullable, oneOf, PatternText, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { slug } from './markets.ts'
 
-/** The kinds of records that changes are told of. */
+/** Kinds of records with a change history. */
 export const changeKinds = [
   'market',
   'event',
@@ -20,19 +20,19 @@ export const changeKinds = [
 export const FieldChange = Type.Object({
   field: Text,
   before: Type.Optional(
-    Type.Unknown({ description: 'Left out where there was no value; ids where records are linked.' }),
+    Type.Unknown({ description: 'Old value; absent if there was none. Linked records are given as ids.' }),
   ),
-  after: Type.Optional(Type.Unknown({ description: 'Left out where there is no value any more.' })),
+  after: Type.Optional(Type.Unknown({ description: 'New value; absent if the value was removed.' })),
 })
 
 export const MarketChange = Type.Object({
-  cursor: Type.String({ description: 'Its place in the order of all changes.' }),
-  at: { ...DateTime, description: 'When it became known here.' },
-  kind: oneOf(changeKinds, { description: 'What kind of record changed.' }),
+  cursor: Type.String({ description: 'Position in the order of all changes.' }),
+  at: { ...DateTime, description: 'When this server received the change.' },
+  kind: oneOf(changeKinds, { description: 'Kind of the record.' }),
   id: Text,
-  slug: Type.Optional(Type.String({ description: 'Present slug of the record, where it has one.' })),
+  slug: Type.Optional(Type.String({ description: 'Current slug of the record, if it has one.' })),
   change: oneOf(['created', 'changed', 'vanished', 'returned'], {
-    description: '`vanished`: no feed shows it any more; `returned`: one does again.',
+    description: '`vanished`: no feed lists the record any more. `returned`: a feed lists it again.',
   }),
   fields: Type.Array(FieldChange),
 })
@@ -42,10 +42,10 @@ const cursor = (description: string) =>
   Type.Optional(PatternText('^\\d{1,15}$', 'be a number of at most 15 digits', { description }))
 const limit = withDefault(Type.Integer({ minimum: 1, maximum: 1000, description: 'Changes per page.' }), 100)
 const kinds = Type.Optional(
-  many(oneOf(changeKinds), { maxItems: 10, description: 'Only records of these kinds (all when left out).' }),
+  many(oneOf(changeKinds), { maxItems: 10, description: 'Only records of these kinds; default: all.' }),
 )
 const slugs = Type.Optional(
-  many(slug, { maxItems: 200, description: 'Only these markets, by present or past slug. Implies the kind `market`.' }),
+  many(slug, { maxItems: 200, description: 'Only these markets, by current or past slug. Implies the kind `market`.' }),
 )
 
 const change: MarketChange = {
@@ -61,25 +61,25 @@ const change: MarketChange = {
 export const changesBySlug = endpoint({
   ...extensionRoutes['markets.changesBySlug'],
   id: 'markets.changesBySlug',
-  summary: 'What changed in one market and when, field by field, newest first.',
-  notes: 'Pages run back in time: `next` is the `cursor` of the following page, null at the end of what is kept.',
+  summary: 'Changes of one market by field, newest first.',
+  notes: 'Pages go back in time: `next` is the `cursor` of the next page, null at the end of the stored history.',
   input: Type.Object({
     slug,
-    cursor: cursor('Where the page starts; left out: the newest change.'),
+    cursor: cursor('Start of the page; default: the newest change.'),
     limit,
     fields: Type.Optional(
       many(Text, {
         maxItems: 50,
-        description: 'Only changes of these fields; other names than those of fields are refused.',
+        description: 'Only changes of these fields; unknown names are an error.',
       }),
     ),
     related: withDefault(
-      Type.Boolean({ description: 'With `true` also changes of the records that the market shows.' }),
+      Type.Boolean({ description: 'Include changes of the records that the market contains.' }),
       false,
     ),
   }),
   reply: Type.Object({ changes: Type.Array(MarketChange), next: nullable(Text) }),
-  faults: ['record.unknown', 'markets.not_covered', 'markets.too_much'],
+  faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026', limit: 1 },
     reply: { changes: [change], next: '21' },
@@ -89,17 +89,17 @@ export const changesBySlug = endpoint({
 export const changes = endpoint({
   ...extensionRoutes['markets.changes'],
   id: 'markets.changes',
-  summary: 'Changes of all market records, or of chosen ones, oldest first.',
+  summary: 'Changes of all or selected market records, oldest first.',
   notes:
-    'Ask again with `after` set to `next`; `more` tells whether that gives something at once. A cursor that is no longer kept, or is ahead of the newest change, is refused with 410.',
+    'To continue, set `after` to `next`. `more` is true if further changes are available now. A cursor that has been deleted, or is after the newest change, gets 410.',
   input: Type.Object({
-    after: cursor('The cursor up to which changes are known already; left out: from the oldest that is kept.'),
+    after: cursor('Return changes after this cursor; default: from the oldest stored change.'),
     limit,
     kinds,
     slugs,
   }),
   reply: Type.Object({ changes: Type.Array(MarketChange), next: Text, more: Type.Boolean() }),
-  faults: ['markets.history_gone'],
+  faults: ['markets.history_expired'],
   example: {
     input: { after: '227', limit: 1 },
     reply: { changes: [change], next: '228', more: true },
@@ -109,16 +109,16 @@ export const changes = endpoint({
 export const changeStream = endpoint({
   ...extensionRoutes['markets.changeStream'],
   id: 'markets.changeStream',
-  summary: 'The same changes as they happen, as server-sent events.',
+  summary: 'Changes of market records as they happen, as server-sent events.',
   notes:
-    'An event named `change` has one change as its data, as JSON. One named `cursor` comes first, and now and then when there is nothing to tell. The id of either is the cursor: a caller that was cut off goes on there with `last-event-id`; without a cursor the stream starts now.',
+    'An event named `change` contains one change as JSON. An event named `cursor` comes first, and from time to time without a change. The event id is the cursor: after a disconnect, continue with `last-event-id`. Without a cursor, the stream starts now.',
   input: Type.Object({
-    after: cursor('The cursor up to which changes are known already; left out: now.'),
-    lastEventId: cursor('Sent by event sources when they reconnect; wins over `after`.'),
+    after: cursor('Return changes after this cursor; default: from now on.'),
+    lastEventId: cursor('Sent by event sources when they reconnect; takes precedence over `after`.'),
     kinds,
     slugs,
   }),
   reply: MarketChange,
-  faults: ['markets.history_gone', 'markets.streams_full', 'markets.streams_own'],
+  faults: ['markets.history_expired', 'markets.streams_full', 'markets.streams_per_caller'],
   example: { input: { kinds: ['market'] }, reply: change },
 })

@@ -15,7 +15,7 @@ import {
   Template,
 } from './markets.ts'
 
-test('every word is about a field that there is', () => {
+test('every description belongs to an existing field', () => {
   const records = [Market, Event, Series, Collection, Category, Tag, Chat, EventCreator, Template]
   const fields = new Set([...records, ImageOptimization, FeeSchedule].flatMap((one) => Object.keys(one.properties)))
   assert.deepEqual(

@@ -1,13 +1,13 @@
-// Group D beyond the specification: markets found by words (behaviour/markets.md#search).
+// Endpoint of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
 import { DateTime, endpoint, Num, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 
-/** Enough of a market to tell it from the others; `markets.bySlug` has the rest. */
+/** A summary; `markets.bySlug` returns the complete market. */
 export const FoundMarket = Type.Object({
   id: Text,
   slug: Text,
   question: Type.Optional(Text),
-  open: Type.Boolean({ description: 'Neither closed, archived nor inactive.' }),
+  open: Type.Boolean({ description: 'Active, not closed and not archived.' }),
   endDate: Type.Optional(DateTime),
   volumeNum: Type.Optional(Num),
   lastTradePrice: Type.Optional(Num),
@@ -19,12 +19,12 @@ export type FoundMarket = Static<typeof FoundMarket>
 export const search = endpoint({
   ...extensionRoutes['markets.search'],
   id: 'markets.search',
-  summary: 'Markets by words in their question, slug or tags; open ones first, then the most traded.',
+  summary: 'Search markets by words in their question, slug or tags.',
   notes:
-    'Every word must begin a word of the market, in any letter case and with or without accents. Without words: the most traded open markets.',
+    'Open markets come first, then those with the highest volume. Every search word must match the start of a word of the market; case and accents are ignored. Without `q`: the open markets with the highest volume.',
   input: Type.Object({
-    q: Type.Optional(Type.String({ maxLength: 200, description: 'Words, at most eight of which count.' })),
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Markets at most.' }), 20),
+    q: Type.Optional(Type.String({ maxLength: 200, description: 'Search words; only the first eight are used.' })),
+    limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of markets.' }), 20),
   }),
   reply: Type.Object({ markets: Type.Array(FoundMarket) }),
   faults: [],

@@ -1,5 +1,5 @@
-// Group D as the specification spells it: a market and the records related to it. Every field may be missing; null is left
-// out (behaviour/markets.md#fields-without-a-value).
+// Group D of the specification: a market and its related records. Every field may be absent; null is never sent
+// (behaviour/markets.md#fields-without-a-value).
 import {
   DateTime,
   each as eachOf,
@@ -12,7 +12,7 @@ import {
   Type,
   withDefault,
 } from '../kit.ts'
-import { routes } from '../routes.ts'
+import { extensionRoutes, routes } from '../routes.ts'
 import { marketDescriptions } from './market-descriptions.ts'
 
 const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketDescriptions)
@@ -88,7 +88,7 @@ export const Collection = Type.Object({
   ...each(ImageOptimization, ['imageOptimized', 'iconOptimized', 'headerImageOptimized']),
 })
 
-/** Cycles are cut by reference (behaviour/markets.md#references). */
+/** Nested records end in references, so that there are no cycles (behaviour/markets.md#references). */
 export const EventReference = Type.Object(each(Text, ['id', 'slug', 'title']))
 export const MarketReference = Type.Object(each(Text, ['id', 'slug', 'question']))
 
@@ -403,25 +403,31 @@ export const slug = PatternText('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters
   description: 'Exact and case-sensitive.',
 })
 
+/** What both lookups of a market take besides its slug or id. */
+const lookupInput = {
+  include_tag: withDefault(Type.Boolean({ description: '`false` omits the tags.' }), true),
+  asOf: Type.Optional(
+    PatternText('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
+      format: 'date-time',
+      description:
+        'Return the market as of this time, in ISO 8601; UTC without a time zone. The time must not be in the future.',
+    }),
+  ),
+}
+
 export const bySlug = endpoint({
   ...routes['markets.bySlug'],
   id: 'markets.bySlug',
-  summary: 'One prediction market by its slug, with the records related to it.',
+  summary: 'One prediction market by its slug, with its related records.',
   notes:
-    'A slug that a market had before answers that market; `content-location` then names the present path. While a feed is read for the first time, a market that is not found is a 503 and not a 404.',
+    'A past slug also returns the market; `content-location` is then its current path. Until all feeds have been read once, a market that is not found gets 503 instead of 404.',
   input: Type.Object({
     slug,
-    include_tag: withDefault(Type.Boolean({ description: 'Leave the tags out with `false`.' }), true),
-    asOf: Type.Optional(
-      PatternText('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
-        format: 'date-time',
-        description:
-          'Answers the market as it was known at this time (ISO 8601, UTC unless it says otherwise), not in the future.',
-      }),
-    ),
+    ...lookupInput,
   }),
   reply: Market,
-  faults: ['record.unknown', 'markets.not_covered', 'markets.history_gone', 'markets.too_much'],
+  etag: true,
+  faults: ['record.not_found', 'markets.not_covered', 'markets.history_expired', 'markets.too_many_changes'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-in-2026' },
     reply: {
@@ -437,4 +443,21 @@ export const bySlug = endpoint({
       tags: [{ id: '7', label: 'Infrastructure', slug: 'infrastructure' }],
     },
   },
+})
+
+const id = PatternText('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters, digits, points, hyphens, _ and ~', {
+  description: 'Exact and case-sensitive.',
+})
+
+export const byId = endpoint({
+  ...extensionRoutes['markets.byId'],
+  id: 'markets.byId',
+  summary: 'One prediction market by its id, with its related records.',
+  notes:
+    'The same document as `markets.bySlug`. While a feed is read for the first time, a market that is not found is a 503 and not a 404. A market with the id `search` or `changes` is only found by its slug.',
+  input: Type.Object({ id, ...lookupInput }),
+  reply: Market,
+  etag: true,
+  faults: bySlug.faults,
+  example: { input: { id: '501' }, reply: bySlug.example.reply },
 })

@@ -1,26 +1,26 @@
-// Group A beyond the specification: the trail of first fundings, hop by hop (behaviour/http.md#endpoints-beyond-the-specification, behaviour/explorer.md#funding-trail). It speaks as its
-// group does: the same envelope, the same spelling of a funding, the same way to show a key.
+// Endpoint of group A beyond the specification: trace first fundings back to a named address
+// (behaviour/explorer.md#funding-trail). Envelope and field names are those of the group.
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
 import { extensionRoutes } from '../routes.ts'
 import { FundingRecord } from './explorer.ts'
 
-/** Why a trail goes no further. */
+/** Why a trail ends. */
 export const trailEnds = ['label', 'genesis', 'none', 'loop', 'depth', 'time', 'unknown'] as const
 export type TrailEnd = (typeof trailEnds)[number]
 
 export const AddressLabel = Type.Object({
   name: Text,
-  entity: Type.Optional(Type.String({ description: 'Slug of the entity it belongs to.' })),
-  source: Type.String({ description: 'Whose word it is.' }),
-  confidence: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent.' }),
-  evidence: Type.Optional(Type.String({ description: 'Where it can be verified.' })),
+  entity: Type.Optional(Type.String({ description: 'Slug of the entity that owns the address.' })),
+  source: Type.String({ description: 'Source of the label.' }),
+  confidence: Type.Integer({ minimum: 0, maximum: 100, description: 'Confidence in percent.' }),
+  evidence: Type.Optional(Type.String({ description: 'Where to verify the label.' })),
 })
 export type AddressLabel = Static<typeof AddressLabel>
 
 export const TrailHop = Type.Object({
-  address: { ...Address, description: 'Who was funded.' },
+  address: { ...Address, description: 'The funded address.' },
   ...FundingRecord.properties,
-  label: Type.Optional({ ...AddressLabel, description: 'What the funding address is called.' }),
+  label: Type.Optional({ ...AddressLabel, description: 'Label of the funding address.' }),
 })
 export type TrailHop = Static<typeof TrailHop>
 
@@ -29,15 +29,15 @@ export const Trail = Type.Object({
   address: Address,
   label: Type.Optional({
     ...AddressLabel,
-    description: 'What the address itself is called; it does not end the trail.',
+    description: 'Label of the requested address. It does not end the trail.',
   }),
-  hops: Type.Array(TrailHop, { description: 'From the address back in time.' }),
+  hops: Type.Array(TrailHop, { description: 'Fundings, from the requested address back in time.' }),
   end: Type.Object({
     reason: oneOf(trailEnds, {
       description:
-        '`label`: a named address. `genesis`: no transfer came in before it paid. `none`: no transfer ever came in to the address itself. `loop`: an address of this trail again. `depth`, `time`: the bounds of this call. `unknown`: the next funding cannot be told.',
+        '`label`: a labelled address. `genesis`: the balance comes from genesis, a withdrawal or a reward. `none`: the requested address has no incoming transfer. `loop`: the address is already part of the trail. `depth`, `time`: a limit of this call. `unknown`: the next funding could not be determined.',
     }),
-    address: { ...Address, description: 'Where it ends.' },
+    address: { ...Address, description: 'The last address of the trail.' },
     message: Text,
   }),
 })
@@ -52,13 +52,13 @@ const exchange = '0x6710cd41c8b4216547566d1805701986e28eb702'
 export const trail = endpoint({
   ...extensionRoutes['explorer.trail'],
   id: 'explorer.trail',
-  summary: 'Who funded an address, who funded that one, and so on back to a named address.',
+  summary: 'Trace the first funding of an address back to a labelled address.',
   notes:
-    'Each hop is a first funding as explorer.fundedBy tells it. When the next one cannot be told, the trail ends there and says why; asking again later goes on from what was found meanwhile, and `retry-after` says when that is worth it.',
+    'Each hop is a first funding, as in explorer.fundedBy. If the next funding cannot be determined, the trail ends with reason `unknown`. Call again after `retry-after`: fundings that were found meanwhile are stored.',
   input: Type.Object({
     chainid: withDefault(Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }), '1'),
-    address: Type.String({ description: 'Where the trail starts; 0x and 40 hexadecimal digits.' }),
-    depth: withDefault(Type.Integer({ minimum: 1, maximum: hopsMax, description: 'Hops at most.' }), 20),
+    address: Type.String({ description: 'Start of the trail: 0x and 40 hexadecimal digits.' }),
+    depth: withDefault(Type.Integer({ minimum: 1, maximum: hopsMax, description: 'Maximum number of hops.' }), 20),
   }),
   reply: Type.Object({ status: Text, message: Text, result: Trail }),
   faults: ['explorer.chain_unsupported'],

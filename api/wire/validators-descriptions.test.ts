@@ -10,7 +10,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** Fields without a word, by their path; a record's own fields are looked at, whether it has a word itself or not. */
+/** Paths of fields without a description, including the fields of nested records. */
 function silent(schema: Schema, path: string): string[] {
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const isRecord = field.properties !== undefined
@@ -19,7 +19,7 @@ function silent(schema: Schema, path: string): string[] {
   return [...own, ...(schema.items ? silent(schema.items, `${path}[]`) : [])]
 }
 
-test('every input and every field of a reply of group C says what it means', () => {
+test('every input and every reply field of group C has a description', () => {
   const endpoints = [...Object.values(contract), ...Object.values(extensions)].filter(({ id }) =>
     id.startsWith('validators.'),
   )

@@ -1,5 +1,5 @@
-// Group C beyond the specification: the duties behind one validator's score (behaviour/http.md#endpoints-beyond-the-specification, behaviour/validators.md#explain-a-score). Days as 4.6 tells them,
-// with the sums that the score is made of, and every epoch in which something was not right.
+// Endpoint of group C beyond the specification: explain a validator's score (behaviour/validators.md#explain-a-score).
+// Each day has the sums behind the score, and every epoch with a late, wrong or missing duty.
 import {
   BigWhole,
   Count,
@@ -23,10 +23,10 @@ import {
   windowDescriptions,
 } from './validators-descriptions.ts'
 
-/** Days of one page; each can tell of all its epochs. */
+/** Days per page. A day may list all its epochs, so pages are short. */
 export const explainedDaysMax = 100
 
-/** Fields of the aggregated record (spec 2.3) that a day's score is made of, and what it brought. */
+/** Fields of the aggregated record (spec 2.3) that a day's score and earnings are computed from. */
 export const explainedSums = [
   'totalAttestationAssignments',
   'totalUniqueAttestations',
@@ -50,29 +50,27 @@ export const explainedSums = [
 ] as const
 
 export const ExplainedVote = Type.Object({
-  slot: Type.Integer({ description: 'In which the vote was due.' }),
-  included: Type.Boolean({ description: 'A block took it.' }),
-  delay: nullable(Type.Integer({ description: 'Slots until a block took it.' })),
-  bestDelay: nullable(
-    Type.Integer({ description: 'The least that the blocks which are there allowed; 1 unless blocks were missing.' }),
-  ),
+  slot: Type.Integer({ description: 'Slot of the vote.' }),
+  included: Type.Boolean({ description: 'Whether a block included the vote.' }),
+  delay: nullable(Type.Integer({ description: 'Slots until a block included the vote.' })),
+  bestDelay: nullable(Type.Integer({ description: 'Lowest possible delay; 1 unless blocks were missing.' })),
   nextBlockMissing: Type.Boolean({
     description:
-      'The slot after the duty had no block: a delay of 1 was out of reach, which is not the validator’s fault.',
+      'The slot after the vote had no block. A delay of 1 was impossible; this is not the validator’s fault.',
   }),
-  targetCorrect: { ...nullable(Flag), description: 'It named the right target; null where no block took it.' },
-  headCorrect: { ...nullable(Flag), description: 'It named the right head; null where no block took it.' },
+  targetCorrect: { ...nullable(Flag), description: 'Whether the target is correct; null if not included.' },
+  headCorrect: { ...nullable(Flag), description: 'Whether the head is correct; null if not included.' },
 })
 
 export const ExplainedEpoch = Type.Object({
   epoch: { ...Count, description: 'Number of the epoch.' },
-  startTimestamp: { ...DateTime, description: 'When the epoch begins.' },
-  vote: Type.Optional({ ...ExplainedVote, description: 'Left out when nothing was wrong with the vote.' }),
-  missedBlocks: Type.Array(Whole, { description: 'Slots in which it had to propose and no block of it is there.' }),
+  startTimestamp: { ...DateTime, description: 'Start time of the epoch.' },
+  vote: Type.Optional({ ...ExplainedVote, description: 'The attestation; absent if it has no problem.' }),
+  missedBlocks: Type.Array(Whole, { description: 'Slots in which it should have proposed a block and did not.' }),
   emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
-  missedSyncSignatures: { ...Count, description: 'Sync committee signatures that lack.' },
-  slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that proved it guilty.' })),
-  message: Type.Array(Text, { description: 'The same in words.' }),
+  missedSyncSignatures: { ...Count, description: 'Missing sync committee signatures.' },
+  slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that contains the slashing.' })),
+  messages: Type.Array(Text, { description: 'The problems as text.' }),
 })
 export type ExplainedEpoch = Static<typeof ExplainedEpoch>
 
@@ -87,18 +85,18 @@ export const ExplainedDay = Type.Object({
   ),
   ...every(BigWhole, explainedSums, sumDescriptions),
   epochsKnown: Type.Boolean({
-    description: 'Every epoch of the day that has been read can be told; otherwise some of `epochs` may be missing.',
+    description: 'False if details of some epochs have been deleted or not been read: `epochs` may then be incomplete.',
   }),
-  epochs: Type.Array(ExplainedEpoch, { description: 'Those in which something was not right.' }),
+  epochs: Type.Array(ExplainedEpoch, { description: 'Epochs with a problem.' }),
 })
 export type ExplainedDay = Static<typeof ExplainedDay>
 
 export const explain = endpoint({
   ...extensionRoutes['validators.explain'],
   id: 'validators.explain',
-  summary: 'The duties behind a score: which epochs were missed, late or wrong, and whose fault it was.',
+  summary: "Explain a validator's score: late, wrong and missed duties by epoch.",
   notes:
-    'One record per day with duties, ascending; a page holds whole days. Bounds are those of validators.effectiveness. `x-tetrad-coverage` names the epochs whose lapses are known, `x-tetrad-method` is the version of the method.',
+    'One record per day with duties, in ascending order. Filters are those of validators.effectiveness. `x-tetrad-coverage` lists the epochs whose missed duties are known; `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     ...daysOfOne('Days', explainedDaysMax),
@@ -106,9 +104,9 @@ export const explain = endpoint({
   reply: Type.Object({
     ...every(Count, ['validatorIndex'], metadataDescriptions),
     ...pageLinks,
-    results: Type.Array(ExplainedDay, { description: 'Days with duties, in order.' }),
+    results: Type.Array(ExplainedDay, { description: 'Days with duties, in ascending order.' }),
   }),
-  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept', 'validators.windows_changed'],
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched', 'validators.windows_changed'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {
@@ -162,7 +160,7 @@ export const explain = endpoint({
               emptyBlocks: [],
               missedSyncSignatures: 0,
               slashedSlot: null,
-              message: [
+              messages: [
                 'the vote of slot 15229133 names a wrong head',
                 'the vote of slot 15229133 was taken after 2 slots; there was no earlier block',
               ],
@@ -183,7 +181,7 @@ export const explain = endpoint({
               emptyBlocks: [],
               missedSyncSignatures: 0,
               slashedSlot: null,
-              message: ['the vote of slot 15229160 is missing'],
+              messages: ['the vote of slot 15229160 is missing'],
             },
           ],
         },

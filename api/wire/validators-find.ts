@@ -1,4 +1,5 @@
-// Group C beyond the specification: which validators there are (behaviour/http.md#endpoints-beyond-the-specification, behaviour/validators.md#find-validators), by what is known about them.
+// Endpoint of group C beyond the specification: find validators by pool, operator or address
+// (behaviour/validators.md#find-validators).
 import {
   Address,
   Count,
@@ -17,14 +18,14 @@ import { extensionRoutes } from '../routes.ts'
 import { network, pageSizeMax, ValidatorIndex } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
-/** By its epochs, at the last epoch that has been read. */
+/** As of the last epoch that has been read. */
 export const statuses = ['pending', 'active', 'exiting', 'exited', 'withdrawable'] as const
 export type ValidatorStatus = (typeof statuses)[number]
 
 export const FoundValidator = Type.Object({
   ...every(Count, ['validatorIndex'], metadataDescriptions),
   ...every(Text, ['validatorPubkey'], metadataDescriptions),
-  status: oneOf(statuses, { description: 'By its epochs, at the last epoch that has been read.' }),
+  status: oneOf(statuses, { description: 'Status as of the last epoch that has been read.' }),
   ...every(nullable(Text), ['pool', 'subpool'], metadataDescriptions),
   ...every(Type.Array(Text), ['nodeOperators'], metadataDescriptions),
   ...every(nullable(Text), ['withdrawalAddress'], metadataDescriptions),
@@ -35,39 +36,37 @@ export type FoundValidator = Static<typeof FoundValidator>
 export const find = endpoint({
   ...extensionRoutes['validators.find'],
   id: 'validators.find',
-  summary: 'Validators by index, key, pool, node operator, deposit or withdrawal address; or the pools there are.',
+  summary: 'Find validators by index, key, pool, node operator or address, or list all pools.',
   notes:
-    'At most one of `index`, `pubkey`, `pool`, `nodeOperator`, `depositAddress` and `withdrawalAddress`. Without any, `pools` lists the pools, the largest first. Names match exactly.',
+    'Use at most one of `index`, `pubkey`, `pool`, `nodeOperator`, `depositAddress` and `withdrawalAddress`. Without a filter, `pools` lists all pools, largest first. Names match exactly.',
   input: Type.Object({
     network,
     index: Type.Optional({ ...ValidatorIndex, description: 'Validator index.' }),
     pubkey: Type.Optional(
       PatternText('^(0x)?[0-9a-fA-F]{6,96}$', 'be 6 to 96 hexadecimal digits, with or without 0x', {
-        description: 'Public key or the beginning of one, at least 6 digits, with or without 0x.',
+        description: 'Public key or its start, at least 6 digits, with or without 0x.',
       }),
     ),
     pool: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Name of the pool.' })),
     nodeOperator: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Name of a node operator.' })),
-    depositAddress: Type.Optional({ ...Address, description: 'Who paid a deposit.' }),
-    withdrawalAddress: Type.Optional({ ...Address, description: 'Where withdrawals go.' }),
+    depositAddress: Type.Optional({ ...Address, description: 'Sender of a deposit.' }),
+    withdrawalAddress: Type.Optional({ ...Address, description: 'Withdrawal address.' }),
     limit: withDefault(
       Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Validators, or pools, per page.' }),
       100,
     ),
-    after: Type.Optional({ ...ValidatorIndex, description: 'Set by `next`: the last validator index already given.' }),
+    after: Type.Optional({ ...ValidatorIndex, description: 'Set by `next`: last index of the previous page.' }),
   }),
   reply: Type.Object({
-    validators: Type.Array(FoundValidator, { description: 'By index.' }),
+    validators: Type.Array(FoundValidator, { description: 'Ordered by index.' }),
     pools: Type.Array(
       Type.Object({
         pool: { ...Text, description: 'Name of the pool.' },
-        validators: { ...Count, description: 'How many belong to it.' },
+        validators: { ...Count, description: 'Number of its validators.' },
       }),
-      {
-        description: 'The pool that was asked for, or all of them, with their numbers of validators.',
-      },
+      { description: 'The requested pool, or all pools.' },
     ),
-    next: { ...nullable(Text), description: 'Path and query of the next page; null on the last one.' },
+    next: { ...nullable(Text), description: 'Path and query of the next page; null on the last page.' },
   }),
   faults: [],
   example: {

@@ -1,4 +1,4 @@
-// Group C as the specification spells it: effectiveness, aggregated and per validator, and metadata.
+// Group C of the specification: effectiveness, aggregated and per validator, and metadata.
 import {
   BigWhole,
   Count,
@@ -28,7 +28,7 @@ import {
 export const networks = ['mainnet', 'hoodi', 'holesky'] as const
 export type Network = (typeof networks)[number]
 
-/** Decision 0030: the specification shows no maxima. */
+/** The specification shows no maxima (behaviour/validators.md#page-limits). */
 export const pageSizeMax = 1000
 export const namedMax = 10_000
 
@@ -39,13 +39,12 @@ export const IndexOrPubkey = PatternText(
   'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',
   { description: 'Validator index, or public key with or without 0x.' },
 )
-export const network = withDefault(oneOf(networks, { description: 'The chain the question is about.' }), 'mainnet')
-/** A day or hour number, or a date/time; which one is right depends on `filterType`. */
+export const network = withDefault(oneOf(networks, { description: 'The beacon chain network.' }), 'mainnet')
 const moment = (what: string) =>
   Type.String({
     minLength: 1,
     maxLength: 40,
-    description: `${what}: day number, hour number or ISO 8601 time, by \`filterType\`.`,
+    description: `${what}: day number, hour number or ISO 8601 time, depending on \`filterType\`.`,
   })
 
 export const ratios = [
@@ -107,29 +106,28 @@ export const sums = [
 export const aggregateFields = [...ratios, ...counts, ...sums] as const
 export type AggregateField = (typeof aggregateFields)[number]
 
-/** A field that is not known, or does not fit the window, is left out (behaviour/validators.md#unknown-values). */
+/** Fields that are unknown or do not apply to the window are absent (behaviour/validators.md#unknown-values). */
 export const AggregateRecord = Type.Object({
-  /** Decision 0031: which validator a record of `groupBy=validator` is about. */
-  validatorIndex: Type.Optional({ ...Count, description: 'Whom the record is about; only with `groupBy=validator`.' }),
+  validatorIndex: Type.Optional({ ...Count, description: 'Index of the validator; only with `groupBy=validator`.' }),
   ...each(Num, ratios, figureDescriptions),
   ...each(BigWhole, [...counts, ...sums], { ...windowDescriptions, ...sumDescriptions }),
 })
 export type AggregateRecord = Static<typeof AggregateRecord>
 
 export const Page = Type.Object({
-  filterType: { ...Text, description: 'As asked.' },
-  granularity: { ...Text, description: 'As asked, or `day`.' },
-  size: { ...Count, description: 'As asked.' },
+  filterType: { ...Text, description: 'As in the request.' },
+  granularity: { ...Text, description: 'As in the request; default `day`.' },
+  size: { ...Count, description: 'As in the request.' },
 })
 
 export const AggregatePage = Type.Object({
   data: Type.Array(AggregateRecord, { description: 'Newest window first, then by index.' }),
-  next: { ...nullable(Text), description: 'Path and query of the next page; null on the last one.' },
+  next: { ...nullable(Text), description: 'Path and query of the next page; null on the last page.' },
   page: Page,
   total: {
     ...Count,
     description:
-      'Records under the filters, counted from where the first page starts: the same on every page that `next` leads to.',
+      'Number of records that match the filters, counted from the start of the first page; the same on every page.',
   },
 })
 
@@ -154,7 +152,7 @@ export const effectivenessNumbers = [
   'validatorEffectiveness',
 ] as const
 
-/** Fields that do not fit the granularity are null (behaviour/validators.md#time-fields). */
+/** Fields that do not apply to the granularity are null (behaviour/validators.md#time-fields). */
 export const EffectivenessRecord = Type.Object({
   ...every(nullable(Whole), effectivenessIntegers, {
     ...windowDescriptions,
@@ -166,16 +164,16 @@ export const EffectivenessRecord = Type.Object({
 })
 export type EffectivenessRecord = Static<typeof EffectivenessRecord>
 
-/** What every page of records about one validator says about the others. */
+/** Links to the other pages, in every response about one validator. */
 export const pageLinks = {
-  previous: { ...nullable(Text), description: 'Address of the page before; null on the first one.' },
-  next: { ...nullable(Text), description: 'Address of the page after; null on the last one.' },
-  pages: { ...Count, description: 'How many pages of this size there are.' },
+  previous: { ...nullable(Text), description: 'URL of the previous page; null on the first page.' },
+  next: { ...nullable(Text), description: 'URL of the next page; null on the last page.' },
+  pages: { ...Count, description: 'Number of pages of this size.' },
 }
 
 export const EffectivenessPage = Type.Object({
   ...pageLinks,
-  results: Type.Array(EffectivenessRecord, { description: 'In the order asked for.' }),
+  results: Type.Array(EffectivenessRecord, { description: 'In the requested order.' }),
 })
 
 export const ValidatorMetadata = Type.Object({
@@ -203,22 +201,22 @@ export const aggregateEffectiveness = endpoint({
   id: 'validators.aggregateEffectiveness',
   summary: 'Effectiveness over many validators or windows of time, newest window first.',
   notes:
-    'Exactly one of `pubkeys` and `indices`, 1 to 10 000 of them. `from` is where the page starts, going back in time, and `to` where it ends. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
+    'Give either `pubkeys` or `indices`, 1 to 10 000 of them. Pages go back in time: `from` is the newest window, `to` the oldest. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax, description: 'Validators by public key.' })),
     indices: Type.Optional(
       many(ValidatorIndex, { minItems: 1, maxItems: namedMax, description: 'Validators by index.' }),
     ),
-    from: Type.Optional(moment('Where the page starts')),
-    to: Type.Optional(moment('Where the page ends, going back in time')),
-    filterType: withDefault(oneOf(['hour', 'day', 'datetime'], { description: 'What `from` and `to` are.' }), 'day'),
+    from: Type.Optional(moment('Start of the page, the newest window')),
+    to: Type.Optional(moment('End of the page, the oldest window')),
+    filterType: withDefault(oneOf(['hour', 'day', 'datetime'], { description: 'Type of `from` and `to`.' }), 'day'),
     size: withDefault(
-      Type.Integer({ minimum: 0, maximum: pageSizeMax, description: 'Records per page; 0 gives only the total.' }),
+      Type.Integer({ minimum: 0, maximum: pageSizeMax, description: 'Records per page; 0 returns only the total.' }),
       10,
     ),
     granularity: Type.Optional(
-      oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window; left out, a day.' }),
+      oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record; default: day.' }),
     ),
     groupBy: withDefault(
       oneOf(['timeWindow', 'validator'], {
@@ -229,14 +227,14 @@ export const aggregateEffectiveness = endpoint({
     include: Type.Optional(
       many(oneOf(aggregateFields), {
         maxItems: aggregateFields.length,
-        description: 'Fields to keep in each record.',
+        description: 'Fields to include in each record; default: all.',
       }),
     ),
     after: Type.Optional({
       ...ValidatorIndex,
-      description: 'Set by `next` when a page ends inside a window: the last validator index already given.',
+      description: 'Set by `next` if a page ends inside a window: last validator index of the previous page.',
     }),
-    newest: Type.Optional(moment('Set by `next`: where the first page started, from which `total` is counted')),
+    newest: Type.Optional(moment('Set by `next`: start of the first page, from which `total` is counted')),
   }),
   reply: AggregatePage,
   faults: ['validators.windows_changed'],
@@ -266,7 +264,7 @@ export const aggregateEffectiveness = endpoint({
   },
 })
 
-/** One validator, a page of something and the days it is about. */
+/** Inputs of endpoints that return pages of days of one validator. */
 export const daysOfOne = (what: string, limitMax: number) => ({
   validator_index_or_pubkey: IndexOrPubkey,
   limit: withDefault(Type.Integer({ minimum: 1, maximum: limitMax, description: `${what} per page.` }), 10),
@@ -283,23 +281,23 @@ export const effectiveness = endpoint({
   id: 'validators.effectiveness',
   summary: 'Effectiveness of one validator over time.',
   notes:
-    'Ascending by day unless asked otherwise. `utc=true` counts UTC days, otherwise chain days of 225 epochs. `x-tetrad-method` is the version of the method.',
+    'In ascending order by day, unless `sortBy` or `sortOrder` is given. `utc=true` uses UTC days instead of chain days of 225 epochs. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     ...daysOfOne('Records', pageSizeMax),
     sortBy: Type.Optional(
       oneOf([...effectivenessIntegers, ...effectivenessNumbers], {
-        description: 'Numeric field to sort by; left out, the window.',
+        description: 'Numeric field to sort by; default: the window.',
       }),
     ),
-    sortOrder: withDefault(oneOf(['asc', 'desc'], { description: 'Direction of the sort.' }), 'asc'),
+    sortOrder: withDefault(oneOf(['asc', 'desc'], { description: 'Sort order.' }), 'asc'),
     granularity: withDefault(
       oneOf(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record.' }),
       'day',
     ),
   }),
   reply: EffectivenessPage,
-  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept', 'validators.windows_changed'],
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched', 'validators.windows_changed'],
   example: {
     input: { validator_index_or_pubkey: '12', limit: 1 },
     reply: {
@@ -338,11 +336,11 @@ export const effectiveness = endpoint({
 export const metadata = endpoint({
   ...routes['validators.metadata'],
   id: 'validators.metadata',
-  summary: 'The entity behind one validator: pool, operator, deposit and withdrawal data.',
-  notes: 'Unknown strings are null, unknown lists empty, far-future epochs null.',
+  summary: 'Metadata of one validator: pool, operators, deposit and withdrawal addresses.',
+  notes: 'Unknown strings and far-future epochs are null; unknown lists are empty.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
   reply: ValidatorMetadata,
-  faults: ['record.unknown', 'validators.not_covered', 'validators.not_kept'],
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

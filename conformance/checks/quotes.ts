@@ -1,22 +1,22 @@
-// Quotes, spec 4.4: what is created, its arithmetic, and that it can be asked for again.
-import { type Check, expect, expectReply, type Members, membersOf, refusal, same } from '../check.ts'
+// Quotes, spec 4.4: fields, arithmetic, idempotency.
+import { type Check, expect, expectFailure, expectReply, expectSame, type Members, membersOf } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
 const id = 'fx.createQuote'
 export const recipientAddress = '0x1111111111111111111111111111111111111111'
-/** Prices are computed exactly and shown as a number and with six decimals. */
+/** Prices are computed exactly, but returned as a number and with six decimals. */
 const relativeError = 1e-5
 const unit = 1e-6
 
-export function quoteInput(site: ServerUnderTest, changes: Members = {}): Members {
-  const pair = pairOf(site)
+export function quoteInput(server: ServerUnderTest, changes: Members = {}): Members {
+  const pair = pairOf(server)
   const from = { currency: pair.from, amount: '1000' }
   return { from, to: { currency: pair.to }, tenor: 'instant', type: 'reference', ...changes }
 }
 
-export async function quoted(site: ServerUnderTest, changes: Members = {}): Promise<Members> {
-  return expectReply(id, await site.call(id, quoteInput(site, changes)))
+export async function createQuote(server: ServerUnderTest, changes: Members = {}): Promise<Members> {
+  return expectReply(id, await server.call(id, quoteInput(server, changes)))
 }
 
 const amountOf = (quote: Members, side: 'from' | 'to'): number => Number(membersOf(quote[side], side).amount)
@@ -27,49 +27,49 @@ export const quoteChecks: readonly Check[] = [
   {
     id: 'fx.quote.reference',
     rule: 'spec 4.4',
-    requirement: 'a reference quote needs no recipient and fits the contract, for every tenor',
-    async run(site) {
+    requirement: 'a reference quote needs no recipient and matches the contract, for every tenor',
+    async run(server) {
       for (const tenor of ['instant', 'hourly', 'daily']) {
-        const quote = await quoted(site, { tenor })
-        const pair = pairOf(site)
+        const quote = await createQuote(server, { tenor })
+        const pair = pairOf(server)
         expect(currencyOf(quote, 'from') === pair.from && currencyOf(quote, 'to') === pair.to, 'the currencies differ')
-        expect(timeOf(quote, 'expiresAt') > timeOf(quote, 'createdAt'), 'it expires before it was made')
+        expect(timeOf(quote, 'expiresAt') > timeOf(quote, 'createdAt'), 'it expires before it was created')
       }
     },
   },
   {
     id: 'fx.quote.default-type',
     rule: 'spec 4.4',
-    requirement: 'type left out means tradable',
-    async run(site) {
-      const { type: _, ...input } = quoteInput(site, { recipientAddress })
-      expect('typedData' in expectReply(id, await site.call(id, input)), 'there is no typed data')
-      refusal(id, await site.call(id, { ...input, recipientAddress: undefined }), 'input.invalid')
+    requirement: 'the default type is tradable',
+    async run(server) {
+      const { type: _, ...input } = quoteInput(server, { recipientAddress })
+      expect('typedData' in expectReply(id, await server.call(id, input)), 'there is no typed data')
+      expectFailure(id, await server.call(id, { ...input, recipientAddress: undefined }), 'input.invalid')
     },
   },
   {
     id: 'fx.quote.reference-unsigned',
     rule: 'behaviour/fx.md#amounts',
-    requirement: 'a reference quote carries nothing to sign; a recipient that is given is still checked',
-    async run(site) {
-      expect(!('typedData' in (await quoted(site))), 'it carries typed data')
-      expect(!('typedData' in (await quoted(site, { recipientAddress }))), 'it carries typed data')
-      refusal(id, await site.call(id, quoteInput(site, { recipientAddress: '0x12' })), 'input.invalid')
+    requirement: 'a reference quote has no typed data; the recipient is validated if present',
+    async run(server) {
+      expect(!('typedData' in (await createQuote(server))), 'it has typed data')
+      expect(!('typedData' in (await createQuote(server, { recipientAddress }))), 'it has typed data')
+      expectFailure(id, await server.call(id, quoteInput(server, { recipientAddress: '0x12' })), 'input.invalid')
     },
   },
   {
     id: 'fx.quote.rate',
     rule: 'spec 2.2',
-    requirement: 'to = from × rate, whichever of the two amounts was asked for',
-    async run(site) {
-      const pair = pairOf(site)
-      const backwards = { from: { currency: pair.from }, to: { currency: pair.to, amount: '500' } }
-      for (const changes of [{}, backwards]) {
-        const quote = await quoted(site, changes)
+    requirement: 'to = from × rate, for requests by either amount',
+    async run(server) {
+      const pair = pairOf(server)
+      const byTarget = { from: { currency: pair.from }, to: { currency: pair.to, amount: '500' } }
+      for (const changes of [{}, byTarget]) {
+        const quote = await createQuote(server, changes)
         const computed = amountOf(quote, 'from') * Number(quote.rate)
-        const apart = Math.abs(computed - amountOf(quote, 'to'))
+        const difference = Math.abs(computed - amountOf(quote, 'to'))
         expect(
-          apart <= computed * relativeError + 2 * unit,
+          difference <= computed * relativeError + 2 * unit,
           `from × rate is ${computed}, to is ${amountOf(quote, 'to')}`,
         )
       }
@@ -78,39 +78,47 @@ export const quoteChecks: readonly Check[] = [
   {
     id: 'fx.quote.fee',
     rule: 'behaviour/fx.md#rounding',
-    requirement: 'asked by what arrives, the amount is that plus the fee; asked by what is given, that stays as it was',
-    async run(site) {
-      const pair = pairOf(site)
-      const backwards = await quoted(site, { from: { currency: pair.from }, to: { currency: pair.to, amount: '500' } })
-      const net = amountOf(backwards, 'to') - Number(backwards.fee)
-      expect(Math.abs(net - 500) <= 2 * unit, `the recipient nets ${net}, not 500`)
-      const forwards = await quoted(site)
-      expect(amountOf(forwards, 'from') === 1000, `1000 became ${amountOf(forwards, 'from')}`)
-      expect(Number(forwards.fee) >= 0 && Number(forwards.fee) < amountOf(forwards, 'to'), 'the fee eats the amount')
+    requirement: 'a requested target amount is what remains after the fee; a requested source amount is unchanged',
+    async run(server) {
+      const pair = pairOf(server)
+      const byTarget = await createQuote(server, {
+        from: { currency: pair.from },
+        to: { currency: pair.to, amount: '500' },
+      })
+      const net = amountOf(byTarget, 'to') - Number(byTarget.fee)
+      expect(Math.abs(net - 500) <= 2 * unit, `the recipient receives ${net}, not 500`)
+      const bySource = await createQuote(server)
+      expect(amountOf(bySource, 'from') === 1000, `1000 became ${amountOf(bySource, 'from')}`)
+      expect(
+        Number(bySource.fee) >= 0 && Number(bySource.fee) < amountOf(bySource, 'to'),
+        'the fee is negative or not below the amount',
+      )
     },
   },
   {
     id: 'fx.quote.new-each-time',
     rule: 'spec 2.2',
-    requirement: 'every quote has an id of its own',
-    async run(site) {
-      const ids = [await quoted(site), await quoted(site), await quoted(site)].map((quote) => quote.id)
-      expect(new Set(ids).size === ids.length, 'an id came twice')
+    requirement: 'every quote has a unique id',
+    async run(server) {
+      const ids = [await createQuote(server), await createQuote(server), await createQuote(server)].map(
+        (quote) => quote.id,
+      )
+      expect(new Set(ids).size === ids.length, 'an id was repeated')
     },
   },
   {
     id: 'fx.quote.idempotent',
     rule: 'behaviour/fx.md#idempotency-keys',
-    requirement: 'the same idempotency key and body replay the first reply byte for byte; another body is a 409',
-    async run(site) {
-      const first = await quoted(site)
-      const idempotencyKey = `conform-${String(first.id)}`
-      const one = await site.call(id, { ...quoteInput(site), idempotencyKey })
-      const two = await site.call(id, { ...quoteInput(site), idempotencyKey })
-      expectReply(id, one)
-      same(two.text, one.text, 'the second reply differs from the first')
-      const other = quoteInput(site, { tenor: 'daily', idempotencyKey })
-      refusal(id, await site.call(id, other), 'fx.idempotency')
+    requirement: 'the same idempotency key and body return the first response byte for byte; another body returns 409',
+    async run(server) {
+      const first = await createQuote(server)
+      const idempotencyKey = `conformance-${String(first.id)}`
+      const original = await server.call(id, { ...quoteInput(server), idempotencyKey })
+      const repeated = await server.call(id, { ...quoteInput(server), idempotencyKey })
+      expectReply(id, original)
+      expectSame(repeated.text, original.text, 'the second response differs from the first')
+      const other = quoteInput(server, { tenor: 'daily', idempotencyKey })
+      expectFailure(id, await server.call(id, other), 'fx.idempotency')
     },
   },
 ]

@@ -1,16 +1,16 @@
-// What a taker signs, spec 2.2: that it says the same as the quote around it.
+// The typed data that a taker signs, spec 2.2: it must agree with the quote.
 import { contract } from '#api/contract.ts'
-import { type Check, expect, type Members, membersOf, same } from '../check.ts'
+import { type Check, expect, expectSame, type Members, membersOf } from '../check.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
-import { quoted, recipientAddress } from './quotes.ts'
+import { createQuote, recipientAddress } from './quotes.ts'
 
 const typedDataOf = (quote: Members): Members => membersOf(quote.typedData, 'typedData')
 const messageOf = (quote: Members): Members => membersOf(typedDataOf(quote).message, 'message')
 const considerationOf = (message: Members): Members =>
   membersOf(membersOf(message.witness, 'witness').consideration, 'consideration')
 
-const tradable = (site: ServerUnderTest, changes: Members = {}): Promise<Members> =>
-  quoted(site, { type: 'tradable', recipientAddress, ...changes })
+const createTradable = (server: ServerUnderTest, changes: Members = {}): Promise<Members> =>
+  createQuote(server, { type: 'tradable', recipientAddress, ...changes })
 
 const maturitySeconds = { instant: 1800, hourly: 3600, daily: 86_400 } as const
 const decimalsMax = 36
@@ -19,42 +19,47 @@ export const typedDataChecks: readonly Check[] = [
   {
     id: 'fx.typed-data.form',
     rule: 'spec 2.2',
-    requirement: 'a tradable quote carries typed data whose primary type is the permit with witness',
-    async run(site) {
-      const { primaryType, types } = typedDataOf(await tradable(site))
+    requirement: 'a tradable quote has typed data with primary type PermitWitnessTransferFrom',
+    async run(server) {
+      const { primaryType, types } = typedDataOf(await createTradable(server))
       expect(primaryType === 'PermitWitnessTransferFrom', `primaryType is ${primaryType}`)
-      const wanted = contract['fx.createQuote'].example.reply.typedData?.types ?? {}
-      same(Object.keys(membersOf(types, 'types')).toSorted(), Object.keys(wanted).toSorted(), 'the six types differ')
+      const expected = contract['fx.createQuote'].example.reply.typedData?.types ?? {}
+      expectSame(
+        Object.keys(membersOf(types, 'types')).toSorted(),
+        Object.keys(expected).toSorted(),
+        'the six types differ',
+      )
     },
   },
   {
     id: 'fx.typed-data.types',
     rule: 'behaviour/fx.md#typed-data',
-    requirement: 'each type has the agreed members in the agreed order, since a signature depends on both',
-    async run(site) {
-      const types = membersOf(typedDataOf(await tradable(site)).types, 'types')
-      const wanted = contract['fx.createQuote'].example.reply.typedData?.types ?? {}
-      for (const [name, members] of Object.entries(wanted)) same(types[name], members, `${name} has other members`)
+    requirement: 'each type has the members of the contract in the same order; signatures depend on both',
+    async run(server) {
+      const types = membersOf(typedDataOf(await createTradable(server)).types, 'types')
+      const expected = contract['fx.createQuote'].example.reply.typedData?.types ?? {}
+      for (const [name, members] of Object.entries(expected))
+        expectSame(types[name], members, `${name} has different members`)
     },
   },
   {
     id: 'fx.typed-data.agrees',
     rule: 'spec 2.2',
-    requirement: 'quote id, amounts, fee and recipient are those of the quote',
-    async run(site) {
-      const quote = await tradable(site)
+    requirement: 'quote id, amounts, fee and recipient are equal to those of the quote',
+    async run(server) {
+      const quote = await createTradable(server)
       const message = messageOf(quote)
       const witness = membersOf(message.witness, 'witness')
-      const { quoteId, base, quote: given, baseAmount, quoteAmount, maturity } = considerationOf(message)
+      const { quoteId, base, quote: paid, baseAmount, quoteAmount, maturity } = considerationOf(message)
       const padded = `0x${String(quote.id).replaceAll('-', '').padStart(64, '0')}`
       expect(String(quoteId).toLowerCase() === padded.toLowerCase(), `quoteId ${quoteId} is not that of ${quote.id}`)
-      expect(String(witness.recipient).toLowerCase() === recipientAddress, 'the recipient is another')
+      expect(String(witness.recipient).toLowerCase() === recipientAddress, 'the recipient differs')
       expect(message.deadline === maturity, `deadline ${message.deadline} and maturity ${maturity} differ`)
       expect(
-        membersOf(message.permitted, 'permitted').token === given,
-        'the permitted token is not the one that is given',
+        membersOf(message.permitted, 'permitted').token === paid,
+        'the permitted token is not the one that is paid',
       )
-      expect(base !== given, 'both tokens are the same')
+      expect(base !== paid, 'both tokens are the same')
       expect(
         isInUnits(membersOf(quote.to, 'to').amount, baseAmount),
         `baseAmount ${baseAmount} is not the amount of to`,
@@ -69,9 +74,10 @@ export const typedDataChecks: readonly Check[] = [
   {
     id: 'fx.typed-data.permitted',
     rule: 'behaviour/http.md#integers-beyond-253',
-    requirement: 'what may be pulled is the collateral, or all that is given where there is none, to the last digit',
-    async run(site) {
-      const quote = await tradable(site)
+    requirement:
+      'the permitted amount is the collateral, or the amount that is paid if there is none, exact to the last digit',
+    async run(server) {
+      const quote = await createTradable(server)
       const message = messageOf(quote)
       const { amount } = membersOf(message.permitted, 'permitted')
       if (quote.collateral !== undefined)
@@ -85,22 +91,22 @@ export const typedDataChecks: readonly Check[] = [
   {
     id: 'fx.typed-data.nonce',
     rule: 'behaviour/fx.md#typed-data',
-    requirement: 'nonces never repeat and are exact as a number',
-    async run(site) {
-      const nonces = [await tradable(site), await tradable(site), await tradable(site)].map(
+    requirement: 'nonces never repeat and are below 2^53',
+    async run(server) {
+      const nonces = [await createTradable(server), await createTradable(server), await createTradable(server)].map(
         (quote) => messageOf(quote).nonce,
       )
-      expect(new Set(nonces).size === nonces.length, 'a nonce came twice')
+      expect(new Set(nonces).size === nonces.length, 'a nonce was repeated')
       expect(nonces.every(Number.isSafeInteger), `${nonces.join(', ')}: one is beyond 2^53`)
     },
   },
   {
     id: 'fx.typed-data.maturity',
     rule: 'behaviour/fx.md#typed-data',
-    requirement: 'the tenor sets the maturity: 30 minutes, an hour, a day',
-    async run(site) {
+    requirement: 'the tenor determines the maturity: 30 minutes, an hour, a day',
+    async run(server) {
       for (const [tenor, seconds] of Object.entries(maturitySeconds)) {
-        const quote = await tradable(site, { tenor })
+        const quote = await createTradable(server, { tenor })
         const after = Number(messageOf(quote).deadline) - Math.floor(Date.parse(String(quote.createdAt)) / 1000)
         expect(Math.abs(after - seconds) <= 1, `${tenor} matures after ${after} s, not ${seconds}`)
       }
@@ -108,7 +114,7 @@ export const typedDataChecks: readonly Check[] = [
   },
 ]
 
-/** The decimal amount times some power of ten: how many decimals a token has is not on the wire. */
+/** Whether units is the amount times a power of ten. Responses do not contain the decimals of a token. */
 function isInUnits(amount: unknown, units: unknown): boolean {
   const [whole = '', fraction = ''] = String(amount).split('.')
   const digits = BigInt(whole + fraction)

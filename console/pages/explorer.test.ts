@@ -1,4 +1,4 @@
-// What a person does on the Explorer page, in a real browser against the demo world.
+// The explorer page in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
@@ -15,94 +15,93 @@ describe('Explorer page', { skip: noBrowser }, () => {
     browser.done()
   })
 
-  const open = (place: string, options = {}) => browser.page(`/#/explorer${place}`, options)
-  const picture = (page: Awaited<ReturnType<typeof open>>) =>
-    page.getByRole('group', { name: /^Trail of first fundings/ })
+  const open = (path: string, options = {}) => browser.page(`/#/explorer${path}`, options)
+  const diagram = (page: Awaited<ReturnType<typeof open>>) => page.getByRole('group', { name: /^Funding trail of/ })
 
-  test('from an address to its first funding and its trail, and on from an address of the trail', async () => {
+  test('an address shows its first funding and its trail, and every address of the trail links to its page', async () => {
     const page = await open('')
     await page.getByRole('searchbox', { name: 'Address or name' }).fill(` ${address.toUpperCase().replace('0X', '0x')}`)
-    await page.getByRole('button', { name: 'Look up' }).click()
-    await page.getByText('Every final block of the chain has been read. Rests on block').waitFor()
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('All finalized blocks of the chain have been read. As of block').waitFor()
     const funder = (await page.locator('dl.facts a').textContent()) ?? ''
-    const nodes = picture(page).getByRole('link')
+    const nodes = diagram(page).getByRole('link')
     await nodes.nth(3).waitFor()
     assert.equal(await nodes.count(), 4)
-    assert.match((await nodes.nth(3).textContent()) ?? '', /3 hops back · named.+ Exchange/)
-    await page.getByText('It leads to a named address').waitFor()
+    assert.match((await nodes.nth(3).textContent()) ?? '', /3 hops back · labelled.+ Exchange/)
+    await page.getByText('The trail leads to a labelled address').waitFor()
     await browser.accessible(page)
 
-    await page.getByText('The trail as a list').click()
+    await page.getByText('Show as a table').click()
     await page
       .getByRole('row', { name: /^2 / })
       .getByText(/^0\.\d{18} ETH$/)
       .waitFor()
     await browser.accessible(page)
 
-    // From the keyboard, as any link.
+    // The nodes are links, so the keyboard works too.
     await nodes.nth(1).focus()
     await page.keyboard.press('Enter')
-    await picture(page).getByRole('link').nth(2).waitFor()
+    await diagram(page).getByRole('link').nth(2).waitFor()
     assert.ok(page.url().endsWith(`/#/explorer/1/${funder}`))
-    assert.equal(await picture(page).getByRole('link').count(), 3)
+    assert.equal(await diagram(page).getByRole('link').count(), 3)
     await page.goBack()
     await nodes.nth(3).waitFor()
     await browser.leave(page)
   })
 
-  test('a trail that was cut off goes deeper, and a hundred hops wrap', async () => {
+  test('a trail that was cut off can be continued, and a hundred hops fit a narrow screen', async () => {
     const page = await open(`/1/${address}?depth=2`)
-    await page.getByText('no more hops were asked for').waitFor()
-    assert.equal(await picture(page).getByRole('link').count(), 3)
-    await page.getByRole('link', { name: 'Go deeper: up to 4 hops' }).click()
-    await page.getByText('It leads to a named address').waitFor()
+    await page.getByText('It was cut at the requested number of hops.').waitFor()
+    assert.equal(await diagram(page).getByRole('link').count(), 3)
+    await page.getByRole('link', { name: 'Show up to 4 hops' }).click()
+    await page.getByText('The trail leads to a labelled address').waitFor()
     await browser.leave(page)
 
     const long = await open(`/1/${address}?depth=100`, {
       viewport: { width: 360, height: 800 },
-      before: async (fresh: typeof page) =>
-        fresh.route('**/v2/trail*', (route) => route.fulfill({ json: longTrail(100) })),
+      before: async (newPage: typeof page) =>
+        newPage.route('**/v2/trail*', (route) => route.fulfill({ json: longTrail(100) })),
     })
-    const nodes = picture(long).getByRole('link')
+    const nodes = diagram(long).getByRole('link')
     await nodes.nth(100).waitFor()
     assert.equal(await nodes.count(), 101)
     assert.ok(await fits(long))
-    const onwards = long.getByRole('link', { name: /^Go on from 0x/ })
-    assert.ok((await onwards.getAttribute('href'))?.endsWith(nth(100)))
+    const continueLink = long.getByRole('link', { name: /^Continue from 0x/ })
+    assert.ok((await continueLink.getAttribute('href'))?.endsWith(nth(100)))
     await browser.leave(long)
   })
 
-  test('what cannot be answered is said in plain words, with a way on', async () => {
+  test('every failure shows a plain message and no empty trail', async () => {
     const never = `0x${'0123456789'.repeat(4)}`
-    const cases: readonly (readonly [place: string, words: RegExp])[] = [
-      [`/1/${never}`, /^Never funded: no transfer of the chain’s own coin/],
+    const cases: readonly (readonly [path: string, text: RegExp])[] = [
+      [`/1/${never}`, /^Not funded: this address has not received a transfer/],
       [`/137/${never}`, /Blocks 80 to 139 of chain 137 have not been read yet/],
-      [`/5/${never}`, /This server does not read chain 5\. It reads Ethereum \(1\), Polygon \(137\)\./],
+      [`/5/${never}`, /This server does not support chain 5\. Supported: Ethereum \(1\), Polygon \(137\)\./],
       ['/1/0x12', /0x12 is not an address/],
     ]
-    for (const [place, words] of cases) {
-      const page = await open(place)
-      await page.getByText(words).waitFor()
-      // The trail has nothing to add.
-      await page.getByRole('heading', { name: 'Trail' }).waitFor({ state: 'detached' })
+    for (const [path, text] of cases) {
+      const page = await open(path)
+      await page.getByText(text).waitFor()
+
+      await page.getByRole('heading', { name: 'Funding trail' }).waitFor({ state: 'detached' })
       await browser.leave(page)
     }
-    const stranger = await open(`/1/${address}`, { key: '' })
-    await stranger
-      .getByText(/^This needs a key, and none is set yet\. Set a key with the button/)
+    const withoutKey = await open(`/1/${address}`, { key: '' })
+    await withoutKey
+      .getByText(/^This needs an API key, and none is set\. Set a key with the key button/)
       .first()
       .waitFor()
-    await browser.leave(stranger)
+    await browser.leave(withoutKey)
   })
 
-  test('the label list can be looked through and taken away', async () => {
+  test('the label list can be paged, filtered and downloaded', async () => {
     const page = await open('')
-    await page.getByText(/^Page 1 of 6, 120 of 120$/).waitFor()
-    await page.getByRole('button', { name: 'On', exact: true }).click()
+    await page.getByText(/^Page 1 of 6, 120 of 120 labels$/).waitFor()
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
     await page.getByText(/^Page 2 of 6/).waitFor()
-    await page.getByLabel('Only those with these words').fill('HARBOUR mining')
-    await page.getByText(/^Page 1 of 1, 1 of 120$/).waitFor()
-    assert.match(page.url(), /\?only=HARBOUR\+mining$/)
+    await page.getByLabel('Filter').fill('HARBOUR mining')
+    await page.getByText(/^Page 1 of 1, 1 of 120 labels$/).waitFor()
+    assert.match(page.url(), /\?filter=HARBOUR\+mining$/)
     await browser.accessible(page)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -110,18 +109,18 @@ describe('Explorer page', { skip: noBrowser }, () => {
     ])
     assert.equal(download.suggestedFilename(), 'labelmasterlist_latest.csv')
     await page.getByLabel('Chain').selectOption('137')
-    await page.getByText(/^Page 1 of 1, 20 of 20$/).waitFor()
+    await page.getByText(/^Page 1 of 1, 20 of 20 labels$/).waitFor()
     await browser.leave(page)
 
-    const poor = await open('', { key: await browser.demo.keyFor('standard') })
-    await poor.getByText('This endpoint needs the enterprise plan').waitFor()
-    await browser.leave(poor)
+    const standardPlan = await open('', { key: await browser.demo.keyFor('standard') })
+    await standardPlan.getByText('This endpoint needs the enterprise plan').waitFor()
+    await browser.leave(standardPlan)
   })
 
-  test('from a name to its addresses and what funded them', async () => {
+  test('a name finds its addresses, and so does the start of an address', async () => {
     const page = await open('')
     await page
-      .getByText('Try one of these:')
+      .getByText('Examples:')
       .getByRole('link', { name: /Exchange/ })
       .first()
       .waitFor()
@@ -130,28 +129,28 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await page.getByText('entity cobalt-exchange').first().waitFor()
     assert.match(page.url(), /#\/explorer\/1\?q=COBALT\+exch$/)
     await browser.accessible(page)
-    const found = page
+    const walletLink = page
       .getByRole('row', { name: /^Cobalt Exchange: hot wallet/ })
       .first()
       .getByRole('link')
-    const wallet = (await found.textContent()) ?? ''
-    await found.click()
-    await page.getByText(/^This is Cobalt Exchange: hot wallet/).waitFor()
-    // The beginning of an address finds it too.
+    const wallet = (await walletLink.textContent()) ?? ''
+    await walletLink.click()
+    await page.getByText(/^Label: Cobalt Exchange: hot wallet/).waitFor()
+
     await page.getByRole('searchbox', { name: 'Address or name' }).fill(wallet.slice(0, 12))
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: wallet }).waitFor()
-    await page.getByRole('searchbox', { name: 'Address or name' }).fill('nobody at all')
+    await page.getByRole('searchbox', { name: 'Address or name' }).fill('no such name')
     await page.keyboard.press('Enter')
-    await page.getByText('Nobody is called so here.').waitFor()
+    await page.getByText('No matches. Search matches the start of each word.').waitFor()
     await browser.leave(page)
   })
 
-  test('in the dark on a narrow screen nothing is wider than the screen', async () => {
-    for (const place of ['', '/1?q=exchange', `/1/${address}`]) {
-      const page = await open(place, { colorScheme: 'dark', viewport: { width: 360, height: 800 } })
+  test('pages fit a narrow screen and are accessible in the dark theme', async () => {
+    for (const path of ['', '/1?q=exchange', `/1/${address}`]) {
+      const page = await open(path, { colorScheme: 'dark', viewport: { width: 360, height: 800 } })
       await page.locator('.trail a, .pager, td a').first().waitFor()
-      assert.ok(await fits(page), place)
+      assert.ok(await fits(page), path)
       await browser.accessible(page)
       await browser.leave(page)
     }

@@ -1,40 +1,38 @@
-// Explorer: from an address to who funded it and where that leads; from a name to its addresses.
+// The explorer page: first funding and funding trail of an address, and search of labels by name.
 import { type FormEvent, useState } from 'react'
-import { useEndpoint } from '../calls.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
-import { go, type PageRoute } from '../route.ts'
+import { go, type PageProps } from '../route.ts'
+import { useEndpoint } from '../use-endpoint.ts'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
 import { Search, Suggestions } from './explorer/search.tsx'
 import { depths, Trail } from './explorer/trail.tsx'
 
-const addressText = /^0x[0-9a-f]{40}$/
+const addressPattern = /^0x[0-9a-f]{40}$/
 
-export function Explorer({ place }: { readonly place: PageRoute }) {
+export function Explorer({ route }: PageProps) {
   const chains = useChains()
-  const [chain = chains?.[0] ?? '1', given = ''] = place.parts
-  const words = place.query.get('q') ?? ''
-  const address = given.toLowerCase()
-  const isAddress = addressText.test(address)
+  const [chain = chains?.[0] ?? '1', text = ''] = route.parts
+  const search = route.query.get('q') ?? ''
+  const address = text.toLowerCase()
+  const isAddress = addressPattern.test(address)
   return (
     <>
       <h1>Explorer</h1>
-      <p className="lead">
-        Where an address got its first coin from, and where that came from, back to somebody with a name.
-      </p>
-      <SearchForm key={`${chain}/${given}/${words}`} chain={chain} chains={chains ?? []} text={given || words} />
+      <p className="lead">Find the first funding of an address and trace it back to a known entity.</p>
+      <SearchForm key={`${chain}/${text}/${search}`} chain={chain} chains={chains ?? []} text={text || search} />
       {isAddress ? (
-        <Address chain={chain} address={address} depth={depthIn(place.query)} />
-      ) : given !== '' ? (
+        <Address chain={chain} address={address} depth={depthIn(route.query)} />
+      ) : text !== '' ? (
         <p role="alert" className="note bad">
-          {given} is not an address: 0x and 40 hexadecimal digits.
+          {text} is not an address. An address is 0x followed by 40 hexadecimal digits.
         </p>
-      ) : words !== '' ? (
-        <Search words={words} chain={chain} />
+      ) : search !== '' ? (
+        <Search text={search} chain={chain} />
       ) : (
         <>
           <Suggestions chain={chain} />
-          <Labels chain={chain} words={place.query.get('only') ?? ''} page={Number(place.query.get('page')) || 0} />
+          <Labels chain={chain} filter={route.query.get('filter') ?? ''} page={Number(route.query.get('page')) || 0} />
         </>
       )}
     </>
@@ -50,19 +48,19 @@ interface AddressProps {
 function Address({ chain, address, depth }: AddressProps) {
   const funding = useEndpoint('explorer.fundedBy', { chainid: chain, address })
   const trail = useEndpoint('explorer.trail', { chainid: chain, address, depth }, { keepPrevious: true })
-  // Without a first hop, the first funding has said why already.
-  const nowhere = funding.error && (trail.error || trail.data?.reply.result.hops.length === 0)
+  // Without a first hop, the first funding already shows the reason.
+  const hasNoTrail = funding.error && (trail.error || trail.data?.reply.result.hops.length === 0)
   return (
     <>
       <Funding chain={chain} query={funding} trail={trail.data} />
-      {!nowhere && <Trail chain={chain} depth={depth} query={trail} />}
+      {!hasNoTrail && <Trail chain={chain} depth={depth} query={trail} />}
     </>
   )
 }
 
 function depthIn(query: URLSearchParams): number {
-  const asked = Number(query.get('depth') ?? depths.usual)
-  return Number.isInteger(asked) && asked >= 1 && asked <= depths.max ? asked : depths.usual
+  const depth = Number(query.get('depth') ?? depths.default)
+  return Number.isInteger(depth) && depth >= 1 && depth <= depths.max ? depth : depths.default
 }
 
 interface SearchFormProps {
@@ -71,16 +69,16 @@ interface SearchFormProps {
   readonly text: string
 }
 
-/** One field for both: whatever is not a whole address is a name, or the beginning of an address. */
-function SearchForm({ chain: shown, chains, text: initialText }: SearchFormProps) {
+/** One field for addresses and names: text that is not a complete address is searched as a name or address prefix. */
+function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFormProps) {
   const [text, setText] = useState(initialText)
-  const [chain, setChain] = useState(shown)
+  const [chain, setChain] = useState(initialChain)
   const chainName = useChainName()
-  const choices = chains.includes(shown) ? chains : [shown, ...chains]
+  const choices = chains.includes(initialChain) ? chains : [initialChain, ...chains]
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const target = text.trim()
-    if (addressText.test(target.toLowerCase())) go('explorer', [chain, target.toLowerCase()])
+    if (addressPattern.test(target.toLowerCase())) go('explorer', [chain, target.toLowerCase()])
     else go('explorer', [chain], { q: target })
   }
   return (
@@ -92,7 +90,7 @@ function SearchForm({ chain: shown, chains, text: initialText }: SearchFormProps
           type="search"
           autoComplete="off"
           spellCheck={false}
-          placeholder="0x…, or words of a name"
+          placeholder="0x… or a name"
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
@@ -114,7 +112,7 @@ function SearchForm({ chain: shown, chains, text: initialText }: SearchFormProps
         </select>
       </label>
       <button type="submit" className="main">
-        Look up
+        Search
       </button>
     </form>
   )

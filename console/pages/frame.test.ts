@@ -1,4 +1,4 @@
-// What holds for every page: it says so when the server is gone and comes back by itself, and it fits into a narrow window.
+// What holds for every page: errors, titles, focus, narrow screens, and recovery after the server was down.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -12,22 +12,22 @@ describe('every page', { skip: noBrowser }, () => {
   })
   after(() => browser[Symbol.asyncDispose]())
 
-  const signInPlace = async () => `/#/sign-in/${(await createLink(browser.demo.server.context)).token}`
+  const signInPath = async () => `/#/sign-in/${(await createLink(browser.demo.server.context)).token}`
 
-  test('in a window of 360 px nothing is wider than it, and every page can be gone to', async () => {
-    const page = await browser.page(await signInPlace(), { key: '', viewport: { width: 360, height: 800 } })
-    await page.getByRole('heading', { name: 'Requests a second' }).waitFor()
+  test('every page is reachable and fits a window of 360 px', async () => {
+    const page = await browser.page(await signInPath(), { key: '', viewport: { width: 360, height: 800 } })
+    await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
     for (const [link, shown] of [
       ['Keys', 'All keys'],
       ['API reference', 'explorer'],
-      ['FX', 'Ask for a quote'],
-      ['Overview', 'Requests a second'],
+      ['FX', 'Request a quote'],
+      ['Overview', 'Requests per second'],
     ] as const) {
       await page.getByRole('navigation').getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: shown, exact: true }).waitFor()
       const { wide, outside } = await page.evaluate(() => ({
         wide: document.documentElement.scrollWidth,
-        outside: [...document.querySelectorAll('nav a')].filter((one) => one.getBoundingClientRect().right > 360)
+        outside: [...document.querySelectorAll('nav a')].filter((link) => link.getBoundingClientRect().right > 360)
           .length,
       }))
       assert.deepEqual([wide, outside], [360, 0], link)
@@ -36,22 +36,22 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('an address without a page says so, and so does one without an endpoint', async () => {
+  test('unknown pages, endpoints and quotes show an error', async () => {
     const page = await browser.page('/#/nope/x')
-    await page.getByRole('heading', { name: 'No such page' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await page.getByText('#/nope/x').waitFor()
     await browser.accessible(page)
     await page.goto(new URL('/docs#/fx.nothing', browser.demo.url).href)
-    await page.getByText('There is no endpoint fx.nothing.').waitFor()
+    await page.getByText('Endpoint fx.nothing does not exist.').waitFor()
     await page.goto(new URL('/#/fx/nope', browser.demo.url).href)
-    await page.getByText('nope is not the id of a quote.').waitFor()
+    await page.getByText('nope is not a quote id.').waitFor()
     await browser.accessible(page)
     await page.goto(new URL('/#/fx/6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c', browser.demo.url).href)
-    await page.getByText('There is no quote 6f1c0a52').waitFor()
+    await page.getByText('Quote 6f1c0a52').waitFor()
     await browser.leave(page)
   })
 
-  test('each thing has its own title, and whoever goes to it hears its heading', async () => {
+  test('each page has its own title, and navigation moves the focus to its heading', async () => {
     const page = await browser.page('/#/markets')
     const focused = (name: string) => page.locator('h1:focus', { hasText: name }).waitFor()
     const titled = (title: string) => page.waitForFunction((text) => document.title === text, title)
@@ -73,26 +73,26 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('a refusal ends its sentence and tells once what to do', async () => {
-    const place = await signInPlace()
-    const first = await browser.page(place, { key: '' })
+  test('a used link and an invalid key each show what to do, once', async () => {
+    const path = await signInPath()
+    const first = await browser.page(path, { key: '' })
     await first.getByRole('button', { name: 'Sign out' }).waitFor()
     await browser.leave(first)
-    const second = await browser.page(place, { key: '' })
+    const second = await browser.page(path, { key: '' })
     await second.getByRole('alert').waitFor()
     assert.equal((await second.getByRole('main').innerText()).split('tetrad console link').length, 2)
     await browser.leave(second)
 
-    const stranger = await browser.page('/#/explorer', { key: 'tetrad:nobody:nothing' })
-    await stranger.getByText(/^The key of these pages is not accepted: .*revoked\. Set a key/).waitFor()
-    await browser.leave(stranger)
+    const withInvalidKey = await browser.page('/#/explorer', { key: 'tetrad:unknown:invalid' })
+    await withInvalidKey.getByText(/^The server rejected the API key: .*revoked\. Set a key/).waitFor()
+    await browser.leave(withInvalidKey)
     browser.done()
   })
 
-  test('a server that is gone is said to be gone and since when, and that it is back, also to the operator', async () => {
+  test('the overview shows since when the server does not respond, and recovers when it does', async () => {
     const [visitor, operator] = [
       await browser.page('/#/overview', { key: '' }),
-      await browser.page(await signInPlace(), { key: '' }),
+      await browser.page(await signInPath(), { key: '' }),
     ]
     const readyOn = (page: Page) => page.getByRole('heading', { name: 'Ready: all checks pass' })
     for (const page of [visitor, operator]) {
@@ -100,7 +100,7 @@ describe('every page', { skip: noBrowser }, () => {
       await page.context().setOffline(true)
     }
     for (const page of [visitor, operator]) {
-      await page.getByText(/^The server has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./).waitFor()
+      await page.getByText(/^The server has not responded since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./).waitFor()
       assert.equal(await readyOn(page).count(), 0)
       await browser.accessible(page)
       await page.context().setOffline(false)
@@ -112,12 +112,12 @@ describe('every page', { skip: noBrowser }, () => {
     }
   })
 
-  test('a page that was not loaded before the server went comes when it is back', async () => {
+  test('a page that could not be loaded while the server was down loads when it is back', async () => {
     const page = await browser.page('/#/overview', { isNew: true })
     await page.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
     await page.context().setOffline(true)
     await page.getByRole('navigation').getByRole('link', { name: 'Markets' }).click()
-    await page.getByText('The server does not answer, and this page has yet to be loaded from it').waitFor()
+    await page.getByText('This page could not be loaded because the server does not respond.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).waitFor()
     await browser.accessible(page)
     await page.context().setOffline(false)

@@ -1,4 +1,4 @@
-// Keys: made, shown once, changed, revoked, and what they were used for. Only for the operator.
+// The keys page, for the operator only: create, edit, rotate and revoke keys, and see their usage.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { KeyView } from '#api/console.ts'
@@ -7,31 +7,31 @@ import { Columns } from '../parts/columns.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
 import { Failure, QueryResult } from '../parts/query-result.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { go, hrefOf, type PageRoute } from '../route.ts'
+import { go, hrefOf, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { EditKey } from './keys/edit-key.tsx'
 import { NewKey } from './keys/new-key.tsx'
 import { ShownOnce } from './keys/shown-once.tsx'
 import { Usage } from './keys/usage.tsx'
 
-export function Keys({ place }: { readonly place: PageRoute }) {
-  const { session, known } = useConsoleContext()
-  const [chosen] = place.parts
+export function Keys({ route }: PageProps) {
+  const { session, isReady } = useConsoleContext()
+  const [id] = route.parts
   return (
     <>
-      <h1>Keys</h1>
-      <p className="lead">Who may call, how often, and what for.</p>
-      {known && !session.signedIn && (
+      <h1>API keys</h1>
+      <p className="lead">Create and manage API keys: permissions, limits and usage.</p>
+      {isReady && !session.signedIn && (
         <div className="note warn">
-          Keys are the operator's. Sign in with the link that is printed when the server starts in a terminal, or by{' '}
-          <code>tetrad console link</code>.
+          Sign in to manage keys. Run <code>tetrad console link</code> on the server and open the link. A server that is
+          started in a terminal also prints one.
         </div>
       )}
       {session.signedIn &&
-        (chosen === undefined ? (
-          <All search={place.query.get('q')?.trim() ?? ''} page={pageIn(place.query)} />
+        (id === undefined ? (
+          <AllKeys search={route.query.get('q')?.trim() ?? ''} page={pageIn(route.query)} />
         ) : (
-          <Usage key={chosen} id={chosen} />
+          <Usage key={id} id={id} />
         ))}
     </>
   )
@@ -39,40 +39,40 @@ export function Keys({ place }: { readonly place: PageRoute }) {
 
 const pageIn = (query: URLSearchParams): number => Math.max(1, Math.floor(Number(query.get('page')) || 1))
 
-interface AllProps {
+interface AllKeysProps {
   readonly search: string
   readonly page: number
 }
 
-function All({ search: words, page }: AllProps) {
+function AllKeys({ search, page }: AllKeysProps) {
   const queries = useQueryClient()
   const keys = useQuery({
-    queryKey: ['keys', words, page],
-    queryFn: () => operator.keys(words, page),
+    queryKey: ['keys', search, page],
+    queryFn: () => operator.keys(search, page),
     placeholderData: keepPreviousData,
   })
   const [editing, setEditing] = useState<KeyView>()
-  const again = () => queries.invalidateQueries({ queryKey: ['keys'] })
-  const edited = () => {
+  const refresh = () => queries.invalidateQueries({ queryKey: ['keys'] })
+  const closeEditor = () => {
     setEditing(undefined)
-    void again()
+    void refresh()
   }
   return (
     <>
-      {editing ? <EditKey key={editing.id} of={editing} done={edited} /> : <NewKey made={again} />}
+      {editing ? <EditKey key={editing.id} of={editing} done={closeEditor} /> : <NewKey onCreated={refresh} />}
       <section className="card" aria-labelledby="all-keys">
         <h2 id="all-keys">All keys</h2>
-        <FindKey key={words} asked={words} />
+        <SearchForm key={search} search={search} />
         <QueryResult of={keys}>
-          {({ keys: found, total, pageSize }) => (
+          {({ keys: rows, total, pageSize }) => (
             <>
-              {found.length > 0 && <KeyTable keys={found} changed={again} edit={setEditing} />}
-              <Pager search={words} page={page} pages={Math.ceil(total / pageSize)} total={total} />
+              {rows.length > 0 && <KeyTable keys={rows} changed={refresh} edit={setEditing} />}
+              <Pager search={search} page={page} pages={Math.ceil(total / pageSize)} total={total} />
             </>
           )}
         </QueryResult>
         <p className="soft small">
-          Calls without a key are counted too: <a href={hrefOf('keys', ['anonymous'])}>their usage</a>.
+          See also the <a href={hrefOf('keys', ['anonymous'])}>usage without a key</a>.
         </p>
       </section>
       <Plans />
@@ -80,8 +80,8 @@ function All({ search: words, page }: AllProps) {
   )
 }
 
-function FindKey({ asked: initialText }: { readonly asked: string }) {
-  const [text, setText] = useState(initialText)
+function SearchForm({ search }: { readonly search: string }) {
+  const [text, setText] = useState(search)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     go('keys', [], { q: text.trim() })
@@ -89,7 +89,7 @@ function FindKey({ asked: initialText }: { readonly asked: string }) {
   return (
     <form className="row finder" onSubmit={submit}>
       <label className="field wide">
-        Part of a name or an id
+        Name or id
         <input
           type="search"
           autoComplete="off"
@@ -103,13 +103,13 @@ function FindKey({ asked: initialText }: { readonly asked: string }) {
   )
 }
 
-interface PagerProps extends AllProps {
+interface PagerProps extends AllKeysProps {
   readonly pages: number
   readonly total: number
 }
 
-function Pager({ search: words, page, pages, total }: PagerProps) {
-  const show = (other: number) => go('keys', [], { q: words, page: other === 1 ? undefined : other })
+function Pager({ search, page, pages, total }: PagerProps) {
+  const show = (other: number) => go('keys', [], { q: search, page: other === 1 ? undefined : other })
   return (
     <div className="row pager">
       {(pages > 1 || page > 1) && (
@@ -124,9 +124,9 @@ function Pager({ search: words, page, pages, total }: PagerProps) {
       )}
       <span className="soft" role="status">
         {total === 0
-          ? words === ''
-            ? 'There is no key yet.'
-            : 'No key has these words in its name or id.'
+          ? search === ''
+            ? 'No keys yet. Create the first one above.'
+            : 'No keys match. Search for a part of the name or the id.'
           : `Page ${page} of ${pages}, ${formatCount(total)} ${total === 1 ? 'key' : 'keys'}`}
       </span>
     </div>
@@ -140,30 +140,32 @@ interface TableProps {
 }
 
 function KeyTable({ keys, changed, edit }: TableProps) {
-  const [fresh, setFresh] = useState('')
+  const [newSecret, setNewSecret] = useState('')
   const [error, setError] = useState<unknown>()
-  /** A change that is asked about first. */
-  const change = async (question: string, make: () => Promise<unknown>) => {
+  /** Asks for confirmation before the change. */
+  const confirmAndRun = async (question: string, run: () => Promise<unknown>) => {
     if (!window.confirm(question)) return
     setError(undefined)
-    await make().catch(setError)
+    await run().catch(setError)
     changed()
   }
   const revoke = ({ id, name }: KeyView) =>
-    change(`Revoke ${name} (${id})? Callers that use it are refused from now on.`, () => operator.revokeKey(id))
+    confirmAndRun(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`, () =>
+      operator.revokeKey(id),
+    )
   const rotate = ({ id, name, state }: KeyView) => {
     const restore = state === 'revoked'
     const message = restore
-      ? 'It was revoked; with the new secret it works again.'
-      : 'The old one is refused from now on.'
-    return change(`A new secret for ${name} (${id})? ${message}`, async () =>
-      setFresh((await operator.rotateKey(id, { restore })).key),
+      ? 'The key is revoked. With the new secret it works again.'
+      : 'The old secret stops working immediately.'
+    return confirmAndRun(`Create a new secret for ${name} (${id})? ${message}`, async () =>
+      setNewSecret((await operator.rotateKey(id, { restore })).key),
     )
   }
   return (
     <>
       {error !== undefined && <Failure error={error} />}
-      {fresh !== '' && <ShownOnce text={fresh} />}
+      {newSecret !== '' && <ShownOnce text={newSecret} />}
       <KeyRows keys={keys} actions={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
     </>
   )
@@ -182,11 +184,11 @@ interface RowsProps {
   readonly actions: Readonly<Record<KeyAction, (key: KeyView) => unknown>>
 }
 
-function KeyRows({ keys, actions: acts }: RowsProps) {
+function KeyRows({ keys, actions }: RowsProps) {
   return (
-    <Scroll name="Keys and what they may do">
+    <Scroll name="API keys">
       <table>
-        <Columns of={['Name', 'Plan', 'Interfaces', 'State', 'Last used', 'Expires']}>
+        <Columns of={['Name', 'Plan', 'Interfaces', 'Status', 'Last used', 'Expires']}>
           <th scope="col">
             <span className="unseen">Actions</span>
           </th>
@@ -203,20 +205,20 @@ function KeyRows({ keys, actions: acts }: RowsProps) {
                 {key.admin && <span className="badge warn">admin</span>}
               </td>
               <td>
-                <span className={`badge ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
+                <span className={`badge status ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
               </td>
               <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
               <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>
               <td className="right">
-                {actionsByState[key.state].map((act) => (
+                {actionsByState[key.state].map((action) => (
                   <button
-                    key={act}
+                    key={action}
                     type="button"
                     className="plain"
-                    onClick={() => void acts[act](key)}
-                    aria-label={`${act} ${key.name} ${key.id}`}
+                    onClick={() => void actions[action](key)}
+                    aria-label={`${action} ${key.name} ${key.id}`}
                   >
-                    {act}
+                    {action}
                   </button>
                 ))}
               </td>
@@ -234,11 +236,14 @@ function Plans() {
     <section className="card" aria-labelledby="plans">
       <h2 id="plans">Plans</h2>
       <QueryResult of={plans}>
-        {({ plans: found }) => (
+        {({ plans: rows }) => (
           <table>
-            <Columns of={['Plan', 'Calls a second', 'Calls a day']} figures={['Calls a second', 'Calls a day']} />
+            <Columns
+              of={['Plan', 'Requests per second', 'Requests per day']}
+              figures={['Requests per second', 'Requests per day']}
+            />
             <tbody>
-              {found.map(({ name, perSecond, perDay }) => (
+              {rows.map(({ name, perSecond, perDay }) => (
                 <tr key={name}>
                   <td>{name}</td>
                   <td className="num">{perSecond === 0 ? 'no limit' : perSecond.toLocaleString('en')}</td>
@@ -250,7 +255,7 @@ function Plans() {
         )}
       </QueryResult>
       <p className="soft small">
-        Set in the configuration under <code>plans</code>.
+        Change the limits in <code>tetrad.yaml</code> under <code>plans</code>.
       </p>
     </section>
   )

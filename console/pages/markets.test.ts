@@ -1,4 +1,4 @@
-// What a person does on the Markets page, in a real browser against the demo world.
+// The markets page in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { putMarkets } from '#markets/records/put-markets.ts'
@@ -13,24 +13,24 @@ describe('Markets page', { skip: noBrowser }, () => {
   })
   after(() => browser[Symbol.asyncDispose]())
 
-  /** One that is closed: the feed has no more to say about it, so what happens to it is ours. */
-  const quiet = async (): Promise<{ id: string; slug: string }> => {
+  /** A closed market: the feed does not change it, so only the test does. */
+  const findClosedMarket = async (): Promise<{ id: string; slug: string }> => {
     const rows = await browser.demo.server.context.state.all<{ body: Uint8Array }>('select body from market_documents')
     const markets = rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
-    return markets.find(({ closed }) => closed) ?? assert.fail('no market of the demo world is closed')
+    return markets.find(({ closed }) => closed) ?? assert.fail('the demo data has no closed market')
   }
   const change = (id: string, fields: Record<string, unknown>) =>
     browser.demo.server.context.state.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id, fields, partial: true }], Date.now()),
     )
 
-  test('begins with the most traded open markets, needs no key, and finds others while one types', async () => {
+  test('shows the most traded open markets without a key, and searches while typing', async () => {
     const page = await browser.page('/#/markets', { key: '' })
     await page.getByRole('heading', { name: 'Most traded open markets' }).waitFor()
     await page.locator('.found li').nth(19).waitFor()
     await browser.accessible(page)
     await page.getByRole('searchbox').fill('harbour bridge toll')
-    await page.getByRole('heading', { name: 'Markets with “harbour bridge toll”' }).waitFor()
+    await page.getByRole('heading', { name: 'Markets matching “harbour bridge toll”' }).waitFor()
     const links = page.locator('.found a')
     await links.nth(1).waitFor({ state: 'detached' })
     assert.equal(await links.count(), 1)
@@ -38,15 +38,15 @@ describe('Markets page', { skip: noBrowser }, () => {
     await links.click()
     await page.getByRole('heading', { level: 1, name: /toll/ }).waitFor()
     await page.goBack()
-    await page.getByRole('searchbox').fill('nobody asks this')
-    await page.getByText('None. Every word must begin a word of the market').waitFor()
+    await page.getByRole('searchbox').fill('no such market')
+    await page.getByText('No matches. Search matches the start of each word.').waitFor()
     await browser.leave(page)
   })
 
-  test('an address that is gone to is followed, and the back button leads from one search to the one before', async () => {
+  test('the search follows the address, and the back button returns to the previous search', async () => {
     const page = await browser.page('/#/markets')
     const box = page.getByRole('searchbox')
-    const shown = (words: string) => page.getByRole('heading', { name: `Markets with “${words}”` }).waitFor()
+    const shown = (text: string) => page.getByRole('heading', { name: `Markets matching “${text}”` }).waitFor()
     await box.waitFor()
     await page.evaluate(() => window.location.assign('#/markets?q=harbour'))
     await shown('harbour')
@@ -68,7 +68,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('shows a market whole: outcomes, figures, its event’s other markets, tags, addresses', async () => {
+  test('a market shows outcomes, figures, other markets of its event, and addresses', async () => {
     const page = await browser.page(`/#/markets/${slug}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -77,9 +77,9 @@ describe('Markets page', { skip: noBrowser }, () => {
     assert.match((await outcomes.first().textContent()) ?? '', /^Yes\d+ %$/)
     await page.getByRole('img', { name: 'Prices over time' }).waitFor()
     await browser.accessible(page)
-    await page.getByRole('button', { name: 'Who funded them?' }).click()
+    await page.getByRole('button', { name: 'Show first funding' }).click()
     await page
-      .getByText(/No transfer ever came in|hops? back/)
+      .getByText(/No incoming transfer|hops? back/)
       .first()
       .waitFor()
     const creator = page.getByRole('row', { name: /creator/ }).getByRole('link')
@@ -92,59 +92,59 @@ describe('Markets page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('a change appears without asking, and the market can be seen as it was before it', async () => {
-    const market = await quiet()
+  test('a change appears live, and the market can be shown at an earlier time', async () => {
+    const market = await findClosedMarket()
     const page = await browser.page(`/#/markets/${market.slug}`)
     await page.getByText('Live', { exact: true }).waitFor()
-    await change(market.id, { oracleResolutionStatus: 'first word' })
-    await page.getByText('resolved → first word').waitFor()
-    await page.locator('.facts').getByText('first word').waitFor()
-    await change(market.id, { oracleResolutionStatus: 'second word' })
-    await page.getByText('first word → second word').waitFor()
-    // The older of the two is now the past.
-    await page.locator('.changes li', { hasText: '→ first word' }).getByRole('link').click()
-    await page.getByText('The market as it was known here at').waitFor()
-    await page.locator('.facts').getByText('first word').waitFor()
+    await change(market.id, { oracleResolutionStatus: 'first status' })
+    await page.getByText('resolved → first status').waitFor()
+    await page.locator('.facts').getByText('first status').waitFor()
+    await change(market.id, { oracleResolutionStatus: 'second status' })
+    await page.getByText('first status → second status').waitFor()
+
+    await page.locator('.changes li', { hasText: '→ first status' }).getByRole('link').click()
+    await page.getByText('You see the market as of').waitFor()
+    await page.locator('.facts').getByText('first status').waitFor()
     assert.match(page.url(), /asOf=/)
-    await page.locator('.changes .shown', { hasText: '→ first word' }).waitFor()
+    await page.locator('.changes .shown', { hasText: '→ first status' }).waitFor()
     await browser.accessible(page)
-    await page.getByRole('link', { name: 'Back to now' }).click()
-    await page.locator('.facts').getByText('second word').waitFor()
+    await page.getByRole('link', { name: 'Show the present' }).click()
+    await page.locator('.facts').getByText('second status').waitFor()
     await browser.leave(page)
   })
 
-  test('the plot follows the buttons, and the address keeps what is shown', async () => {
+  test('the buttons change the plot and the address', async () => {
     const page = await browser.page(`/#/markets/${slug}?plot=volume`)
     await page.getByRole('img', { name: 'Volume over time' }).waitFor()
     await page.getByRole('button', { name: 'Bid and ask' }).click()
     await page.getByRole('img', { name: 'Bid and ask over time' }).waitFor()
-    await page.getByText('also its event, series and tags').click()
+    await page.getByText('Include event, series and tags').click()
     await page.locator('.changes .badge', { hasText: 'event' }).first().waitFor()
     assert.match(page.url(), /plot=book&related=1$/)
     await browser.leave(page)
   })
 
-  test('in the dark on a narrow screen nothing is wider than the screen', async () => {
+  test('pages fit a narrow screen and are accessible in the dark theme', async () => {
     const options = { colorScheme: 'dark', viewport: { width: 360, height: 800 } } as const
-    for (const place of ['/#/markets', `/#/markets/${slug}`]) {
-      const page = await browser.page(place, options)
+    for (const path of ['/#/markets', `/#/markets/${slug}`]) {
+      const page = await browser.page(path, options)
       await page.locator('.found li, .changes li').first().waitFor()
       const { wide, screen } = await page.evaluate(() => {
         const { scrollWidth: wide, clientWidth: screen } = document.documentElement
         return { wide, screen }
       })
-      assert.ok(wide <= screen, `${place}: ${wide} px`)
+      assert.ok(wide <= screen, `${path}: ${wide} px`)
       await browser.accessible(page)
       await browser.leave(page)
     }
   })
 
-  test('a slug that nobody has leads to a search for its words, and no page complained so far', async () => {
-    // The browser itself complains about every 404.
+  test('an unknown slug links to a search for its words, and the other pages logged no errors', async () => {
+    // Browsers log an error for every 404.
     browser.done()
-    const page = await browser.page('/#/markets/harbour-bridge-nowhere')
-    await page.getByText('There is no market with this slug').waitFor()
+    const page = await browser.page('/#/markets/harbour-bridge-unknown')
+    await page.getByText('No market has this slug').waitFor()
     await page.getByRole('link', { name: 'Search for its words' }).click()
-    assert.equal(await page.getByRole('searchbox').inputValue(), 'harbour bridge nowhere')
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'harbour bridge unknown')
   })
 })

@@ -1,13 +1,13 @@
-// Markets: find one, see how it stands and how it came to stand so.
-import type { PageRoute } from '../route.ts'
+// The markets page: search, or one market with its history.
+import type { PageProps } from '../route.ts'
 import { Find } from './markets/find.tsx'
 import { Market } from './markets/market.tsx'
 
-export function Markets({ place }: { readonly place: PageRoute }) {
-  const [slug] = place.parts
+export function Markets({ route }: PageProps) {
+  const [slug] = route.parts
   return slug === undefined ? (
-    <Find words={place.query.get('q')?.trim() ?? ''} all={place.query.has('all')} />
+    <Find text={route.query.get('q')?.trim() ?? ''} showMore={route.query.has('all')} />
   ) : (
-    <Market key={slug} slug={slug} query={place.query} />
+    <Market key={slug} slug={slug} query={route.query} />
   )
 }

@@ -6,25 +6,25 @@ import { createClient } from '#api/client.ts'
 import { createKey } from '#storage/keys.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 
-test('what the operator sees', { skip: noBrowser }, async (t) => {
+test('operator pages', { skip: noBrowser }, async (t) => {
   await using browser = await openBrowser()
   await t.test(
-    'a visitor sees how the data stands; the operator signs in by a link, once, and sees who asks',
+    'visitors see the coverage; the operator signs in with a one-time link and sees the requests',
     {
       skip: noBrowser,
     },
     async () => {
-      const { demo: world } = browser
+      const { demo } = browser
       const visitor = await browser.page('/', { key: '' })
       await visitor.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
       await visitor.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
-      await visitor.getByText("are the operator's to see").waitFor()
+      await visitor.getByText('Sign in to see requests, limits and sources.').waitFor()
       await browser.accessible(visitor)
       await browser.leave(visitor)
 
-      const { token } = await createLink(world.server.context)
+      const { token } = await createLink(demo.server.context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
-      await page.getByRole('heading', { name: 'Requests a second' }).waitFor()
+      await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
       await page.getByRole('button', { name: /^Key / }).waitFor()
       await page.getByRole('row', { name: /demo-north/ }).waitFor()
@@ -33,41 +33,41 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
       await browser.accessible(page)
       browser.done()
 
-      const late = await browser.page(`/#/sign-in/${token}`, { key: '' })
-      await late.getByRole('alert').waitFor()
-      await browser.leave(late)
+      const usedLink = await browser.page(`/#/sign-in/${token}`, { key: '' })
+      await usedLink.getByRole('alert').waitFor()
+      await browser.leave(usedLink)
 
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByText("are the operator's to see").waitFor()
-      await page.goto(`${world.url}/#/keys`)
-      await page.getByText("Keys are the operator's.").waitFor()
+      await page.getByText('Sign in to see requests, limits and sources.').waitFor()
+      await page.goto(`${demo.url}/#/keys`)
+      await page.getByText('Sign in to manage keys.').waitFor()
       await browser.leave(page)
     },
   )
 
-  await t.test('a key is made, shown once, used, counted, changed, given a new secret and revoked', async () => {
-    const { demo: world } = browser
-    const { token } = await createLink(world.server.context)
+  await t.test('a key can be created, used, edited, rotated and revoked, and its usage is counted', async () => {
+    const { demo } = browser
+    const { token } = await createLink(demo.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.getByRole('link', { name: 'Keys' }).click()
-    await page.getByLabel('Whose key it is').fill('treasury desk')
+    await page.getByLabel('Name', { exact: true }).fill('treasury desk')
     await page.getByRole('combobox', { name: 'Plan' }).selectOption('standard')
     await page.getByRole('checkbox', { name: 'markets' }).uncheck()
     await page.getByRole('button', { name: 'Create' }).click()
     const key = await page.getByText(/^tetrad:[\w-]+:[\w-]+$/).innerText()
     await browser.accessible(page)
 
-    const client = createClient({ baseUrl: world.url, key })
+    const client = createClient({ baseUrl: demo.url, key })
     assert.equal((await client.fx.currencies()).chainId, 1)
     const row = page.getByRole('row', { name: /treasury desk/ })
     await row.getByText('explorer, fx, validators').waitFor()
 
     await row.getByRole('button', { name: /^Edit/ }).click()
-    await page.getByRole('heading', { name: /^Change / }).waitFor()
+    await page.getByRole('heading', { name: /^Edit key / }).waitFor()
     await browser.accessible(page)
     await page.getByRole('checkbox', { name: 'markets' }).check()
-    await page.getByLabel('Days until it expires').fill('30')
+    await page.getByLabel('Expires in days').fill('30')
     await page.getByRole('button', { name: 'Save' }).click()
     await row.getByText('explorer, fx, validators, markets').waitFor()
     assert.doesNotMatch(await row.innerText(), /never/)
@@ -75,25 +75,25 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
 
     page.on('dialog', (dialog) => void dialog.accept())
     await row.getByRole('button', { name: /^New secret/ }).click()
-    const fresh = await page.getByText(/^tetrad:[\w-]+:[\w-]+$/).innerText()
+    const newKey = await page.getByText(/^tetrad:[\w-]+:[\w-]+$/).innerText()
     await assert.rejects(client.fx.currencies(), { status: 401 })
-    const renewed = createClient({ baseUrl: world.url, key: fresh })
-    assert.equal((await renewed.fx.currencies()).chainId, 1)
+    const newClient = createClient({ baseUrl: demo.url, key: newKey })
+    assert.equal((await newClient.fx.currencies()).chainId, 1)
 
     await row.getByRole('button', { name: /^Revoke/ }).click()
     await row.getByText('revoked').waitFor()
-    await assert.rejects(renewed.fx.currencies(), { status: 401 })
+    await assert.rejects(newClient.fx.currencies(), { status: 401 })
 
     await row.getByRole('link', { name: 'treasury desk' }).click()
     await page.getByRole('row', { name: /fx\.currencies 3 0/ }).waitFor()
     await browser.accessible(page)
     await page.reload()
-    for (const shown of [key, fresh]) assert.equal(await page.getByText(shown).count(), 0)
+    for (const shown of [key, newKey]) assert.equal(await page.getByText(shown).count(), 0)
     await browser.leave(page)
     browser.done()
   })
 
-  await t.test('a key among hundreds is found by part of its name, and the oldest by its page', async () => {
+  await t.test('keys can be searched by name and paged through', async () => {
     const { context } = browser.demo.server
     for (let at = 0; at < 120; at++) {
       await createKey(context.state, { name: `caller ${at}`, plan: 'free' }, context.clock, context.random)
@@ -107,64 +107,64 @@ test('what the operator sees', { skip: noBrowser }, async (t) => {
     await page.getByRole('link', { name: 'caller 1', exact: true }).waitFor()
     await page.getByText(/^Page 2 of 2/).waitFor()
     await browser.accessible(page)
-    await page.getByLabel('Part of a name or an id').fill('CALLER 11')
+    await page.getByLabel('Name or id').fill('CALLER 11')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('Page 1 of 1, 11 keys').waitFor()
-    await page.getByLabel('Part of a name or an id').fill('nobody')
+    await page.getByLabel('Name or id').fill('no such key')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('No key has these words').waitFor()
+    await page.getByText('No keys match.').waitFor()
     await page.goto(`${browser.demo.url}/#/keys/nope`)
-    await page.getByText('There is no key nope.').waitFor()
+    await page.getByText('Key nope does not exist.').waitFor()
     browser.done()
     await browser.leave(page)
   })
 
-  await t.test('a restart of the server empties the plots, and nothing breaks', async () => {
+  await t.test('a restart of the server clears the plots without errors', async () => {
     const { token } = await createLink(browser.demo.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
-    const reading = page.getByRole('img', { name: 'Blocks, epochs and records read a second' })
-    await reading.waitFor()
-    const anew = { startedAt: new Date().toISOString(), ingest: [], limited: {} }
+    const ingestPlot = page.getByRole('img', { name: 'Blocks, epochs and records read per second' })
+    await ingestPlot.waitFor()
+    const restarted = { startedAt: new Date().toISOString(), ingest: [], limited: {} }
     await page.route('**/console/overview', async (route) => {
       const response = await route.fetch()
-      await route.fulfill({ response, json: { ...((await response.json()) as object), ...anew } })
+      await route.fulfill({ response, json: { ...((await response.json()) as object), ...restarted } })
     })
-    await reading.waitFor({ state: 'detached' })
-    // Two answers of the new start: there is a rate again, and nothing that was read.
-    await page.getByRole('img', { name: 'Requests a second, by interface' }).waitFor()
+    await ingestPlot.waitFor({ state: 'detached' })
+    // After two responses of the new process there is a request rate again, but no ingest.
+    await page.getByRole('img', { name: 'Requests per second, by interface' }).waitFor()
     await page.unroute('**/console/overview')
-    await reading.waitFor()
+    await ingestPlot.waitFor()
     browser.done()
     await browser.leave(page)
   })
 
-  await t.test('a session that was ended elsewhere is noticed at the next call, whatever that asks for', async () => {
+  await t.test('a session that was ended elsewhere is noticed at the next request of any page', async () => {
     const { context } = browser.demo.server
-    const acts: Record<string, (page: Page) => Locator> = {
-      overview: (page) => page.getByRole('heading', { name: 'Requests a second' }),
-      fx: (page) => page.getByRole('button', { name: 'Get a price' }),
+    const actions: Record<string, (page: Page) => Locator> = {
+      overview: (page) => page.getByRole('heading', { name: 'Requests per second', exact: true }),
+      fx: (page) => page.getByRole('button', { name: 'Get quote' }),
       keys: (page) => page.getByRole('button', { name: 'Older' }),
-      'explorer/1': (page) => page.getByText('Try one of these').getByRole('link').first(),
+      'explorer/1': (page) => page.getByText('Examples:').getByRole('link').first(),
     }
-    for (const [place, act] of Object.entries(acts)) {
+    for (const [path, actionOn] of Object.entries(actions)) {
       const { token } = await createLink(context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('button', { name: 'Sign out' }).waitFor()
-      await page.goto(new URL(`/#/${place}`, browser.demo.url).href)
-      await act(page).waitFor()
-      if (place === 'fx') await page.getByRole('button', { name: 'An example' }).click()
+      await page.goto(new URL(`/#/${path}`, browser.demo.url).href)
+      await actionOn(page).waitFor()
+      if (path === 'fx') await page.getByRole('button', { name: 'Use an example' }).click()
       await signOutAll(context)
-      await act(page).click()
-      await page.getByText('You are signed out').waitFor()
+      await actionOn(page).click()
+      await page.getByText('Your session has ended').waitFor()
       await page.getByRole('button', { name: 'Set a key' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
       await browser.accessible(page)
-      // Refused keys count as failed attempts (behaviour/http.md#too-many-invalid-keys), so not every page signs in again.
-      if (place === 'overview') {
+      // Rejected keys count as failed attempts (behaviour/http.md#too-many-invalid-keys), so only one page signs in again.
+      if (path === 'overview') {
         const again = await createLink(context)
         await page.goto(new URL(`/#/sign-in/${again.token}`, browser.demo.url).href)
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
-        assert.equal(await page.getByText('You are signed out').count(), 0)
+        assert.equal(await page.getByText('Your session has ended').count(), 0)
       }
       await browser.leave(page)
     }

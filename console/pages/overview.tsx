@@ -1,5 +1,5 @@
-// What is running and how well: for everybody what /readyz and /coverage tell, for the operator also who asks, how fast
-// data comes in and how the sources are.
+// The overview page: readiness and coverage for everyone (/readyz, /coverage), and for the operator also requests, limits,
+// ingest rates and sources (/console/overview).
 import { useQuery } from '@tanstack/react-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
@@ -13,16 +13,16 @@ import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { Live } from './overview/live.tsx'
 
-const everyMs = 2000
+const refreshMs = 2000
 
 interface PublicStatus {
   readonly streams: readonly StreamView[]
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string }[]
 }
 
-/** What anybody may ask. */
+/** What the overview shows without a session. */
 async function fetchPublicStatus(): Promise<PublicStatus> {
-  // Not ready is an answer, too.
+  // /readyz returns its checks with status 503 while the server is not ready.
   const [{ streams }, { checks }] = await Promise.all([
     readJson<Pick<PublicStatus, 'streams'>>('/coverage'),
     readJson<Pick<PublicStatus, 'checks'>>('/readyz', [503]),
@@ -31,31 +31,29 @@ async function fetchPublicStatus(): Promise<PublicStatus> {
 }
 
 export function Overview() {
-  const { session, known } = useConsoleContext()
+  const { session, isReady } = useConsoleContext()
   const report = useQuery({
     queryKey: ['overview', session.signedIn],
     queryFn: (): Promise<PublicStatus & Partial<Report>> =>
       session.signedIn ? operator.overview() : fetchPublicStatus(),
-    refetchInterval: everyMs,
-    enabled: known,
+    refetchInterval: refreshMs,
+    enabled: isReady,
   })
   return (
     <>
       <h1>Overview</h1>
-      <p className="lead">
-        Four interfaces from your own nodes and feeds: how fresh and how complete the data behind them is.
-      </p>
+      <p className="lead">Whether the server is ready, and how fresh and complete its data is.</p>
       <QueryResult of={report}>
-        {(found) => (
-          // Whoever does not answer any more is neither ready nor well.
+        {(data) => (
+          // A server that no longer responds must not be shown as ready or healthy.
           <div className={report.isError ? 'past' : ''}>
-            {!report.isError && <Verdict report={found} />}
+            {!report.isError && <Readiness report={data} />}
             <div className="cards">
               {groups.map((group) => (
-                <GroupCard key={group} group={group} report={found} />
+                <GroupCard key={group} group={group} report={data} />
               ))}
             </div>
-            {isOperatorReport(found) ? <Live report={found} /> : <SignInHint />}
+            {isOperatorReport(data) ? <Live report={data} /> : <SignInHint />}
           </div>
         )}
       </QueryResult>
@@ -65,20 +63,20 @@ export function Overview() {
 
 const isOperatorReport = (report: PublicStatus & Partial<Report>): report is Report => report.requests !== undefined
 
-function Verdict({ report }: { readonly report: PublicStatus & Partial<Report> }) {
+function Readiness({ report }: { readonly report: PublicStatus & Partial<Report> }) {
   const failed = report.checks.filter(({ ok }) => !ok)
   return (
-    <section className="card" aria-labelledby="verdict">
+    <section className="card" aria-labelledby="readiness">
       <div className="spread">
-        <h2 id="verdict" className={failed.length === 0 ? 'good' : 'bad'}>
+        <h2 id="readiness" className={failed.length === 0 ? 'good' : 'bad'}>
           {failed.length === 0
             ? 'Ready: all checks pass'
             : `Not ready: ${failed.length} of ${report.checks.length} checks fail`}
         </h2>
         {report.startedAt && report.at && (
           <span className="soft small">
-            version {report.version}, running for{' '}
-            {formatDuration((Date.parse(report.at) - Date.parse(report.startedAt)) / 1000)}, on {report.engine}
+            Version {report.version}, running for{' '}
+            {formatDuration((Date.parse(report.at) - Date.parse(report.startedAt)) / 1000)}, database: {report.engine}
           </span>
         )}
       </div>
@@ -118,13 +116,15 @@ function GroupCard({
   readonly group: (typeof groups)[number]
   readonly report: PublicStatus & Partial<Report>
 }) {
-  const streams = report.streams.filter((one) => one.group === group)
+  const streams = report.streams.filter((stream) => stream.group === group)
   return (
     <section className="card" aria-labelledby={`group-${group}`}>
       <h2 id={`group-${group}`}>
         <a href={hrefOf(group)}>{titles[group]}</a>
       </h2>
-      {streams.length === 0 && <p className="soft">Nothing is configured for it.</p>}
+      {streams.length === 0 && (
+        <p className="soft">Nothing is configured. Add a source in tetrad.yaml or import a file.</p>
+      )}
       {streams.map((stream) => (
         <Stream key={stream.name} stream={stream} report={report} />
       ))}
@@ -140,23 +140,23 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
     <div className="stream">
       <div className="spread">
         <strong>{chain === undefined ? stream.name : chainName(chain)}</strong>
-        <span className={`badge ${tones[stream.standing]}`}>{stream.standing}</span>
+        <span className={`badge ${tones[stream.status]}`}>{stream.status}</span>
       </div>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
       <p className="soft small">
         {stream.read !== null && stream.from !== null && stream.until !== null && (
           <>
             {formatCount(stream.read)} of {formatCount(stream.until - stream.from)} read
-            {stream.holesCount > 0 && (
+            {stream.gapsCount > 0 && (
               <span className="bad">
-                , {formatCount(stream.holesCount)} {stream.holesCount === 1 ? 'hole' : 'holes'}
+                , {formatCount(stream.gapsCount)} {stream.gapsCount === 1 ? 'gap' : 'gaps'}
               </span>
             )}
             .{' '}
           </>
         )}
         {stream.ageSeconds === null
-          ? 'Age not known.'
+          ? 'Age of the newest data: unknown.'
           : `Newest data ${formatDuration(Math.max(0, stream.ageSeconds))} old.`}
         {progress && progress.done > 0 && (
           <>
@@ -164,7 +164,7 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
             {progress.perSecond.toFixed(progress.perSecond < 10 ? 2 : 0)} {progress.unit}/s
             {progress.etaSeconds !== null &&
               progress.etaSeconds > 0 &&
-              `, ${formatDuration(progress.etaSeconds)} to go`}
+              `, ${formatDuration(progress.etaSeconds)} remaining`}
             .
           </>
         )}
@@ -173,20 +173,20 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
   )
 }
 
-const tones: Readonly<Record<StreamView['standing'], string>> = {
-  well: 'good',
+const tones: Readonly<Record<StreamView['status'], string>> = {
+  healthy: 'good',
   'catching up': 'warn',
   stale: 'bad',
-  holes: 'bad',
+  gaps: 'bad',
   'on demand': '',
-  'not followed': '',
+  'not syncing': '',
 }
 
 function SignInHint() {
   return (
     <div className="note">
-      Requests, limits and the health of sources are the operator's to see: sign in with the link that is printed when
-      the server starts in a terminal, or by <code>tetrad console link</code>.
+      Sign in to see requests, limits and sources. Run <code>tetrad console link</code> on the server and open the link.
+      A server that is started in a terminal also prints one.
     </div>
   )
 }

@@ -1,35 +1,35 @@
-// The reference: every endpoint as the OpenAPI document tells it, with a form to call it and the call as text.
+// The API reference: every endpoint of the OpenAPI document, with a form to call it and sample code.
 import { useQuery } from '@tanstack/react-query'
 import { groups } from '#api/routes.ts'
 import { readJson } from '../http.ts'
-import { Prose } from '../parts/backtick-text.tsx'
+import { BacktickText } from '../parts/backtick-text.tsx'
 import { QueryResult } from '../parts/query-result.tsx'
-import { hrefOf, type PageRoute } from '../route.ts'
+import { hrefOf, type PageProps } from '../route.ts'
 import { type Document, type Entry, entriesOf } from './reference/document.ts'
 import { EndpointPage } from './reference/endpoint-page.tsx'
 
-export function Reference({ place }: { readonly place: PageRoute }) {
+export function Reference({ route }: PageProps) {
   const document = useQuery({
     queryKey: ['openapi'],
     queryFn: () => readJson<Document>('/openapi.json'),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const [endpointId] = place.parts
+  const [endpointId] = route.parts
   return (
-    <QueryResult of={document} waiting="Reading the OpenAPI document…">
-      {(found) => {
-        const entries = entriesOf(found)
-        const chosen = entries.find(({ id }) => id === endpointId)
-        return chosen ? (
-          <EndpointPage key={chosen.id} entry={chosen} document={found} />
+    <QueryResult of={document} waiting="Loading the OpenAPI document…">
+      {(data) => {
+        const entries = entriesOf(data)
+        const selected = entries.find(({ id }) => id === endpointId)
+        return selected ? (
+          <EndpointPage key={selected.id} entry={selected} document={data} />
         ) : (
           <>
             {endpointId !== undefined && (
               <p className="note">
-                There is no endpoint <code>{endpointId}</code>. These there are:
+                Endpoint <code>{endpointId}</code> does not exist. Choose one from the list.
               </p>
             )}
-            <Index document={found} entries={entries} />
+            <EndpointList document={data} entries={entries} />
           </>
         )
       }}
@@ -37,22 +37,22 @@ export function Reference({ place }: { readonly place: PageRoute }) {
   )
 }
 
-function Index({ document, entries }: { readonly document: Document; readonly entries: readonly Entry[] }) {
+function EndpointList({ document, entries }: { readonly document: Document; readonly entries: readonly Entry[] }) {
   return (
     <>
       <h1>API reference</h1>
       <p className="lead">
-        <Prose text={document.info.summary} /> Choose an endpoint to see what it takes and gives, and to try it with
-        your key. The same as a document: <a href="/openapi.json">openapi.json</a>.
+        <BacktickText text={document.info.summary} /> Choose an endpoint to see its parameters, response and errors, and
+        to try it with your key. Machine-readable: <a href="/openapi.json">openapi.json</a>.
       </p>
       <p>
-        <Prose text={document.info.description} />
+        <BacktickText text={document.info.description} />
       </p>
       {groups.map((group) => (
         <section key={group} className="card" aria-labelledby={`group-${group}`}>
           <h2 id={`group-${group}`}>{group}</h2>
           <p className="soft">
-            <Prose text={document.tags.find(({ name }) => name === group)?.description} />
+            <BacktickText text={document.tags.find(({ name }) => name === group)?.description} />
           </p>
           <table>
             <tbody>
@@ -64,7 +64,7 @@ function Index({ document, entries }: { readonly document: Document; readonly en
                       <a href={hrefOf('reference', [id])}>{id}</a>
                       <br />
                       <span className="soft small">
-                        <Prose text={summary} />
+                        <BacktickText text={summary} />
                       </span>
                     </td>
                     <td>

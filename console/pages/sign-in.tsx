@@ -1,16 +1,16 @@
-// Where the one-time link leads: the token goes from the address straight to the server, and out of the history.
+// The target of a sign-in link: exchanges the token in the address for a session, and removes it from the history.
 import { useEffect, useRef, useState } from 'react'
 import { Failure } from '../parts/query-result.tsx'
-import { hrefOf, type PageRoute } from '../route.ts'
+import { hrefOf, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 
-export function SignIn({ place }: { readonly place: PageRoute }) {
+export function SignIn({ route }: PageProps) {
   const { signIn } = useConsoleContext()
   const [error, setError] = useState<unknown>()
   const sent = useRef(false)
-  const [token = ''] = place.parts
+  const [token = ''] = route.parts
   useEffect(() => {
-    // A link is good for one use; the page may be drawn twice.
+    // A token works once, but React may run this effect twice.
     if (sent.current || token === '') return
     sent.current = true
     signIn(token)
@@ -28,8 +28,8 @@ export function SignIn({ place }: { readonly place: PageRoute }) {
         </p>
       ) : (
         <p className="note">
-          The operator signs in with a one-time link: it is printed when the server starts in a terminal, and by{' '}
-          <code>tetrad console link</code> at any time.
+          The operator signs in with a one-time link. Run <code>tetrad console link</code> on the server and open the
+          link. A server that is started in a terminal also prints one.
         </p>
       )}
     </>

@@ -1,5 +1,4 @@
-// What a person does on the Validators pages, in a real browser against the demo world. Whom to look at is asked from the
-// server, as a person would.
+// The validators pages in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -18,19 +17,18 @@ describe('Validators page', { skip: noBrowser }, () => {
     pools = (await client.validators.find({})).pools.map(({ pool }) => pool)
     const { validators } = await client.validators.find({ pool: pools[0] ?? '' })
     members = validators.map(({ validatorIndex }) => validatorIndex)
-    assert.ok(pools.length >= 2 && members.length >= 2, 'the demo world has pools with validators')
+    assert.ok(pools.length >= 2 && members.length >= 2, 'the demo data has pools with validators')
   })
   after(async () => {
-    // A browser that stays open would keep the test from ending.
     await browser[Symbol.asyncDispose]()
     browser.done()
   })
 
-  const open = (place: string, options = {}) => browser.page(`/#/validators${place}`, options)
+  const open = (path: string, options = {}) => browser.page(`/#/validators${path}`, options)
   const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)
   const plot = (page: Page, name: string | RegExp) => page.getByRole('img', { name })
 
-  /** A day on which a vote was late only because blocks were missing, and everything that is told of it. */
+  /** A day with an attestation that was late only because blocks were missing. */
   async function excusedDay() {
     for (const index of members) {
       const { results } = await client.validators.explain({ validator_index_or_pubkey: index, limit: 100 })
@@ -39,19 +37,19 @@ describe('Validators page', { skip: noBrowser }, () => {
       )
       if (day) return { index, day }
     }
-    throw new Error('the demo world has no vote that was late because a block was missing')
+    throw new Error('the demo data has no attestation that was late because a block was missing')
   }
 
-  test('from nothing to a pool, to a validator, to the reason of its worst day', async () => {
+  test('links lead from the pools to a validator and to the duties of its worst day', async () => {
     const page = await open('')
     await page.getByRole('heading', { name: 'Pools' }).waitFor()
-    await page.getByText('Try the validator').waitFor()
+    await page.getByText('Examples: validator').waitFor()
     await browser.accessible(page)
     await page
       .getByRole('region', { name: 'Pools' })
       .getByRole('link', { name: pools[0] ?? '' })
       .click()
-    await page.getByRole('heading', { name: `In the pool ${pools[0]}` }).waitFor()
+    await page.getByRole('heading', { name: `Validators in pool ${pools[0]}` }).waitFor()
     await browser.accessible(page)
     await page
       .getByRole('link', { name: String(members[0]), exact: true })
@@ -59,48 +57,48 @@ describe('Validators page', { skip: noBrowser }, () => {
       .click()
     await page.getByRole('heading', { level: 1, name: `Validator ${members[0]}` }).waitFor()
     await plot(page, /^Effectiveness in \d+ days$/).waitFor()
-    await plot(page, /^Paid by the chain per day/).waitFor()
+    await plot(page, /^Consensus rewards per day/).waitFor()
     await page.getByText('Worst days in this range:').waitFor()
     const worst = page.locator('.worst a').first()
     const date = /\d{4}-\d\d-\d\d/.exec((await worst.textContent()) ?? '')?.[0]
     await worst.click()
-    await page.getByRole('heading', { name: new RegExp(`^The duties of chain day \\d+, ${date}$`) }).waitFor()
-    await page.getByRole('columnheader', { name: 'Whose fault' }).waitFor()
+    await page.getByRole('heading', { name: new RegExp(`^Duties of chain day \\d+, ${date}$`) }).waitFor()
+    await page.getByRole('columnheader', { name: 'Cause' }).waitFor()
     assert.match(page.url(), /[?&]day=\d+/)
     await browser.accessible(page)
     await page.getByRole('link', { name: 'Close' }).click()
-    await page.getByRole('columnheader', { name: 'Whose fault' }).waitFor({ state: 'detached' })
+    await page.getByRole('columnheader', { name: 'Cause' }).waitFor({ state: 'detached' })
     await browser.leave(page)
   })
 
-  test('a vote that was late because a block was missing is said to be not the validator’s fault', async () => {
+  test('an attestation that was late because a block was missing is not the validator’s fault', async () => {
     const { index, day } = await excusedDay()
     const page = await open(`/${index}?network=mainnet&day=${day.day}`)
-    await page.getByText(/(None of it was|were not) this validator’s fault/).waitFor()
+    await page.getByText(/(None of this is|are not) the validator’s fault/).waitFor()
     const excused = day.epochs.filter(({ vote }) => vote?.delay && vote.delay > 1 && vote.delay === vote.bestDelay)
-    const rows = page.getByRole('row').filter({ hasText: 'not this validator’s fault: there was no earlier block' })
+    const rows = page.getByRole('row').filter({ hasText: 'not the validator: there was no earlier block' })
     await rows.first().waitFor()
     assert.equal(await rows.count(), excused.length)
     assert.equal(
       await rows.first().getByRole('cell').nth(2).textContent(),
       String(excused[0]?.vote?.slot),
-      'the slot of the vote',
+      'the slot of the attestation',
     )
     await plot(page, new RegExp(`^Epochs ${day.startEpoch} to ${day.endEpoch}: .*late`)).waitFor()
     await browser.leave(page)
   })
 
-  test('a point that is clicked leads to its day, a week to its days, and the address keeps every choice', async () => {
+  test('clicking a point opens its day or its days, and the address contains every choice', async () => {
     const page = await open(`/${members[0]}`)
     const days = plot(page, /^Effectiveness in \d+ days$/)
     await days.locator('.u-over').click()
-    await page.getByRole('heading', { name: /^The duties of chain day \d+/ }).waitFor()
-    await page.getByLabel('Windows').selectOption('week')
-    await page.getByLabel('Days are').selectOption('utc')
+    await page.getByRole('heading', { name: /^Duties of chain day \d+/ }).waitFor()
+    await page.getByLabel('Granularity').selectOption('week')
+    await page.getByLabel('Day type').selectOption('utc')
     await page.getByRole('button', { name: 'Uptime and correctness' }).click()
     await page.getByRole('button', { name: 'Penalties' }).click()
     await plot(page, /^Uptime and correctness in \d+ weeks$/).waitFor()
-    assert.match(page.url(), /by=week&days=utc&show=votes&money=penalties/)
+    assert.match(page.url(), /granularity=week&days=utc&plot=votes&amounts=penalties/)
     await page.reload()
     await plot(page, /^Uptime and correctness in \d+ weeks$/)
       .locator('.u-over')
@@ -112,7 +110,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('amounts are those of the interface, to the gwei', async () => {
+  test('amounts equal those of the API to the gwei', async () => {
     const { data } = await client.validators.aggregateEffectiveness({
       indices: [members[0] ?? 0],
       granularity: 'all',
@@ -125,69 +123,69 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('who funded the deposit address first, and whose name it bears, is told with a link to the explorer', async () => {
+  test('the deposit address shows its first funder and links to the explorer', async () => {
     const { depositAddresses } = await client.validators.metadata({ validator_index_or_pubkey: members[0] ?? 0 })
     const deposit = depositAddresses?.[0]
-    assert.ok(deposit !== undefined, 'the demo world knows who made the deposit')
+    assert.ok(deposit !== undefined, 'the demo data has a deposit address')
     const { result } = await client.explorer.trail({ address: deposit, depth: 1 })
     const hop = result.hops[0]
     const page = await open(`/${members[0]}`)
-    const money = page.getByRole('region', { name: 'Whose money it is' })
-    await money.getByText('Deposited by').waitFor()
-    assert.equal(await money.getByRole('link').first().getAttribute('href'), `/#/explorer/1/${deposit}`)
-    if (hop?.label) await money.getByText(hop.label.name).first().waitFor()
-    else await money.getByText('not known here').first().waitFor()
+    const addresses = page.getByRole('region', { name: 'Deposit and withdrawal addresses' })
+    await addresses.getByText('Deposit addresses').waitFor()
+    assert.equal(await addresses.getByRole('link').first().getAttribute('href'), `/#/explorer/1/${deposit}`)
+    if (hop?.label) await addresses.getByText(hop.label.name).first().waitFor()
+    else await addresses.getByText('unknown').first().waitFor()
     await browser.leave(page)
   })
 
-  test('validators are found by key, operator and address, and a name that is nearly right leads to the right one', async () => {
-    const [one] = (await client.validators.find({ pool: pools[0] ?? '', limit: 1 })).validators
-    assert.ok(one)
+  test('validators are found by key, operator and address, and a similar pool name is suggested', async () => {
+    const [validator] = (await client.validators.find({ pool: pools[0] ?? '', limit: 1 })).validators
+    assert.ok(validator)
     const page = await open('')
     const find = async (text: string) => {
       await page.getByRole('searchbox').fill(text)
-      await page.getByRole('button', { name: 'Find' }).click()
+      await page.getByRole('button', { name: 'Search' }).click()
     }
-    const foundOne = () =>
+    const isListed = () =>
       page
-        .getByRole('checkbox', { name: `Compare ${one.validatorIndex}`, exact: true })
+        .getByRole('checkbox', { name: `Compare ${validator.validatorIndex}`, exact: true })
         .first()
         .waitFor()
-    await find(one.validatorPubkey.slice(0, 12))
-    await page.getByRole('heading', { name: /^Keys that begin with/ }).waitFor()
-    await foundOne()
-    await find(one.nodeOperators[0] ?? '')
-    await page.getByRole('heading', { name: /^Run by/ }).waitFor()
-    await foundOne()
-    await find(one.withdrawalAddress ?? '')
-    await page.getByRole('heading', { name: /^Withdrawing to/ }).waitFor()
-    await foundOne()
+    await find(validator.validatorPubkey.slice(0, 12))
+    await page.getByRole('heading', { name: /^Public keys starting with/ }).waitFor()
+    await isListed()
+    await find(validator.nodeOperators[0] ?? '')
+    await page.getByRole('heading', { name: /^Validators of operator/ }).waitFor()
+    await isListed()
+    await find(validator.withdrawalAddress ?? '')
+    await page.getByRole('heading', { name: /^Validators with withdrawal address/ }).waitFor()
+    await isListed()
     await find((pools[1] ?? '').toLowerCase())
-    await page.getByRole('heading', { name: 'Pools with such a name' }).waitFor()
+    await page.getByRole('heading', { name: 'Pools with a similar name' }).waitFor()
     await page
-      .getByRole('region', { name: 'Pools with such a name' })
+      .getByRole('region', { name: 'Pools with a similar name' })
       .getByRole('link', { name: pools[1] ?? '' })
       .click()
-    await page.getByRole('heading', { name: `In the pool ${pools[1]}` }).waitFor()
-    await find(String(one.validatorIndex))
-    await page.getByRole('heading', { level: 1, name: `Validator ${one.validatorIndex}` }).waitFor()
+    await page.getByRole('heading', { name: `Validators in pool ${pools[1]}` }).waitFor()
+    await find(String(validator.validatorIndex))
+    await page.getByRole('heading', { level: 1, name: `Validator ${validator.validatorIndex}` }).waitFor()
     await browser.leave(page)
   })
 
-  test('validators that are chosen stand side by side, one can be added and left out', async () => {
+  test('selected validators are compared; one can be added and removed', async () => {
     const page = await open(`?network=mainnet&q=${encodeURIComponent(pools[0] ?? '')}`)
     const [first, second, third] = members
     await page.getByRole('checkbox', { name: `Compare ${first}`, exact: true }).check()
     await page.getByRole('checkbox', { name: `Compare ${second}`, exact: true }).check()
-    await page.getByRole('button', { name: 'Compare 2 chosen' }).click()
+    await page.getByRole('button', { name: 'Compare 2 selected' }).click()
     await plot(page, `Effectiveness per day: ${first}, ${second}`).waitFor()
-    const table = page.getByRole('region', { name: 'All figures of the range' })
+    const table = page.getByRole('region', { name: 'Totals of the range' })
     await table.getByRole('rowheader', { name: String(second), exact: true }).waitFor()
     await browser.accessible(page)
-    await page.getByLabel('Add by index or public key').fill(String(third))
+    await page.getByLabel('Index or public key').fill(String(third))
     await page.getByRole('button', { name: 'Add' }).click()
     await plot(page, `Effectiveness per day: ${first}, ${second}, ${third}`).waitFor()
-    await page.getByRole('button', { name: `Leave out ${first}`, exact: true }).click()
+    await page.getByRole('button', { name: `Remove ${first}`, exact: true }).click()
     await plot(page, `Effectiveness per day: ${second}, ${third}`).waitFor()
     await page.getByRole('button', { name: 'Inclusion delay' }).click()
     await plot(page, `Inclusion delay per day: ${second}, ${third}`).waitFor()
@@ -195,26 +193,24 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('two pools stand side by side with the figures of all their validators', async () => {
+  test('two pools are compared with the totals of all their validators', async () => {
     const page = await open('')
     for (const pool of pools.slice(0, 2)) await page.getByRole('checkbox', { name: `Compare ${pool}` }).check()
-    await page.getByRole('button', { name: 'Compare the two' }).click()
+    await page.getByRole('button', { name: 'Compare both' }).click()
     await plot(page, `Effectiveness per day: ${pools[0]}, ${pools[1]}`).waitFor()
     const { data } = await client.validators.aggregateEffectiveness({
       indices: members,
       granularity: 'all',
       groupBy: 'timeWindow',
     })
-    const row = page
-      .getByRole('region', { name: 'All figures of the range' })
-      .getByRole('row', { name: pools[0] ?? '' })
+    const row = page.getByRole('region', { name: 'Totals of the range' }).getByRole('row', { name: pools[0] ?? '' })
     assert.equal(
       await row.getByRole('cell').first().textContent(),
       data[0]?.validatorEffectiveness?.toFixed(2),
       'the pool’s effectiveness',
     )
     await page.setViewportSize({ width: 1100, height: 800 })
-    const table = page.getByRole('region', { name: 'All figures of the range' })
+    const table = page.getByRole('region', { name: 'Totals of the range' })
     assert.ok(
       await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth),
       'no column is cut off',
@@ -223,23 +219,23 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('a validator that nobody knows and a network without pools say what to do next', async () => {
+  test('an unknown validator and a network without pools show what to do next', async () => {
     const page = await open('/999999999')
-    await page.getByRole('heading', { name: 'No validator 999999999 here' }).waitFor()
-    await page.getByRole('link', { name: 'search for another one' }).click()
+    await page.getByRole('heading', { name: 'Validator 999999999 not found' }).waitFor()
+    await page.getByRole('link', { name: 'search for another validator' }).click()
     await page.getByRole('heading', { name: 'Pools' }).waitFor()
     await page.goto(new URL('/#/validators?network=hoodi', browser.demo.url).href)
     await page.getByText('No pools are known on hoodi.').waitFor()
     await browser.leave(page)
   })
 
-  test('in the dark and on a narrow screen everything is there, and nothing is cut off', async () => {
+  test('pages fit a narrow screen and are accessible in the dark theme', async () => {
     const { index, day } = await excusedDay()
     const narrow = { viewport: { width: 360, height: 800 }, colorScheme: 'dark' }
     const page = await open(`/${index}?day=${day.day}`, narrow)
     await plot(page, /^Effectiveness in/).waitFor()
-    await page.getByRole('columnheader', { name: 'Whose fault' }).waitFor()
-    await page.getByText('Change of the balance', { exact: true }).waitFor()
+    await page.getByRole('columnheader', { name: 'Cause' }).waitFor()
+    await page.getByText('Balance change', { exact: true }).waitFor()
     assert.ok(await fits(page))
     await browser.accessible(page)
     await page.goto(new URL(`/#/validators/compare?of=${members.slice(0, 10).join()}`, browser.demo.url).href)

@@ -1,22 +1,22 @@
-// Validators: find one, see how it did and why, set several beside each other. Which of these is in the address.
-import type { PageRoute } from '../route.ts'
+// The validators page: search, one validator, or a comparison, depending on the address.
+import type { PageProps } from '../route.ts'
 import { Compare } from './validators/compare.tsx'
 import { Find } from './validators/find.tsx'
 import { useDefaultNetwork } from './validators/networks.ts'
-import { One } from './validators/validator.tsx'
+import { Validator } from './validators/validator.tsx'
 import { parseView } from './validators/view.ts'
 
-export function Validators({ place }: { readonly place: PageRoute }) {
-  const here = useDefaultNetwork()
-  if (here === undefined && !place.query.has('network'))
+export function Validators({ route }: PageProps) {
+  const network = useDefaultNetwork()
+  if (network === undefined && !route.query.has('network'))
     return (
       <p className="busy" role="status">
-        Asking…
+        Loading…
       </p>
     )
-  const [first] = place.parts
-  const view = parseView(place.query, here)
-  if (first === undefined) return <Find place={place} look={view} />
-  if (first === 'compare') return <Compare place={place} look={view} />
-  return <One id={first} look={view} />
+  const [first] = route.parts
+  const view = parseView(route.query, network)
+  if (first === undefined) return <Find route={route} view={view} />
+  if (first === 'compare') return <Compare route={route} view={view} />
+  return <Validator id={first} view={view} />
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chainName, coins } from './chains.ts'
 
-test('a chain goes by the name of the configuration, by that which people know, or by its number', () => {
+test('a chain is shown by its configured name, else its well-known name, else its id', () => {
   const configured = [
     { id: '5', name: 'Testing ground' },
     { id: '1', name: 'Main' },
@@ -14,7 +14,7 @@ test('a chain goes by the name of the configuration, by that which people know, 
   assert.equal(chainName('1'), 'Ethereum (1)')
 })
 
-test('an amount is exact as far as it is shown, and something is never nothing', () => {
+test('amounts are cut, never rounded, and an amount above zero is never shown as 0', () => {
   assert.equal(coins('1', '407573540925921893'), '0.407573 ETH')
   assert.equal(coins('1', '407573540925921893', 18), '0.407573540925921893 ETH')
   assert.equal(coins('137', '1000000000000000000000'), '1,000 POL')

@@ -1,4 +1,4 @@
-// What people call chains and their coins: the name of the configuration goes first.
+// Names of chains and of their native coins. A name from the configuration takes precedence.
 import { formatUnits } from './format.ts'
 
 const knownChains: Readonly<Record<string, readonly [name: string, coin: string]>> = {
@@ -21,13 +21,13 @@ interface Chain {
   readonly name: string
 }
 
-/** `Ethereum (1)`; the number alone where nobody knows a name. */
+/** `Ethereum (1)`, or `chain 5` without a known name. */
 export function chainName(id: string, configured: readonly Chain[] = []): string {
   const name = configured.find((chain) => chain.id === id)?.name ?? knownChains[id]?.[0]
   return name === undefined ? `chain ${id}` : `${name} (${id})`
 }
 
-/** An amount of the chain's own coin. What is too small to show at `places` decimals is never shown as nothing. */
+/** An amount of the chain's native coin. An amount below the last shown decimal is shown as `<0.000001`. */
 export function coins(chain: string, wei: string, places = 6): string {
   const shown = formatUnits(wei, 18, places)
   const amount = shown === '0' && BigInt(wei) > 0n ? `<${formatUnits(10n ** BigInt(18 - places), 18, places)}` : shown

@@ -1,11 +1,11 @@
-// The first row of a table: what its columns are called.
+// The header row of a table.
 import type { ReactNode } from 'react'
 
 interface ColumnsProps {
   readonly of: readonly string[]
-  /** Those of them that hold figures. */
+  /** Names of the numeric columns, which are aligned to the right. */
   readonly figures?: readonly string[]
-  /** Columns after these that need more than a name. */
+  /** Further header cells that need more than a name. */
   readonly children?: ReactNode
 }
 

@@ -1,4 +1,4 @@
-// Text to take along.
+// A block of text with a copy button.
 import { useState } from 'react'
 
 export function Copyable({ title, text }: { readonly title: string; readonly text: string }) {
@@ -15,7 +15,7 @@ export function Copyable({ title, text }: { readonly title: string; readonly tex
           {copied ? 'Copied' : 'Copy'}
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also from the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines must be scrollable by keyboard */}
       <pre tabIndex={0}>{text}</pre>
     </div>
   )

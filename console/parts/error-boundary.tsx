@@ -1,42 +1,42 @@
-// A page that breaks, or that cannot be loaded, takes nothing else down with it.
+// Shows an error in place of a page that throws or cannot be loaded. The rest of the console keeps working.
 import { Component, type ReactNode } from 'react'
-import { Unloaded } from './page-not-loaded.tsx'
+import { PageNotLoaded } from './page-not-loaded.tsx'
 
-/** The code of a page did not come. */
-export class NotLoaded extends Error {}
+/** The code of a page could not be loaded. */
+export class PageLoadError extends Error {}
 
 interface ErrorBoundaryProps {
-  /** Elsewhere is another page, which may be whole. */
-  readonly at: string
+  /** The error is cleared when the path changes. */
+  readonly path: string
   readonly children: ReactNode
 }
 
 interface ErrorBoundaryState {
-  readonly at: string
+  readonly path: string
   readonly error?: unknown
 }
 
 export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
-  override state: ErrorBoundaryState = { at: this.props.at }
+  override state: ErrorBoundaryState = { path: this.props.path }
 
-  static getDerivedStateFromProps({ at }: ErrorBoundaryProps, state: ErrorBoundaryState): ErrorBoundaryState | null {
-    return at === state.at ? null : { at, error: undefined }
+  static getDerivedStateFromProps({ path }: ErrorBoundaryProps, state: ErrorBoundaryState): ErrorBoundaryState | null {
+    return path === state.path ? null : { path, error: undefined }
   }
 
   static getDerivedStateFromError(error: unknown): Partial<ErrorBoundaryState> {
-    return { error: error ?? new Error('It does not say why.') }
+    return { error: error ?? new Error('Unknown error.') }
   }
 
   override render(): ReactNode {
     const { error } = this.state
     if (error === undefined) return this.props.children
-    if (error instanceof NotLoaded) return <Unloaded />
+    if (error instanceof PageLoadError) return <PageNotLoaded />
     return (
       <div role="alert" className="note bad">
-        <strong>This page broke.</strong> {error instanceof Error ? error.message : String(error)}
+        <strong>This page failed:</strong> {error instanceof Error ? error.message : String(error)}
         <br />
         <button type="button" className="plain" onClick={() => window.location.reload()}>
-          Load it again
+          Reload the page
         </button>
       </div>
     )

@@ -8,7 +8,7 @@ import { adviceOf, formatFailure } from './failures.ts'
 
 const endpoints = ['explorer.fundedBy', 'fx.createQuote', 'validators.metadata', 'markets.bySlug'] as const
 
-/** As a page gets it from the client. */
+/** The error that the client throws for a fault. */
 function errorOf(id: (typeof endpoints)[number], code: FaultCode): unknown {
   const endpoint = contract[id]
   const { status, body } = failureExample(endpoint, code)
@@ -23,10 +23,10 @@ function errorOf(id: (typeof endpoints)[number], code: FaultCode): unknown {
 }
 
 for (const id of endpoints) {
-  test(`${id}: no key yet is one plain sentence, and not that of a key that is refused`, () => {
+  test(`${id}: a missing key and a rejected key have different messages, both with advice`, () => {
     const [missing, refused] = [errorOf(id, 'key.missing'), errorOf(id, 'key.invalid')]
-    assert.equal(formatFailure(missing), 'This needs a key, and none is set yet.')
-    assert.match(formatFailure(refused), /^The key of these pages is not accepted/)
-    for (const error of [missing, refused]) assert.match(adviceOf(error), /^Set a key/)
+    assert.equal(formatFailure(missing), 'This needs an API key, and none is set.')
+    assert.match(formatFailure(refused), /^The server rejected the API key/)
+    for (const error of [missing, refused]) assert.match(adviceOf(error), /^Set a key with the key button/)
   })
 }

@@ -1,39 +1,39 @@
-// What a failure is about and how it reads: as a sentence for visitors, who know neither codes nor endpoints.
+// Turns an error of a call into a message and advice for people who do not know error codes and endpoint ids.
 import { TetradError } from '#api/client.ts'
 import { NoResponseError } from '../http.ts'
 import { OperatorError } from '../operator.ts'
 
-export const isSilence = (error: unknown): boolean =>
+export const isNoResponse = (error: unknown): boolean =>
   error instanceof NoResponseError || (error instanceof TetradError && error.status === 0)
 
 export const isNotFound = (error: unknown): boolean =>
   error instanceof TetradError ? error.notFound : error instanceof OperatorError && error.status === 404
 
-/** Group A fails with status 200, so the words count too. */
+/** The explorer interface reports errors with status 200, so the message counts too. */
 export const isAboutKeys = (error: unknown): boolean =>
   error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
 
 /** The texts of the four interfaces for a call without a key. */
-const missingKeyPattern = /Missing\/Invalid API Key|An API key is needed|Not authenticated/
-const setKey = 'Set a key with the button at the side of the page.'
-const noKey = 'This needs a key, and none is set yet.'
-/** For pages that know it before they ask. */
+const missingKeyPattern = /Missing\/Invalid API Key|An API key is required|Not authenticated/
+const setKey = 'Set a key with the key button in the menu.'
+const noKey = 'This needs an API key, and none is set.'
+/** For pages that know it before they call. */
 export const noKeyYet = `${noKey} ${setKey}`
-/** The server does not tell which of these it is. */
-const refusedKey = 'The key of these pages is not accepted: it was mistyped, has expired or was revoked.'
+/** The server does not report which of these it is. */
+const rejectedKey = 'The server rejected the API key: it is mistyped, expired or revoked.'
 
-/** The endpoint's name at the front and the code at the end are for developers. */
+/** The message without the endpoint id at its start and the error code at its end. */
 export function formatFailure(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  if (isAboutKeys(error)) return missingKeyPattern.test(message) ? noKey : refusedKey
+  if (isAboutKeys(error)) return missingKeyPattern.test(message) ? noKey : rejectedKey
   const text = message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }
 
 export function adviceOf(error: unknown): string {
-  if (isSilence(error)) return 'Is the server still running?'
+  if (isNoResponse(error)) return 'Check that the server is running.'
   if (!(error instanceof TetradError)) return ''
   if (isAboutKeys(error)) return setKey
-  const id = error.requestId === undefined ? '' : `Request ${error.requestId}.`
+  const id = error.requestId === undefined ? '' : `Request id: ${error.requestId}.`
   return error.retryable ? `Try again in a moment. ${id}` : id
 }

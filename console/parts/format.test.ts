@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { subtractDecimals } from './format.ts'
 
-test('what is left of an amount is exact', () => {
+test('subtracting decimals is exact', () => {
   // 1000.200041 − 0.200041; 919.54 − 0.183908; beyond the digits of a float
   assert.equal(subtractDecimals('1000.200041', '0.200041'), '1000')
   assert.equal(subtractDecimals('919.540000', '0.183908'), '919.356092')
@@ -13,7 +13,7 @@ test('what is left of an amount is exact', () => {
   assert.equal(subtractDecimals('0.1', '0.25'), '−0.15')
 })
 
-test('taken away and added again it is the amount, for any number of decimals', () => {
+test('subtracting a fee from amount plus fee returns the amount', () => {
   const money = fc.bigInt(0n, 10n ** 30n)
   const text = (millionths: bigint) => `${millionths / 1_000_000n}.${String(millionths % 1_000_000n).padStart(6, '0')}`
   fc.assert(

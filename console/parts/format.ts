@@ -1,9 +1,9 @@
-// How figures, times and long names read on a page. Amounts are exact: they are cut as text, never turned into floats.
+// Formats figures, times and hex strings. Amounts are exact: they are cut as text and never become floats.
 
-/** 0x and the first and last digits; the whole stands in a title or behind a link. */
+/** The first and last digits: `0xababab…ababab`. Show the full text in a title or behind a link. */
 export const shortenHex = (hex: string): string => (hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
 
-/** An integer amount in units of 10^decimals, with at most `places` decimals, cut off. */
+/** An integer amount in units of 10^decimals, cut to at most `places` decimals. */
 export function formatUnits(amount: string | bigint | number, decimals = 18, places = 6): string {
   const digits = BigInt(amount)
   const sign = digits < 0n ? '−' : ''
@@ -16,17 +16,17 @@ export function formatUnits(amount: string | bigint | number, decimals = 18, pla
   return `${sign}${whole}${part === '' ? '' : `.${part}`}`
 }
 
-/** One decimal text less another, exactly; without zeros at the end. */
-export function subtractDecimals(amount: string, taken: string): string {
-  const places = Math.max(...[amount, taken].map((text) => text.split('.')[1]?.length ?? 0))
+/** Subtracts two decimal texts exactly, without trailing zeros. */
+export function subtractDecimals(amount: string, subtrahend: string): string {
+  const places = Math.max(...[amount, subtrahend].map((text) => text.split('.')[1]?.length ?? 0))
   const scaled = (text: string): bigint => {
     const [whole = '0', part = ''] = text.split('.')
     return BigInt(whole + part.padEnd(places, '0'))
   }
-  const left = scaled(amount) - scaled(taken)
-  const digits = (left < 0n ? -left : left).toString().padStart(places + 1, '0')
+  const difference = scaled(amount) - scaled(subtrahend)
+  const digits = (difference < 0n ? -difference : difference).toString().padStart(places + 1, '0')
   const text = places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
-  return left < 0n ? `−${text}` : text
+  return difference < 0n ? `−${text}` : text
 }
 
 export const ether = (wei: string | bigint): string => `${formatUnits(wei)} ETH`
@@ -35,24 +35,24 @@ export const gwei = (amount: string | bigint | number, places = 6): string => `$
 export const formatCount = (value: number | bigint): string => value.toLocaleString('en')
 export const formatPercent = (share: number, places = 2): string => `${(share * 100).toFixed(places)} %`
 
-/** Seconds since 1970, or a text of ISO 8601, as UTC. */
+/** Unix seconds, or an ISO 8601 text, as UTC. */
 export function formatTime(at: number | string): string {
   const when = new Date(typeof at === 'number' ? at * 1000 : at)
   return Number.isNaN(when.getTime()) ? String(at) : `${when.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-const steps: readonly [seconds: number, word: string][] = [
+const units: readonly [seconds: number, unit: string][] = [
   [86_400, 'd'],
   [3600, 'h'],
   [60, 'min'],
   [1, 's'],
 ]
 
-/** How long: `3 d 4 h`, `12 s`. */
+/** A duration in one or two units: `3 d 4 h`, `12 s`. */
 export function formatDuration(seconds: number): string {
-  const found = steps.findIndex(([size]) => seconds >= size)
-  if (found < 0) return '0 s'
-  const [[size, word], next] = [steps[found] as [number, string], steps[found + 1]]
-  const rest = next && found < 2 ? Math.floor((seconds % size) / next[0]) : 0
-  return `${Math.floor(seconds / size)} ${word}${rest > 0 && next ? ` ${rest} ${next[1]}` : ''}`
+  const index = units.findIndex(([size]) => seconds >= size)
+  if (index < 0) return '0 s'
+  const [[size, unit], next] = [units[index] as [number, string], units[index + 1]]
+  const rest = next && index < 2 ? Math.floor((seconds % size) / next[0]) : 0
+  return `${Math.floor(seconds / size)} ${unit}${rest > 0 && next ? ` ${rest} ${next[1]}` : ''}`
 }

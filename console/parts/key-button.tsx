@@ -1,4 +1,4 @@
-// The key the pages call with: shown by its id only, pasted or forgotten here.
+// Shows the id of the key that the pages use, and opens a dialog to set or remove the key.
 import { type FormEvent, useRef, useState } from 'react'
 import { useConsoleContext } from '../session.tsx'
 import { shortenHex } from './format.ts'
@@ -6,13 +6,13 @@ import { shortenHex } from './format.ts'
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
 
 export function KeyButton() {
-  const { key, setKey: takeKey } = useConsoleContext()
+  const { key, setKey } = useConsoleContext()
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const close = () => dialog.current?.close()
   const save = (event: FormEvent) => {
     event.preventDefault()
-    takeKey(text.trim())
+    setKey(text.trim())
     setText('')
     close()
   }
@@ -22,10 +22,10 @@ export function KeyButton() {
         {key === '' ? 'Set a key' : `Key ${shortenHex(idOf(key))}`}
       </button>
       <dialog ref={dialog} aria-labelledby="key-title">
-        <h2 id="key-title">The key this page calls with</h2>
+        <h2 id="key-title">API key</h2>
         <p className="soft">
-          Explorer, FX and validators answer only with a key; markets are open. It stays in this tab and is forgotten
-          when the tab is closed. The operator makes keys on the Keys page or with <code>tetrad keys create</code>.
+          Explorer, FX and Validators need a key. Markets work without one. The key is kept in this tab until you close
+          it. The operator creates keys on the Keys page or with <code>tetrad keys create</code>.
         </p>
         <form onSubmit={save}>
           <label className="field">
@@ -44,17 +44,17 @@ export function KeyButton() {
           </label>
           <p className="row">
             <button type="submit" className="main">
-              Use it
+              Use this key
             </button>
             {key !== '' && (
               <button
                 type="button"
                 onClick={() => {
-                  takeKey('')
+                  setKey('')
                   close()
                 }}
               >
-                Forget the present one
+                Remove the key
               </button>
             )}
             <button type="button" onClick={close}>

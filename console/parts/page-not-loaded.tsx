@@ -1,17 +1,17 @@
-// In place of a page whose code did not come: because the server is gone, or because it has another version of the pages by
-// now. Loading anew while it is gone would lose the frame too, so the server is asked first.
+// Shown when the code of a page could not be loaded: the server is down, or has a newer build of the console. It polls the
+// server and reloads only when it is up, because a reload while it is down would lose the whole console.
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { readJson } from '../http.ts'
 
-const everyMs = 2000
+const pollMs = 2000
 const reloadPage = () => window.location.reload()
 
-export function Unloaded() {
+export function PageNotLoaded() {
   const alive = useQuery({
     queryKey: ['healthz'],
     queryFn: () => readJson<unknown>('/healthz'),
-    refetchInterval: everyMs,
+    refetchInterval: pollMs,
     staleTime: 0,
     gcTime: 0,
   })
@@ -22,14 +22,14 @@ export function Unloaded() {
   if (alive.isPending || isBack) return <p className="busy">Loading…</p>
   return (
     <>
-      <h1>Not loaded</h1>
+      <h1>Page not loaded</h1>
       <div role="alert" className="note bad">
         {alive.isError
-          ? 'The server does not answer, and this page has yet to be loaded from it. It is asked again by itself.'
-          : 'This page could not be loaded; the server may have another version of it by now.'}
+          ? 'This page could not be loaded because the server does not respond. The console retries automatically.'
+          : 'This page could not be loaded. The server may have a newer version of the console: reload to get it.'}
         <br />
         <button type="button" className="plain" onClick={() => (alive.isError ? void alive.refetch() : reloadPage())}>
-          Try again
+          {alive.isError ? 'Try again' : 'Reload'}
         </button>
       </div>
     </>

@@ -1,36 +1,36 @@
-// A plot over time or any other axis, with the same figures as a table below it for those who cannot see or point.
+// A line plot, over time or another axis, with the same figures in a table below for people who cannot see the plot.
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { Columns } from './columns.tsx'
 import { Scroll } from './scroll.tsx'
-import { widened } from './widened.ts'
+import { widenRange } from './widen-range.ts'
 
 export interface Line {
   readonly label: string
   /** One value for each x; null leaves a gap. */
   readonly values: readonly (number | null)[]
-  /** Stairs instead of a line: the value holds until the next one. */
+  /** Draw steps: a value holds until the next one. */
   readonly steps?: boolean
 }
 
 export interface PlotProps {
-  /** Says what is drawn. */
+  /** Also the accessible name of the plot. */
   readonly title: string
   /** Unix seconds when `time`, otherwise plain numbers; ascending. */
   readonly xs: readonly number[]
   readonly lines: readonly Line[]
   readonly time?: boolean
   readonly height?: number
-  /** The axis begins at nothing, so that heights can be compared. */
+  /** Start the y axis at zero. */
   readonly fromZero?: boolean
   readonly format?: (value: number) => string
   readonly formatX?: (value: number) => string
-  /** Told the place in `xs` that was clicked. */
+  /** Called with the index in `xs` of the point that was clicked. */
   readonly onPick?: (index: number) => void
 }
 
-/** A canvas knows no variables and no themes: the colour as the page shows it now. */
+/** The current value of a colour variable: a canvas cannot use CSS variables. */
 function colourOf(name: string): string {
   const sample = document.body.appendChild(document.createElement('i'))
   sample.style.color = `var(${name})`
@@ -48,32 +48,32 @@ export function Plot(props: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(undefined)
   const theme = useTheme()
-  const picked = useRef(onPick)
-  picked.current = onPick
+  const latestOnPick = useRef(onPick)
+  latestOnPick.current = onPick
   const empty = lines.every(({ values }) => values.every((value) => value === null))
   const names = lines.map(({ label }) => label)
   const labels = lines.map(({ label, steps }) => `${label}${steps ? '/' : ''}`).join('\n')
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new data goes into the plot that stands, below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect below passes new data to the existing plot
   useEffect(() => {
     const parent = box.current
     if (!parent) return
-    const made = new UPlot(
+    const created = new UPlot(
       optionsOf({ ...props, format, formatX }, parent.clientWidth, height),
       dataOf(xs, lines),
       parent,
     )
-    plot.current = made
+    plot.current = created
     const pick = () => {
-      const { idx } = made.cursor
-      if (typeof idx === 'number') picked.current?.(idx)
+      const { idx } = created.cursor
+      if (typeof idx === 'number') latestOnPick.current?.(idx)
     }
-    made.over.addEventListener('click', pick)
-    const watch = new ResizeObserver(() => made.setSize({ width: parent.clientWidth, height }))
+    created.over.addEventListener('click', pick)
+    const watch = new ResizeObserver(() => created.setSize({ width: parent.clientWidth, height }))
     watch.observe(parent)
     return () => {
       watch.disconnect()
-      made.destroy()
+      created.destroy()
       plot.current = undefined
     }
   }, [labels, theme, height, time, empty])
@@ -82,13 +82,13 @@ export function Plot(props: PlotProps) {
     plot.current?.setData(dataOf(xs, lines))
   }, [xs, lines])
 
-  if (empty) return <p className="soft">Nothing yet.</p>
+  if (empty) return <p className="soft">No data yet.</p>
   return (
     <figure className="plot" style={{ margin: 0 }}>
       <div ref={box} role="img" aria-label={title} />
       <details>
-        <summary>The figures as a table</summary>
-        <Scroll name={`${title}: the figures`}>
+        <summary>Show as a table</summary>
+        <Scroll name={`${title}: table`}>
           <table>
             <Columns of={[time ? 'Time (UTC)' : 'x', ...names]} figures={names} />
             <tbody>
@@ -137,12 +137,12 @@ function optionsOf(
       x: {
         time,
         ...(time && {
-          range: (plot: UPlot, min: number | null, max: number | null) => widened(...lengthOf(plot, min, max)),
+          range: (plot: UPlot, min: number | null, max: number | null) => widenRange(...rangeOf(plot, min, max)),
         }),
       },
       ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }),
     },
-    // All times are shown in UTC, as the interfaces tell them.
+    // All times are in UTC, as in the API.
     tzDate: (unix) => UPlot.tzDate(new Date(unix * 1000), 'Etc/UTC'),
     axes: [
       {
@@ -166,20 +166,20 @@ function optionsOf(
   }
 }
 
-/** The plot itself gives a single point almost three years. */
-function lengthOf({ data: [xs] }: UPlot, min: number | null, max: number | null): [number | null, number | null] {
+/** For a single point, uPlot would show a range of almost three years. */
+function rangeOf({ data: [xs] }: UPlot, min: number | null, max: number | null): [number | null, number | null] {
   const [only] = xs
   return xs.length === 1 && only !== undefined ? [only, only] : [min, max]
 }
 
-/** Where lines are too dense for points, those that no line would show. */
+/** When lines are too dense for points, draw only points without neighbours: no line would show them. */
 function isolatedPoints(plot: UPlot, series: number, areShown: boolean): number[] | null {
   if (areShown) return null
   const values = plot.data[series] ?? []
   return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
 }
 
-/** A tick of the time axis in UTC, as long as the distance between two of them asks for. */
+/** A label of the time axis in UTC. The format depends on the distance between ticks. */
 function formatTick(unix: number, stepSeconds: number): string {
   const text = new Date(unix * 1000).toISOString()
   if (stepSeconds >= 28 * 86_400) return text.slice(0, 7)
@@ -188,11 +188,11 @@ function formatTick(unix: number, stepSeconds: number): string {
   return ofDay === '00:00' ? text.slice(5, 10) : ofDay
 }
 
-/** Changes whenever the colours do. */
+/** Changes whenever the theme changes. */
 function useTheme(): number {
   const [version, setVersion] = useState(0)
   useEffect(() => {
-    const next = () => setVersion((before) => before + 1)
+    const next = () => setVersion((previous) => previous + 1)
     const system = window.matchMedia('(prefers-color-scheme: dark)')
     system.addEventListener('change', next)
     window.addEventListener('tetrad-theme', next)

@@ -1,19 +1,19 @@
-// What stands where an answer is on its way, or has not come.
+// Shows a query: its data, a loading text, or an error.
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { adviceOf, formatFailure, isNotFound, isSilence } from './failures.ts'
+import { adviceOf, formatFailure, isNoResponse, isNotFound } from './failures.ts'
 import { formatTime } from './format.ts'
 
 interface QueryResultProps<T> {
   readonly of: UseQueryResult<T>
   readonly children: (data: T) => ReactNode
-  /** Said while waiting. */
+  /** Text while loading. */
   readonly waiting?: string
-  /** Said when there is no such record. */
+  /** Text when the record does not exist. */
   readonly notFound?: ReactNode
 }
 
-export function QueryResult<T>({ of, children, waiting = 'Asking…', notFound }: QueryResultProps<T>) {
+export function QueryResult<T>({ of, children, waiting = 'Loading…', notFound }: QueryResultProps<T>) {
   if (of.data !== undefined)
     return (
       <>
@@ -21,7 +21,7 @@ export function QueryResult<T>({ of, children, waiting = 'Asking…', notFound }
         {children(of.data)}
       </>
     )
-  if (of.error) return <Failure error={of.error} nothing={notFound} />
+  if (of.error) return <Failure error={of.error} notFound={notFound} />
   return of.fetchStatus === 'idle' ? null : (
     <p className="busy" role="status">
       {waiting}
@@ -29,20 +29,20 @@ export function QueryResult<T>({ of, children, waiting = 'Asking…', notFound }
   )
 }
 
-/** Above an answer that came once and did not come again. */
+/** Above data that could not be refreshed. */
 function StaleNotice({ error, atMs }: { readonly error: unknown; readonly atMs: number }) {
   const at = formatTime(atMs / 1000)
   return (
     <div role="alert" className="note bad">
       <strong className="bad">
-        {isSilence(error) ? `The server has not answered since ${at}.` : formatFailure(error)}
+        {isNoResponse(error) ? `The server has not responded since ${at}.` : formatFailure(error)}
       </strong>{' '}
-      What is shown is from {isSilence(error) ? 'then' : at}.
+      {isNoResponse(error) ? 'This page shows the data of that time.' : `This page shows the data of ${at}.`}
     </div>
   )
 }
 
-export function Failure({ error, nothing: notFound }: { readonly error: unknown; readonly nothing?: ReactNode }) {
+export function Failure({ error, notFound }: { readonly error: unknown; readonly notFound?: ReactNode }) {
   if (notFound !== undefined && isNotFound(error)) return <div className="note">{notFound}</div>
   return (
     <div role="alert" className="note bad">

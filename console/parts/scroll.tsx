@@ -1,4 +1,4 @@
-// What may be wider than the screen scrolls by itself, also from the keyboard.
+// A region that scrolls sideways when its content is wider than the screen, also by keyboard.
 import type { ReactNode } from 'react'
 
 export function Scroll({ name, children }: { readonly name: string; readonly children: ReactNode }) {

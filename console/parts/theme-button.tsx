@@ -1,14 +1,14 @@
-// Light or dark; follows the system until somebody chooses.
+// Choice of the light or dark theme. The default follows the system.
 import { useEffect, useState } from 'react'
 
 const storageKey = 'tetrad-theme'
 const themes = ['system', 'light', 'dark'] as const
 type Theme = (typeof themes)[number]
 
-const stored = (): Theme => themes.find((one) => one === localStorage.getItem(storageKey)) ?? 'system'
+const storedTheme = (): Theme => themes.find((name) => name === localStorage.getItem(storageKey)) ?? 'system'
 
 export function ThemeButton() {
-  const [theme, setTheme] = useState(stored)
+  const [theme, setTheme] = useState(storedTheme)
   useEffect(() => {
     localStorage.setItem(storageKey, theme)
     if (theme === 'system') delete document.documentElement.dataset.theme
@@ -19,8 +19,8 @@ export function ThemeButton() {
     <label className="field">
       Theme
       <select value={theme} onChange={({ target }) => setTheme(target.value as Theme)}>
-        {themes.map((one) => (
-          <option key={one}>{one}</option>
+        {themes.map((name) => (
+          <option key={name}>{name}</option>
         ))}
       </select>
     </label>

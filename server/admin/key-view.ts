@@ -1,4 +1,4 @@
-// A key as an operator may see it, in the console and on the command line.
+// The public fields of a key, for the console and the command line.
 import type { KeyView } from '#api/console.ts'
 import type { KeyInfo } from '#storage/keys.ts'
 

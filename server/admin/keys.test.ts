@@ -10,7 +10,7 @@ import { testNowMs } from '#test/context.ts'
 const day = 86_400_000
 
 describe('GET /console/keys', () => {
-  test('200: every key, newest first, with its state and without anything secret', async () => {
+  test('200: every key, newest first, with its state and without secrets', async () => {
     await using site = await openConsole()
     const { context } = site
     const make = (name: string, more: object = {}) =>
@@ -37,7 +37,7 @@ describe('GET /console/keys', () => {
 })
 
 describe('GET /console/keys?find=&page=', () => {
-  test('200: part of a name or an id in any case, signs as they are written; pages of 100, newest first', async () => {
+  test('200: finds part of a name or id in any letter case, with special characters taken literally; pages of 100', async () => {
     await using site = await openConsole()
     const { context } = site
     const make = (name: string) => createKey(context.state, { name, plan: 'free' }, context.clock, context.random)
@@ -65,7 +65,7 @@ describe('GET /console/keys?find=&page=', () => {
     assert.deepEqual((await found(`find=${encodeURIComponent('Ärger')}`)).names, ['Ärger GmbH'])
   })
 
-  test('200: the key of a session is there while it lasts, and not after', async () => {
+  test('200: the key of a session is listed until the session ends', async () => {
     await using site = await openConsole()
     const { context } = site
     const kept = await createKey(
@@ -94,7 +94,7 @@ describe('GET /console/keys?find=&page=', () => {
 })
 
 describe('POST /console/keys', () => {
-  test('200: the whole key is shown once and works as it was made', async () => {
+  test('200: the whole key is returned once, and it works', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const body = { name: 'ci', plan: 'lite', groups: ['markets', 'fx'], expiresAt: '2027-01-31T00:00:00Z', admin: true }
@@ -114,10 +114,14 @@ describe('POST /console/keys', () => {
     ['no name', { plan: 'free' }, /name is required/],
     ['an empty name', { name: '', plan: 'free' }, /name must be 1 to 100 printable characters/],
     ['an unknown plan', { name: 'a', plan: 'gold' }, /plan must be one of/],
-    ['no group at all', { name: 'a', plan: 'free', groups: [] }, /groups must name at least one/],
+    ['no group at all', { name: 'a', plan: 'free', groups: [] }, /groups must be at least one/],
     ['an unknown group', { name: 'a', plan: 'free', groups: ['moon'] }, /groups/],
     ['a past expiry', { name: 'a', plan: 'free', expiresAt: '2020-01-01T00:00:00Z' }, /must be a time in the future/],
-    ['an expiry without its zone', { name: 'a', plan: 'free', expiresAt: '2027-01-01T00:00:00' }, /must name its zone/],
+    [
+      'an expiry without a time zone',
+      { name: 'a', plan: 'free', expiresAt: '2027-01-01T00:00:00' },
+      /must have a time zone/,
+    ],
     ['a name that does not exist', { name: 'a', plan: 'free', pln: 1 }, /pln is not a known name/],
   ]
   for (const [words, body, message] of wrong) {
@@ -133,11 +137,11 @@ describe('POST /console/keys', () => {
 })
 
 describe('POST /console/keys/{id}', () => {
-  test('200: what is named is changed and shown; 404: there is no such key', async () => {
+  test('200: the given fields are changed; 404: unknown key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const wanted = { name: 'a', plan: 'free', groups: ['fx'], expiresAtMs: testNowMs + day } as const
-    const { id } = await createKey(site.context.state, wanted, site.context.clock, site.context.random)
+    const newKey = { name: 'a', plan: 'free', groups: ['fx'], expiresAtMs: testNowMs + day } as const
+    const { id } = await createKey(site.context.state, newKey, site.context.clock, site.context.random)
     const edit = (body: object, of = id) => site.ask(`/console/keys/${of}`, { method: 'POST', cookie, body })
     const reply = await edit({ plan: 'standard', expiresAt: '2027-01-31T00:00:00Z' })
     assert.equal(reply.status, 200)
@@ -145,7 +149,7 @@ describe('POST /console/keys/{id}', () => {
     assert.deepEqual([name, plan, groups, expiresAt], ['a', 'standard', ['fx'], '2027-01-31T00:00:00.000Z'])
     const free = (await edit({ groups: null, expiresAt: null, admin: true })).json<KeyView>()
     assert.deepEqual([free.groups.length, free.expiresAt, free.admin, free.plan], [4, null, true, 'standard'])
-    assert.equal((await edit({ name: 'b' }, 'nobody')).status, 404)
+    assert.equal((await edit({ name: 'b' }, 'unknown')).status, 404)
   })
 
   const wrong: readonly [words: string, body: object][] = [
@@ -153,7 +157,7 @@ describe('POST /console/keys/{id}', () => {
     ['an unknown plan', { plan: 'gold' }],
     ['no group at all', { groups: [] }],
     ['a past expiry', { expiresAt: '2020-01-01T00:00:00Z' }],
-    ['an expiry without its zone', { expiresAt: '2027-01-01T00:00:00' }],
+    ['an expiry without a time zone', { expiresAt: '2027-01-01T00:00:00' }],
     ['a secret', { secret: 'x' }],
   ]
   for (const [words, body] of wrong) {
@@ -176,7 +180,7 @@ describe('POST /console/keys/{id}', () => {
 })
 
 describe('POST /console/keys/{id}/secret', () => {
-  test('200: the new key is shown once and the old one refused; 400: revoked; 404: there is no such key', async () => {
+  test('200: the new key is returned once, and the old one stops working; 400: revoked; 404: unknown key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const before = await createKey(
@@ -187,7 +191,7 @@ describe('POST /console/keys/{id}/secret', () => {
     )
     const { id } = before
     const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
-    // 404: this network is not read; 401: not even asked.
+    // 404 means that the key was accepted.
     const said = async (key: string) =>
       (await site.ask('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
     assert.equal(await said(before.key), 404)
@@ -199,16 +203,16 @@ describe('POST /console/keys/{id}/secret', () => {
     await revokeKey(site.context.state, id, site.context.clock)
     const refused = await rotate({})
     assert.equal(refused.status, 400)
-    assert.match(refused.body, /restore is needed for a key that was revoked/)
+    assert.match(refused.body, /restore is required for a revoked key/)
     const restored = (await rotate({ restore: true })).json<NewKeyReply>()
     assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
-    assert.equal((await rotate({}, 'nobody')).status, 404)
+    assert.equal((await rotate({}, 'unknown')).status, 404)
     assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
   })
 })
 
 describe('DELETE /console/keys/{id}', () => {
-  test('200: revokes at once; 404: there is no such key', async () => {
+  test('200: the key stops working at once; 404: unknown key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const { id } = await createKey(
@@ -220,12 +224,12 @@ describe('DELETE /console/keys/{id}', () => {
     const reply = await site.ask(`/console/keys/${id}`, { method: 'DELETE', cookie })
     assert.deepEqual([reply.status, reply.json()], [200, { id, revoked: true }])
     assert.equal((await findKey(site.context.state, id))?.revokedAtMs, testNowMs)
-    assert.equal((await site.ask('/console/keys/nobody', { method: 'DELETE', cookie })).status, 404)
+    assert.equal((await site.ask('/console/keys/unknown', { method: 'DELETE', cookie })).status, 404)
   })
 })
 
 describe('GET /console/keys/{id}/usage', () => {
-  test('200: calls by day and endpoint, newest day first, and the stretch they are of', async () => {
+  test('200: calls by day and endpoint, newest day first, with the range of days', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const { state } = site.context
@@ -233,18 +237,18 @@ describe('GET /console/keys/{id}/usage', () => {
     const today = dayOf(testNowMs)
     const endpoint = 'markets.bySlug'
     const counts = [
-      { day: today, keyId: id, endpoint, outcome: 'admitted', calls: 3 },
+      { day: today, keyId: id, endpoint, outcome: 'accepted', calls: 3 },
       { day: today, keyId: id, endpoint, outcome: 'limit.second', calls: 1 },
-      { day: today - 1, keyId: id, endpoint, outcome: 'admitted', calls: 5 },
-      { day: today - 40, keyId: id, endpoint, outcome: 'admitted', calls: 9 },
-      { day: today, keyId: 'other', endpoint, outcome: 'admitted', calls: 9 },
+      { day: today - 1, keyId: id, endpoint, outcome: 'accepted', calls: 5 },
+      { day: today - 40, keyId: id, endpoint, outcome: 'accepted', calls: 9 },
+      { day: today, keyId: 'other', endpoint, outcome: 'accepted', calls: 9 },
     ] as const
     await addUsage(state, counts, new Map())
     const reply = await site.ask(`/console/keys/${id}/usage?days=30`, { cookie })
     const usage = reply.json<KeyUsage>()
     assert.deepEqual([usage.id, usage.from, usage.to], [id, '2026-10-17', '2026-11-15'])
     assert.deepEqual(
-      usage.days.map(({ day, admitted }) => [day, admitted]),
+      usage.days.map(({ day, accepted }) => [day, accepted]),
       [
         ['2026-11-15', 3],
         ['2026-11-14', 5],
@@ -254,18 +258,18 @@ describe('GET /console/keys/{id}/usage', () => {
     assert.equal((await site.ask('/console/keys/anonymous/usage', { cookie })).status, 200)
   })
 
-  test('400: days beyond what is kept; 404: there is no such key', async () => {
+  test('400: more days than are stored; 404: unknown key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     for (const days of ['0', '401', '-1', 'x', '1.5', '']) {
       assert.equal((await site.ask(`/console/keys/anonymous/usage?days=${days}`, { cookie })).status, 400, days)
     }
     assert.equal((await site.ask('/console/keys/anonymous/usage?days=400', { cookie })).status, 200)
-    assert.equal((await site.ask('/console/keys/nobody/usage', { cookie })).status, 404)
+    assert.equal((await site.ask('/console/keys/unknown/usage', { cookie })).status, 404)
   })
 })
 
-test('GET /console/plans 200: the limits in effect, lowest plan first', async () => {
+test('GET /console/plans 200: the current limits, lowest plan first', async () => {
   await using site = await openConsole({ plans: { free: { perSecond: 1 } } })
   const { plans } = (await site.ask('/console/plans', { cookie: await site.signIn() })).json<PlanList>()
   assert.deepEqual(plans[0], { name: 'free', perSecond: 1, perDay: 100_000 })

@@ -1,4 +1,4 @@
-// The operator's calls about keys: what the command line does, with the same checks behind it.
+// API of the console to list, create, change, rotate and revoke keys. The command line uses the same functions.
 import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
 import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
@@ -84,15 +84,15 @@ async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest)
   const nowMs = clock.now()
   const page = pageIn(query.page)
   const found = await searchKeys(state, {
-    ...{ text: parseSearchText(query.find), fleeting: sessionKeys, nowMs },
-    ...{ rowsMax: pageSize, skipped: (page - 1) * pageSize },
+    ...{ text: parseSearchText(query.find), temporaryPrefix: sessionKeys, nowMs },
+    ...{ rowsMax: pageSize, offset: (page - 1) * pageSize },
   })
   return { keys: found.keys.map((key) => keyView(key, nowMs)), total: found.total, pageSize }
 }
 
 function parseSearchText(text: ApiRequest['query'][string] = ''): string {
   if (typeof text === 'string' && text.length <= searchCharsMax) return text.trim()
-  throw invalid(['query', 'find'], `must be one text of at most ${searchCharsMax} characters`)
+  throw invalid(['query', 'find'], `must be a single text of at most ${searchCharsMax} characters`)
 }
 
 function pageIn(text: ApiRequest['query'][string] = '1'): number {
@@ -102,61 +102,61 @@ function pageIn(text: ApiRequest['query'][string] = '1'): number {
 
 async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
-  const wanted = {
+  const newKey = {
     ...{ name, plan },
     ...(allowed && { groups: allowed }),
     ...(admin && { admin }),
-    ...(expiresAt !== undefined && { expiresAtMs: momentOf(expiresAt) }),
+    ...(expiresAt !== undefined && { expiresAtMs: parseExpiry(expiresAt) }),
   }
-  const made = await createKey(context.state, wanted, context.clock, context.random)
-  context.log.info({ keyId: made.id, plan, admin: admin ?? false }, 'a key was made in the console')
-  return made
+  const created = await createKey(context.state, newKey, context.clock, context.random)
+  context.log.info({ keyId: created.id, plan, admin: admin ?? false }, 'key created in the console')
+  return created
 }
 
-/** Without its zone a time would mean another moment here than where it was typed. */
-function momentOf(text: string): number {
+/** The time zone is required, because the server and the browser may be in different zones. */
+function parseExpiry(text: string): number {
   const atMs = parseTimestamp(text, { zone: 'needed' })
-  if (atMs === undefined) throw invalid(['expiresAt'], 'must name its zone, as in 2027-01-31T00:00:00Z')
+  if (atMs === undefined) throw invalid(['expiresAt'], 'must have a time zone, as in 2027-01-31T00:00:00Z')
   return atMs
 }
 
 async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
-  const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : momentOf(expiresAt) }
+  const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : parseExpiry(expiresAt) }
   const id = idOf(request)
   const edited = await editKey(context.state, id, { ...rest, ...expires }, context.clock)
-  const found = edited ? await findKey(context.state, id) : undefined
-  if (!found) throw new Fault('record.unknown')
-  context.log.info({ keyId: id, plan: found.plan, admin: found.admin }, 'a key was changed in the console')
-  return keyView(found, context.clock.now())
+  const key = edited ? await findKey(context.state, id) : undefined
+  if (!key) throw new Fault('record.not_found')
+  context.log.info({ keyId: id, plan: key.plan, admin: key.admin }, 'key changed in the console')
+  return keyView(key, context.clock.now())
 }
 
 async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
-  const wanted = { ...bodyOf(request, RotationBody), id: idOf(request) }
-  const made = await rotateKey(context.state, wanted, context.clock, context.random)
-  if (!made) throw new Fault('record.unknown')
-  context.log.info({ keyId: made.id }, 'a key got a new secret in the console')
-  return made
+  const rotation = { ...bodyOf(request, RotationBody), id: idOf(request) }
+  const rotated = await rotateKey(context.state, rotation, context.clock, context.random)
+  if (!rotated) throw new Fault('record.not_found')
+  context.log.info({ keyId: rotated.id }, 'key rotated in the console')
+  return rotated
 }
 
 async function revoke(context: AppContext, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
-  if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.unknown')
-  context.log.info({ keyId: id }, 'a key was revoked in the console')
+  if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.not_found')
+  context.log.info({ keyId: id }, 'key revoked in the console')
   return { id, revoked: true }
 }
 
 async function usage({ state, clock }: AppContext, request: ApiRequest): Promise<KeyUsage> {
   const id = idOf(request)
   const days = daysOf(request.query.days)
-  if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.unknown')
+  if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.not_found')
   const nowMs = clock.now()
-  const found = await usageOf(state.recent, { keyId: id, days, nowMs })
+  const usageDays = await usageOf(state.recent, { keyId: id, days, nowMs })
   const dayText = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
   return {
     id,
     from: dayText(nowMs - (days - 1) * dayMs),
     to: dayText(nowMs),
-    days: found.map(({ keyId: _, ...day }) => day),
+    days: usageDays.map(({ keyId: _, ...day }) => day),
   }
 }
 

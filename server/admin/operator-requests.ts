@@ -1,6 +1,6 @@
-// What a call of the console has to show: the session's cookie, and for a call that changes something that it comes from a
-// page of ours. A cookie travels with every request a browser makes, whoever caused it; SameSite=Strict keeps it at home,
-// and this is the second lock (behaviour/operations.md#console-sign-in).
+// Authorization of console requests (behaviour/operations.md#console-sign-in): the session cookie, and for changes also
+// the same origin. Browsers send cookies with requests that other sites caused. SameSite=Strict prevents that, and the
+// origin check is a second protection.
 import { parseJson } from '#api/json.ts'
 import type { Static, TSchema } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
@@ -12,7 +12,7 @@ import { findSession, type Session, type SessionContext, sessionMs, type Token }
 
 const cookieName = 'tetrad-session'
 
-/** The operator's session, if the request shows one that is good. */
+/** The operator's session, if the request has a valid one. */
 export async function sessionOf(
   context: Pick<SessionContext, 'state' | 'clock'>,
   request: ApiRequest,
@@ -21,7 +21,7 @@ export async function sessionOf(
   return token === undefined ? undefined : findSession(context, token)
 }
 
-export async function needSession(
+export async function requireSession(
   context: Pick<SessionContext, 'state' | 'clock'>,
   request: ApiRequest,
 ): Promise<Session> {
@@ -38,21 +38,21 @@ function cookieOf(header: string): string | undefined {
   return undefined
 }
 
-/** The header that gives the cookie to the browser, or takes it away. */
+/** The `set-cookie` header. Without a token, it deletes the cookie. */
 export function cookieHeader(request: ApiRequest, token?: Token): string {
   const secure = request.origin.startsWith('https:') ? '; Secure' : ''
   const maxAge = token ? sessionMs / 1000 : 0
   return `${cookieName}=${token?.token ?? ''}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`
 }
 
-/** Refuses a change that a page of another origin could have caused. */
+/** Rejects requests that a page of another origin could have caused. */
 export function requireSameOrigin(request: ApiRequest): void {
   if (!isSameOrigin(request)) throw new Fault('console.origin')
   if (!/^application\/json\s*(;|$)/i.test(request.contentType)) throw new Fault('body.type')
 }
 
 function isSameOrigin({ headers, origin }: ApiRequest): boolean {
-  // No script can set this one; browsers leave it out where a page came over plain HTTP from another machine.
+  // Scripts cannot set this header. Browsers omit it for pages over plain HTTP from another machine.
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
   const from = URL.parse(headers.origin ?? '')
@@ -61,22 +61,22 @@ function isSameOrigin({ headers, origin }: ApiRequest): boolean {
 
 type Handler = NonNullable<ExtraRoute['read']>
 
-/** A call that only the operator may make. */
+/** Requires a session. */
 export const forOperator =
   (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
   async (request) => {
-    await needSession(context, request)
+    await requireSession(context, request)
     return handler(request)
   }
 
-/** One that changes something, and so must come from a page of ours as well. */
+/** Requires a session and the same origin, for requests that change something. */
 export const operatorChange = (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
   forOperator(context, async (request) => {
     requireSameOrigin(request)
     return handler(request)
   })
 
-/** The body as the schema wants it. */
+/** Parses and validates the body. */
 export function bodyOf<S extends TSchema>(request: ApiRequest, schema: S): Static<S> {
   const value = readJson(request.body)
   const problems = checker(schema)(value)
@@ -88,7 +88,7 @@ function readJson(bytes: Uint8Array | undefined): unknown {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new Fault('body.unreadable', { cause })
+    throw new Fault('body.invalid_json', { cause })
   }
 }
 

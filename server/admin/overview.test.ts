@@ -18,7 +18,7 @@ const settings = {
 }
 
 describe('GET /console/overview', () => {
-  test('200: what runs, how fresh it is, where it comes from, and what was asked', async () => {
+  test('200: checks, streams, sources and requests', async () => {
     await using site = await openConsole(settings)
     const cookie = await site.signIn()
     await site.ask('/markets/slug/nothing')
@@ -32,10 +32,10 @@ describe('GET /console/overview', () => {
       ['9.9.9', new Date(testNowMs).toISOString(), new Date(testNowMs + 60_000).toISOString(), true],
     )
     assert.equal(overview.engine, 'sqlite')
-    // The same as /readyz counts: the server itself is one of them.
+    // The same checks as /readyz, including the server itself.
     assert.deepEqual(overview.checks, [
       { name: 'server', ok: true, message: 'running' },
-      { name: 'state store', ok: true, message: 'answers' },
+      { name: 'state store', ok: true, message: 'readable and writable' },
     ])
     assert.deepEqual(
       overview.streams.map(({ name }) => name),
@@ -55,7 +55,7 @@ describe('GET /console/overview', () => {
     assert.deepEqual(overview.limited, { 'key.missing': 1 })
   })
 
-  test('200: no address is shown beyond its host, whoever says it', async () => {
+  test('200: only the host of a URL is shown, also in error messages', async () => {
     await using site = await openConsole(settings)
     site.findings.push({ name: 'node of chain 1', ok: false, message: `${secretUrl} answered with status 500` })
     site.board.feed({ source: 'main', is: 'failed', failures: 3, reason: `${secretUrl}: no answer` })
@@ -68,7 +68,7 @@ describe('GET /console/overview', () => {
     assert.deepEqual([feed?.ok, feed?.failures, feed?.message], [false, 3, 'node.example no answer'])
   })
 
-  test('200: pages that ask within the same second are told the same', async () => {
+  test('200: the overview is computed at most once a second', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const ask = async () => (await site.ask('/console/overview', { cookie })).body
@@ -81,7 +81,7 @@ describe('GET /console/overview', () => {
   })
 })
 
-describe('how fast things come in', () => {
+describe('progress', () => {
   test('a chain: 600 blocks in 10 s, 1400 to go → 60/s, 24 s', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
@@ -100,14 +100,14 @@ describe('how fast things come in', () => {
     ])
   })
 
-  test('a chain at its head: what was read in the last minute, nothing to go', () => {
+  test('a chain at its head: blocks of the last minute, nothing remaining', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
     const tell = board.chain('1')
-    tell({ is: 'near', head: 1000, revertedBlocks: 0 })
+    tell({ is: 'unfinalized', head: 1000, revertedBlocks: 0 })
     for (let at = 1; at <= 20; at++) {
       clock.advance(12_000)
-      tell({ is: 'near', head: 1000 + at, revertedBlocks: 0 })
+      tell({ is: 'unfinalized', head: 1000 + at, revertedBlocks: 0 })
     }
     const [view] = board.views()
     assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [20, 0.083, 0, 0])
@@ -115,7 +115,7 @@ describe('how fast things come in', () => {
     assert.equal(board.views()[0]?.perSecond, 0)
   })
 
-  test('a network: epochs counted once, up to the one before the last final', () => {
+  test('a network: each epoch counts once, up to the one before the last final one', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
     clock.advance(10_000)
@@ -126,7 +126,7 @@ describe('how fast things come in', () => {
     assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [20, 1, 80, 80])
   })
 
-  test('a feed: records by page, pass after pass; its end is not known', () => {
+  test('a feed: records by page over several passes; its end is not known', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
     const report = (records: number) => ({ records }) as PassReport
@@ -140,7 +140,7 @@ describe('how fast things come in', () => {
     assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [350, 35, null, null])
   })
 
-  test('however often a loop tells, about a hundred marks are kept', () => {
+  test('at most about a hundred samples are kept', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
     const tell = board.chain('1')
@@ -154,7 +154,7 @@ describe('how fast things come in', () => {
   })
 })
 
-test('an address in a sentence is cut to its host', () => {
+test('a URL in a text is shortened to its host', () => {
   assert.equal(
     hostsOnly(`${secretUrl} redirects to wss://other.example:99/key`),
     'node.example redirects to other.example:99',

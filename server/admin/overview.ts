@@ -1,5 +1,5 @@
-// GET /console/overview: what is running and how it is doing, for a page that asks every other second. Figures of calls only
-// grow, so that the page can draw rates from two readings.
+// GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds. Request
+// counts only grow, so that the page can compute rates from two readings.
 import type { Overview, RequestView } from '#api/console.ts'
 import { checksOf, oncePerSecond, type Readiness } from '#http/health.ts'
 import type { ExtraRoute } from '#http/routes.ts'

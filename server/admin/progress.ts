@@ -1,5 +1,5 @@
-// How fast things come in: what the loops tell, kept in memory for whoever looks on. Only the process that reads knows, and
-// only since its start.
+// Collects the progress of ingesters for the console: speed, remaining work and failures. It is kept in memory, since
+// the start of this process.
 import type { ProgressView } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
 import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
@@ -8,19 +8,19 @@ import type { FeedReport } from '#markets/feeds/start.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { IngestProgress as NetworkProgress } from '#validators/ingest/follow.ts'
 
-/** Speed is that of the last minute. */
+/** Speed is averaged over the last minute. */
 const windowMs = 60_000
-/** Marks closer together than this become one, so there are at most a hundred. */
+/** Samples that are closer together are merged, so there are at most a hundred. */
 const sampleMs = windowMs / 100
 
-/** What went wrong with a source when it was last asked. */
+/** The last failure of a source. */
 export interface SourceProblem {
   readonly failures: number
   readonly reason: string
   readonly atMs: number
 }
 
-/** How much of one stream was read, and when. */
+/** Counts what was read of one stream. */
 class StreamProgress {
   readonly group: Group
   readonly unit: ProgressView['unit']
@@ -57,10 +57,10 @@ class StreamProgress {
     return ((this.done - first.done) * 1000) / (atMs - first.atMs)
   }
 
-  /** The last mark from before the window stays: it is what the rest is counted from. */
+  /** Keeps the last sample before the window, as the starting point. */
   #dropOld(atMs: number): void {
-    const begin = this.#samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
-    if (begin > 0) this.#samples = this.#samples.slice(begin)
+    const first = this.#samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
+    if (first > 0) this.#samples = this.#samples.slice(first)
   }
 }
 
@@ -70,7 +70,7 @@ export class ProgressBoard {
   readonly #progress = new Map<string, StreamProgress>()
   readonly #problems = new Map<string, SourceProblem>()
   readonly #tookMs = new Map<string, number>()
-  /** How far a stream had come when it was last told of. */
+  /** Position of each stream at its last report. */
   readonly #positions = new Map<string, number>()
 
   constructor(clock: Clock) {
@@ -78,15 +78,15 @@ export class ProgressBoard {
     this.#sinceMs = clock.monotonicMs()
   }
 
-  /** For the loop that follows the chain. */
+  /** The progress callback for the indexing loop of a chain. */
   chain(id: string): (progress: ChainProgress) => void {
     const reading = this.#progressOf(`chain ${id}`, 'explorer', 'blocks')
     let head: number | undefined
     return (progress) => {
       if (progress.is === 'plan') reading.remaining = progress.blocks
       if (progress.is === 'range') reading.add(progress.range.until - progress.range.from)
-      if (progress.is !== 'near') return
-      // What lies above the final blocks is counted as the head moves on.
+      if (progress.is !== 'unfinalized') return
+      // Unfinalized blocks are counted as the head advances.
       if (head !== undefined) reading.add(progress.head - head)
       head = progress.head
       reading.remaining = 0
@@ -99,25 +99,25 @@ export class ProgressBoard {
     const position = this.#positions.get(name)
     reading.add(position === undefined ? written : until - position)
     this.#positions.set(name, until)
-    // The votes of the last final epoch are still coming in.
+    // The last finalized epoch is not complete: its votes arrive in the next one.
     reading.remaining = Math.max(0, finalizedEpoch - 1 - until)
   }
 
-  feed(notice: FeedReport): void {
-    const name = `feed ${notice.source}`
+  feed(report: FeedReport): void {
+    const name = `feed ${report.source}`
     const reading = this.#progressOf(name, 'markets', 'records')
-    if (notice.is === 'page') {
+    if (report.is === 'page') {
       const before = this.#positions.get(name) ?? 0
-      reading.add(notice.report.records - before)
-      this.#positions.set(name, notice.report.records)
+      reading.add(report.report.records - before)
+      this.#positions.set(name, report.report.records)
       return
     }
     this.#positions.delete(name)
-    if (notice.is === 'done') this.#problems.delete(name)
-    else this.#problems.set(name, { failures: notice.failures, reason: notice.reason, atMs: this.#clock.now() })
+    if (report.is === 'done') this.#problems.delete(name)
+    else this.#problems.set(name, { failures: report.failures, reason: report.reason, atMs: this.#clock.now() })
   }
 
-  /** How long the source took when it was last asked. */
+  /** Records how long the last poll of the source took. */
   rates({ source, tookMs }: RatePollReport): void {
     this.#tookMs.set(source, Math.round(tookMs))
   }
@@ -144,7 +144,7 @@ export class ProgressBoard {
     })
   }
 
-  /** Streams are those of the configuration, so there are few. */
+  /** Streams come from the configuration, so the map stays small. */
   #progressOf(name: string, group: Group, unit: ProgressView['unit']): StreamProgress {
     const known = this.#progress.get(name)
     if (known) return known

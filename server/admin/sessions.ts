@@ -1,11 +1,13 @@
-// Who the operator is: a one-time link is exchanged for a session, and a session for the key that its pages call with
-// (behaviour/operations.md#console-sign-in). Tokens have the form of keys, so whatever keeps keys out of logs keeps these out too.
+// Sessions of operators in the console: a one-time link is exchanged for a session, and a session for the API key that
+// its pages use (behaviour/operations.md#console-sign-in). Tokens look like keys, so that the same code keeps them out
+// of logs.
 //
-// 1. A token is handed out once; stored is its digest, and compared in constant time.
-// 2. A link is worth one session: it goes in the transaction that makes the session, in whichever process.
-// 3. The key of a session is derived from its token, so that two pages of one session have the same key, and neither is
-//    stored. It ends with the session and is removed with it.
-// 4. Links and sessions are few: expired ones, and the oldest of too many, go when the next is made.
+// 1. Only the digest of a token is stored. It is compared in constant time.
+// 2. A link is valid for one session: it is deleted in the transaction that creates the session.
+// 3. The key of a session is derived from its token, so all pages of a session have the same key and its secret is not
+//    stored. It expires with the session and is deleted with it.
+// 4. The number of links and sessions is limited: expired ones, and the oldest above the limit, are deleted when the
+//    next one is created.
 import { createHmac } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import {
@@ -36,7 +38,6 @@ export interface Session extends KeyParts {
   readonly expiresAtMs: number
 }
 
-/** A token and until when it is good. */
 export interface Token {
   readonly token: string
   readonly expiresAtMs: number
@@ -59,9 +60,9 @@ export function createLink({ state, clock, random }: SessionContext): Promise<To
   })
 }
 
-/** The session's token, or undefined when the link is not good, for whatever reason. */
+/** The token of the new session; undefined if the link is invalid. */
 export async function signIn({ state, clock, random }: SessionContext, link: string): Promise<Token | undefined> {
-  // Anybody may try links: a bad one costs a read and does not wait for its turn to write.
+  // This needs no authorization, so an invalid link must not cause a write.
   if (!(await findToken(state, 'console_links', link, clock.now()))) return undefined
   const expiresAtMs = clock.now() + sessionMs
   const parts = createTokenParts('session', random)
@@ -79,21 +80,18 @@ export const findSession = (
 ): Promise<Session | undefined> => findToken(state, 'console_sessions', token, clock.now())
 
 export const signOut = ({ state }: Pick<SessionContext, 'state'>, session: Session): Promise<void> =>
-  state.write((tx) => drop(tx, 'console_sessions', session.id))
+  state.write((tx) => deleteToken(tx, 'console_sessions', session.id))
 
-/** Ends every session and voids every link; tells how many sessions there were. */
+/** Ends all sessions and invalidates all links. Returns the number of sessions. */
 export const signOutAll = ({ state }: Pick<SessionContext, 'state'>): Promise<number> =>
   state.write(async (tx) => {
     await tx.run('delete from console_links')
     const rows = await tx.all<Row>('select id from console_sessions')
-    for (const { id } of rows) await drop(tx, 'console_sessions', id)
+    for (const { id } of rows) await deleteToken(tx, 'console_sessions', id)
     return rows.length
   })
 
-/**
- * The key of the session's pages, made when it is first asked for and the same ever after. One that the operator revoked, or
- * gave another secret, is not brought back.
- */
+/** The key of the session's pages, created on the first call. If it was revoked or rotated, it is not restored. */
 export async function sessionKey(
   { state, clock }: Pick<SessionContext, 'state' | 'clock'>,
   session: Session,
@@ -101,18 +99,18 @@ export async function sessionKey(
   const { expiresAtMs } = session
   const secret = toSecret(createHmac('sha256', session.secret).update('key of the console').digest())
   const parts = { id: keyIdOf(session.id), secret }
-  const standing = async (reader: StateReader): Promise<string | undefined> => {
-    const found = await findKey(reader, parts.id)
-    if (!found) return undefined
-    if (found.revokedAtMs !== undefined || !sameDigest(found.digest, digestOf(parts))) throw new Fault('console.key')
+  const findExisting = async (reader: StateReader): Promise<string | undefined> => {
+    const key = await findKey(reader, parts.id)
+    if (!key) return undefined
+    if (key.revokedAtMs !== undefined || !sameDigest(key.digest, digestOf(parts))) throw new Fault('console.key')
     return keyText(parts)
   }
-  const wanted = { ...parts, name: 'console', plan: 'enterprise', expiresAtMs } as const
-  const make = async (tx: StateWriter) => (await standing(tx)) ?? putKey(tx, wanted, clock.now())
-  return { token: (await standing(state)) ?? (await state.write(make)), expiresAtMs }
+  const newKey = { ...parts, name: 'console', plan: 'enterprise', expiresAtMs } as const
+  const findOrCreate = async (tx: StateWriter) => (await findExisting(tx)) ?? putKey(tx, newKey, clock.now())
+  return { token: (await findExisting(state)) ?? (await state.write(findOrCreate)), expiresAtMs }
 }
 
-/** What the ids of sessions' keys begin with. */
+/** Prefix of the ids of session keys. */
 export const sessionKeys = 'console-'
 const keyIdOf = (sessionId: string): string => sessionId.replace('session-', sessionKeys)
 
@@ -127,11 +125,11 @@ async function findToken(
   token: string,
   nowMs: number,
 ): Promise<Session | undefined> {
-  const shown = splitKey(token)
-  if (!shown) return undefined
-  const row = await reader.get<Row>(`select id, digest, expires_ms from ${table} where id = ?`, shown.id)
-  const same = sameDigest(row?.digest ?? unknownKeyDigest, digestOf(shown))
-  return row && same && row.expires_ms > nowMs ? { ...shown, expiresAtMs: row.expires_ms } : undefined
+  const parts = splitKey(token)
+  if (!parts) return undefined
+  const row = await reader.get<Row>(`select id, digest, expires_ms from ${table} where id = ?`, parts.id)
+  const isValid = sameDigest(row?.digest ?? unknownKeyDigest, digestOf(parts))
+  return row && isValid && row.expires_ms > nowMs ? { ...parts, expiresAtMs: row.expires_ms } : undefined
 }
 
 async function insertToken(
@@ -143,15 +141,15 @@ async function insertToken(
   rowsMax: number,
 ): Promise<void> {
   const rows = await tx.all<Row>(`select id, expires_ms from ${table} order by created_ms desc, id`)
-  const gone = rows.filter(({ expires_ms }, at) => expires_ms <= nowMs || at >= rowsMax - 1)
-  for (const { id } of gone) await drop(tx, table, id)
+  const obsolete = rows.filter(({ expires_ms }, at) => expires_ms <= nowMs || at >= rowsMax - 1)
+  for (const { id } of obsolete) await deleteToken(tx, table, id)
   await tx.run(
     `insert into ${table} (id, digest, created_ms, expires_ms) values (?, ?, ?, ?)`,
     ...[parts.id, digestOf(parts), nowMs, expiresAtMs],
   )
 }
 
-async function drop(tx: StateWriter, table: Table, id: string): Promise<void> {
+async function deleteToken(tx: StateWriter, table: Table, id: string): Promise<void> {
   await tx.run(`delete from ${table} where id = ?`, id)
   if (table === 'console_sessions') await dropKey(tx, keyIdOf(id))
 }

@@ -10,7 +10,7 @@ import { createLink, findSession, linkMs, sessionMs, signIn, signOutAll } from '
 const codeOf = (reply: { json: <T>() => T }) => reply.json<{ error: { code: string } }>().error.code
 
 describe('POST /console/session', () => {
-  test('200: a link is exchanged for a cookie that scripts and other sites do not get, good for 12 hours', async () => {
+  test('200: a link is exchanged for a cookie of 12 hours that scripts and other sites cannot read', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
@@ -26,14 +26,14 @@ describe('POST /console/session', () => {
     assert.equal(reply.headers['cache-control'], 'no-store')
   })
 
-  test('200: where the public address is https, the cookie travels over https only', async () => {
+  test('200: with a public https URL, the cookie is Secure', async () => {
     await using site = await openConsole({ server: { publicUrl: 'https://data.example' } })
     const { token } = await createLink(site.context)
     const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
     assert.match(String(reply.headers['set-cookie']), /; Secure$/)
   })
 
-  test('401: a link works once, also when two come at the same moment', async () => {
+  test('401: a link works once, also with concurrent requests', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const ask = () => site.ask('/console/session', { method: 'POST', body: { token } })
@@ -43,7 +43,7 @@ describe('POST /console/session', () => {
     assert.deepEqual([late.status, codeOf(late)], [401, 'console.link'])
   })
 
-  test('401: a link is too old after 15 minutes', async () => {
+  test('401: a link expires after 15 minutes', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     site.clock.advance(linkMs)
@@ -53,7 +53,7 @@ describe('POST /console/session', () => {
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: next } })).status, 200)
   })
 
-  test('401: a wrong secret under a right id is refused and does not use the link up', async () => {
+  test('401: a wrong secret with a valid id is rejected, and the link stays valid', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const wrong = token.replace(/.{3}$/, 'AAA')
@@ -61,7 +61,7 @@ describe('POST /console/session', () => {
     assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 200)
   })
 
-  test('429: bad links are refused after the fifth, together with bad keys; a valid link still works', async () => {
+  test('429: invalid links are throttled together with invalid keys; a valid link still works', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const attempt = (body: object) => site.ask('/console/session', { method: 'POST', body })
@@ -70,13 +70,13 @@ describe('POST /console/session', () => {
     for (let tries = 0; tries < 3; tries++) await assert.rejects(site.admission.authorize(metadata, claim), Fault)
     for (let tries = 0; tries < 2; tries++) assert.equal((await attempt({ token: 'x' })).status, 401)
     const sixth = await attempt({ token: 'x' })
-    assert.deepEqual([sixth.status, codeOf(sixth)], [429, 'key.guarded'])
+    assert.deepEqual([sixth.status, codeOf(sixth)], [429, 'key.throttled'])
     assert.ok(Number(sixth.headers['retry-after']) > 0)
     assert.equal((await attempt({ token })).status, 200)
     assert.equal((await attempt({ token })).status, 429)
   })
 
-  test('400: a body that is no token is told so', async () => {
+  test('400: a body without a token is rejected', async () => {
     await using site = await openConsole()
     const reply = await site.ask('/console/session', { method: 'POST', body: { tokn: 1 } })
     assert.deepEqual([reply.status, codeOf(reply)], [400, 'input.invalid'])
@@ -86,7 +86,7 @@ describe('POST /console/session', () => {
   })
 })
 
-describe('a change must come from a page of ours', () => {
+describe('a change must come from the same origin', () => {
   const cases: readonly [words: string, headers: Record<string, string>, status: number][] = [
     ['our own origin', { origin: ownOrigin }, 200],
     ['the same host behind a proxy that hides https', { origin: 'https://console.test' }, 200],
@@ -120,7 +120,7 @@ describe('a change must come from a page of ours', () => {
     })
   }
 
-  test('405: a page of another origin is not even told how to ask', async () => {
+  test('405: a page of another origin gets no CORS headers', async () => {
     await using site = await openConsole()
     const reply = await site.ask('/console/keys', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
     assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD, POST'])
@@ -129,13 +129,13 @@ describe('a change must come from a page of ours', () => {
 })
 
 describe('GET and DELETE /console/session', () => {
-  test('200: says whether one is signed in, and which interfaces there are', async () => {
-    await using site = await openConsole({ groups: { fx: { on: false }, markets: { host: 'markets.example' } } })
+  test('200: returns whether the operator is signed in, and the groups', async () => {
+    await using site = await openConsole({ groups: { fx: { enabled: false }, markets: { host: 'markets.example' } } })
     const before = (await site.ask('/console/session')).json()
     assert.equal(before.signedIn, false)
     assert.equal('expiresAt' in before, false)
-    const groups = before.groups as Record<string, { on: boolean; host: string }>
-    assert.deepEqual([groups.fx?.on, groups.markets?.host], [false, 'markets.example'])
+    const groups = before.groups as Record<string, { enabled: boolean; host: string }>
+    assert.deepEqual([groups.fx?.enabled, groups.markets?.host], [false, 'markets.example'])
     assert.deepEqual(before.chains, [
       { id: '1', name: 'Ethereum' },
       { id: '137', name: 'Polygon' },
@@ -145,7 +145,7 @@ describe('GET and DELETE /console/session', () => {
     assert.equal((await site.ask('/console/session', { cookie: `a=b; ${cookie}; c=d` })).json().signedIn, true)
   })
 
-  test('200: after 12 hours it is over, whatever was done meanwhile', async () => {
+  test('200: a session ends after 12 hours, with or without activity', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     site.clock.advance(sessionMs - 1)
@@ -155,7 +155,7 @@ describe('GET and DELETE /console/session', () => {
     assert.equal((await site.ask('/console/keys', { cookie })).status, 401)
   })
 
-  test('200: signing out ends this session and no other, takes the cookie away, and may be repeated', async () => {
+  test('200: signing out ends only this session, deletes the cookie, and can be repeated', async () => {
     await using site = await openConsole()
     const [cookie, other] = [await site.signIn(), await site.signIn()]
     const out = await site.ask('/console/session', { method: 'DELETE', cookie })
@@ -168,7 +168,7 @@ describe('GET and DELETE /console/session', () => {
 })
 
 describe('POST /console/key', () => {
-  test('200: a key that opens every interface, the same in every tab, gone with the session', async () => {
+  test('200: a key for all groups, the same in every tab, which ends with the session', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const ask = async () =>
@@ -189,7 +189,7 @@ describe('POST /console/key', () => {
     assert.equal(await findKey(site.context.state, id), undefined)
   })
 
-  test('200: asked again, nothing is written, so nobody looks keys up again', async () => {
+  test('200: a repeated request writes nothing, so cached keys stay valid', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const ask = async () => (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
@@ -201,7 +201,7 @@ describe('POST /console/key', () => {
     assert.equal((await findKey(site.context.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
   })
 
-  test('403: revoked or rotated it stays so, and the next session has another', async () => {
+  test('403: a revoked or rotated key stays so, and the next session has another key', async () => {
     await using site = await openConsole()
     const { state, random } = site.context
     const ends = [
@@ -216,7 +216,7 @@ describe('POST /console/key', () => {
       const ended = await findKey(state, id)
       const reply = await ask()
       assert.deepEqual([reply.status, codeOf(reply)], [403, 'console.key'])
-      assert.match(reply.body, /sign out and in again/)
+      assert.match(reply.body, /Sign out and sign in again/)
       assert.deepEqual(await findKey(state, id), ended)
       assert.equal((await site.ask('/console/keys', { cookie })).status, 200)
       const next = await site.signIn()
@@ -224,7 +224,7 @@ describe('POST /console/key', () => {
     }
   })
 
-  test('200: it expires with the session, to the moment', async () => {
+  test('200: it expires exactly with the session', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     site.clock.advance(3_600_000)
@@ -234,7 +234,7 @@ describe('POST /console/key', () => {
   })
 })
 
-describe('nothing of the operator’s is reachable without the session', () => {
+describe('operator routes need a session', () => {
   const forAll = new Set([
     'GET /console/session',
     'HEAD /console/session',
@@ -242,7 +242,7 @@ describe('nothing of the operator’s is reachable without the session', () => {
     'DELETE /console/session',
   ])
 
-  test('401: every path under /console, with every method it has, in one shape', async () => {
+  test('401: every path under /console with every method, in the same error format', async () => {
     await using site = await openConsole()
     const stale = await site.signIn()
     await signOutAll(site.context)
@@ -266,15 +266,15 @@ describe('nothing of the operator’s is reachable without the session', () => {
     assert.ok(walked >= 8 * 5, `${walked} walked`)
   })
 
-  test('404: with the console switched off there is nothing at all', async () => {
-    await using site = await openConsole({ console: { on: false } })
+  test('404: a disabled console has no routes', async () => {
+    await using site = await openConsole({ console: { enabled: false } })
     for (const url of ['/', '/docs', '/assets/index-one.js', '/console/session', '/console/overview']) {
       assert.equal((await site.ask(url)).status, 404, url)
     }
   })
 })
 
-test('neither token, cookie nor key is ever in the log', async () => {
+test('tokens, cookies and keys are never logged', async () => {
   await using site = await openConsole()
   const { token } = await createLink(site.context)
   const signedIn = await site.ask('/console/session', { method: 'POST', body: { token } })
@@ -290,8 +290,8 @@ test('neither token, cookie nor key is ever in the log', async () => {
   for (const secret of secrets) assert.ok(secret.length === 43 && !site.lines.join('').includes(secret))
 })
 
-describe('what is kept', () => {
-  test('of links 16 and of sessions 64, the newest; a session that goes takes its key along', async () => {
+describe('storage', () => {
+  test('keeps the newest 16 links and 64 sessions, and deletes the keys of deleted sessions', async () => {
     await using site = await openConsole()
     const { context } = site
     const count = async (table: string) =>
@@ -318,7 +318,7 @@ describe('what is kept', () => {
     assert.deepEqual([await count('console_sessions'), await count('console_links')], [1, 0])
   })
 
-  test('digests only: no secret is in the store', async () => {
+  test('stores only digests, no secrets', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const rows = await site.context.state.all<{ id: string; digest: Uint8Array }>('select * from console_links')
@@ -328,7 +328,7 @@ describe('what is kept', () => {
     assert.equal(Buffer.from(rows[0]?.digest ?? []).equals(Buffer.from(secret, 'base64url')), false)
   })
 
-  test('a link is no session and a session no link', async () => {
+  test('a link cannot be used as a session, nor a session as a link', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     assert.equal(await findSession(site.context, token), undefined)

@@ -1,4 +1,4 @@
-// Signing in and out, and the key that the pages call with.
+// Signing in and out of the console, and the API key for its pages.
 import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
 import { Type } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
@@ -7,10 +7,17 @@ import { networkOf } from '#http/caller-network.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import { bodyOf, cookieHeader, jsonResponse, needSession, requireSameOrigin, sessionOf } from './operator-requests.ts'
+import {
+  bodyOf,
+  cookieHeader,
+  jsonResponse,
+  requireSameOrigin,
+  requireSession,
+  sessionOf,
+} from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 
-/** Anybody may send this body, so a long one is not even read. */
+/** The request needs no authorization, so the body is limited. */
 const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
@@ -23,8 +30,8 @@ export function signInRoutes(context: AppContext, badKeyThrottle: BadKeyThrottle
       change: {
         POST: async (request) => {
           requireSameOrigin(request)
-          const given = await exchange(context, badKeyThrottle, request)
-          return jsonResponse(sessionView(context, given), { 'set-cookie': cookieHeader(request, given) })
+          const token = await exchange(context, badKeyThrottle, request)
+          return jsonResponse(sessionView(context, token), { 'set-cookie': cookieHeader(request, token) })
         },
         DELETE: async (request) => {
           requireSameOrigin(request)
@@ -39,7 +46,7 @@ export function signInRoutes(context: AppContext, badKeyThrottle: BadKeyThrottle
       sameOrigin: true,
       change: {
         POST: async (request) => {
-          const session = await needSession(context, request)
+          const session = await requireSession(context, request)
           requireSameOrigin(request)
           const { token, expiresAtMs } = await sessionKey(context, session)
           return jsonResponse({ key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey)
@@ -49,14 +56,14 @@ export function signInRoutes(context: AppContext, badKeyThrottle: BadKeyThrottle
   ]
 }
 
-/** Bad links count with bad keys (behaviour/http.md#too-many-invalid-keys). A valid link is never refused for what others at the address did. */
+/** Invalid links count like invalid keys (behaviour/http.md#too-many-invalid-keys). A valid link is never throttled. */
 async function exchange(context: AppContext, badKeyThrottle: BadKeyThrottle, request: ApiRequest): Promise<Token> {
   if ((request.body?.length ?? 0) > bodyBytesMax) throw new Fault('body.too_large')
-  const given = await signIn(context, bodyOf(request, SignIn).token)
-  if (given) return given
+  const token = await signIn(context, bodyOf(request, SignIn).token)
+  if (token) return token
   const retryAfterMs = badKeyThrottle.countBadKey(networkOf(request.address), context.clock.monotonicMs())
   if (retryAfterMs === 0) throw new Fault('console.link')
-  throw new Fault('key.guarded', { retryAfterMs, message: 'Too many failed attempts from this address.' })
+  throw new Fault('key.throttled', { retryAfterMs, message: 'Too many failed attempts from this address.' })
 }
 
 const sessionView = (
@@ -66,5 +73,5 @@ const sessionView = (
   signedIn: session !== undefined,
   ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
   groups: settings.groups,
-  chains: settings.groups.explorer.on ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
+  chains: settings.groups.explorer.enabled ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
 })

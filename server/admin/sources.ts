@@ -1,5 +1,5 @@
-// Where the data comes from, and how each place is doing: nodes, sources of rates, feeds of markets. An address may hold a
-// key in its path, so of addresses only the host is shown, also inside what a source said.
+// The status of all nodes, rate sources and market feeds, for the console. URLs may contain keys, so only their host is
+// shown, also inside error messages.
 import type { SourceView } from '#api/console.ts'
 import { formatAgeOf } from '#core/age.ts'
 import { findNode } from '#explorer/nodes.ts'
@@ -13,10 +13,10 @@ import type { ProgressBoard } from './progress.ts'
 export async function sourceViews(context: AppContext, board: ProgressBoard): Promise<SourceView[]> {
   const { groups } = context.settings
   return [
-    ...(groups.explorer.on ? nodeViews(context) : []),
-    ...(groups.fx.on ? await rateViews(context, board) : []),
-    ...(groups.validators.on ? beaconViews(context) : []),
-    ...(groups.markets.on ? await feedViews(context, board) : []),
+    ...(groups.explorer.enabled ? nodeViews(context) : []),
+    ...(groups.fx.enabled ? await rateViews(context, board) : []),
+    ...(groups.validators.enabled ? beaconViews(context) : []),
+    ...(groups.markets.enabled ? await feedViews(context, board) : []),
   ]
 }
 
@@ -26,25 +26,25 @@ function nodeViews(context: AppContext): SourceView[] {
   return context.settings.explorer.chains.flatMap(({ id }) => {
     const node = findNode(context, id)
     if (!node) return []
-    const isAsked = node.rpc.counts().rounds > 0
+    const isUsed = node.rpc.counts().rounds > 0
     return node.rpc.health().map(({ name, trouble }) => ({
       ...({ group: 'explorer', kind: 'node', name: `chain ${id}, ${hostsOnly(name)}` } as const),
-      ok: isAsked ? trouble === undefined : null,
+      ok: isUsed ? trouble === undefined : null,
       message: hostsOnly(trouble ?? ''),
       ...unmeasured,
     }))
   })
 }
 
-/** The nodes of a network are asked as one. */
+/** The nodes of a network share one status. */
 function beaconViews(context: AppContext): SourceView[] {
   return followedNetworks(context).map((network) => {
-    const standing = findRun(context, network)?.status
+    const status = findRun(context, network)?.status
     const hosts = context.settings.validators.networks[network].beacon.urls.map(hostOf)
     return {
       ...({ group: 'validators', kind: 'node', name: `network ${network}, ${hosts.join(', ')}` } as const),
-      ok: standing && standing.rounds > 0 ? standing.trouble === null : null,
-      message: hostsOnly(standing?.trouble ?? ''),
+      ok: status && status.polls > 0 ? status.lastError === null : null,
+      message: hostsOnly(status?.lastError ?? ''),
       ...unmeasured,
     }
   })
@@ -52,8 +52,8 @@ function beaconViews(context: AppContext): SourceView[] {
 
 async function rateViews(context: AppContext, board: ProgressBoard): Promise<SourceView[]> {
   return (await readSourceHealth(context)).map(({ source, status, rates }) => {
-    const used = rates.filter(({ standing }) => standing === 'used')
-    const ages = rates.map(({ base, quote, standing, ageMs }) => `${base}/${quote} ${standing}, ${formatAgeOf(ageMs)}`)
+    const used = rates.filter(({ status }) => status === 'used')
+    const ages = rates.map(({ base, quote, status, ageMs }) => `${base}/${quote} ${status}, ${formatAgeOf(ageMs)}`)
     const reason = status?.reason ? [hostsOnly(status.reason)] : []
     return {
       ...({ group: 'fx', kind: 'rates', name: source.id } as const),
@@ -68,21 +68,21 @@ async function rateViews(context: AppContext, board: ProgressBoard): Promise<Sou
 }
 
 async function feedViews({ state, settings, clock }: AppContext, board: ProgressBoard): Promise<SourceView[]> {
-  const standings = new Map((await readFeedStates(state)).map((one) => [one.source, one]))
+  const feedStates = new Map((await readFeedStates(state)).map((feed) => [feed.source, feed]))
   return settings.markets.feeds.map(({ id, staleMs }) => {
-    const standing = standings.get(id)
-    const trouble = board.problem(`feed ${id}`)
-    const doneMs = standing?.doneAtMs ?? undefined
+    const feedState = feedStates.get(id)
+    const failure = board.problem(`feed ${id}`)
+    const doneMs = feedState?.doneAtMs ?? undefined
     const isFresh = doneMs !== undefined && clock.now() - doneMs <= staleMs
-    const lacking = standing && findFeedProblem(standing)
-    const pass = standing && standing.page > 0 ? `${standing.pass} pass, page ${standing.page}` : ''
+    const incomplete = feedState && findFeedProblem(feedState)
+    const pass = feedState && feedState.page > 0 ? `${feedState.pass} pass, page ${feedState.page}` : ''
     return {
       ...({ group: 'markets', kind: 'feed', name: id } as const),
-      ok: trouble || lacking ? false : doneMs === undefined ? null : isFresh,
-      message: trouble ? hostsOnly(trouble.reason) : (lacking?.message ?? pass),
-      lastTriedAt: isoTimeOrNull(Math.max(trouble?.atMs ?? 0, doneMs ?? 0) || undefined),
+      ok: failure || incomplete ? false : doneMs === undefined ? null : isFresh,
+      message: failure ? hostsOnly(failure.reason) : (incomplete?.message ?? pass),
+      lastTriedAt: isoTimeOrNull(Math.max(failure?.atMs ?? 0, doneMs ?? 0) || undefined),
       lastGoodAt: isoTimeOrNull(doneMs),
-      failures: trouble?.failures ?? 0,
+      failures: failure?.failures ?? 0,
       latencyMs: null,
     }
   })

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { build, openConsole } from '#test/console.ts'
 
-/** The path goes out as it is written; `fetch` would straighten it. */
+/** Sends the path unchanged; `fetch` would normalize it. */
 const statusOf = (url: string, path: string) =>
   new Promise<number | undefined>((resolve, reject) => {
     request(url, { path }, (reply) => resolve(reply.resume().statusCode))
@@ -15,7 +15,7 @@ const statusOf = (url: string, path: string) =>
   })
 
 describe('the page', () => {
-  test('200: at / and /docs, for anybody, under a policy that lets nothing in from elsewhere', async () => {
+  test('200: at / and /docs, without a session, with a policy that blocks external content', async () => {
     await using site = await openConsole()
     for (const url of ['/', '/docs', '/?utm=1']) {
       const reply = await site.ask(url)
@@ -32,30 +32,30 @@ describe('the page', () => {
     }
   })
 
-  test('200: under any host name, also where the groups have their own, which it may then ask', async () => {
+  test('200: under any host name; the policy allows requests to the host names of groups', async () => {
     await using site = await openConsole({
-      groups: { markets: { host: 'markets.example' }, fx: { host: 'fx.example', on: false } },
+      groups: { markets: { host: 'markets.example' }, fx: { host: 'fx.example', enabled: false } },
     })
     const reply = await site.ask('/', { headers: { host: 'anything.example' } })
     assert.equal(reply.status, 200)
     assert.match(String(reply.headers['content-security-policy']), /connect-src 'self' markets\.example:\*;/)
   })
 
-  test('304: when the browser has it', async () => {
+  test('304: an unchanged page is not sent again', async () => {
     await using site = await openConsole()
     const { etag } = (await site.ask('/')).headers
     const again = await site.ask('/', { headers: { 'if-none-match': String(etag) } })
     assert.deepEqual([again.status, again.body], [304, ''])
   })
 
-  test('HEAD answers like GET without the body', async () => {
+  test('HEAD responds like GET without the body', async () => {
     await using site = await openConsole()
     const head = await fetch(site.url, { method: 'HEAD' })
     assert.deepEqual([head.status, await head.text()], [200, ''])
     assert.equal(head.headers.get('content-length'), String((await site.ask('/')).body.length))
   })
 
-  test('503: a console that is not built says how to build it, and is there once it is', async () => {
+  test('503: a console that is not built explains how to build it, and works once it is built', async () => {
     await using site = await openConsole({}, { built: false })
     const reply = await site.ask('/')
     assert.equal(reply.status, 503)
@@ -66,7 +66,7 @@ describe('the page', () => {
     assert.equal((await site.ask('/assets/index-one.js')).status, 200)
   })
 
-  test('200: a new build is noticed, and the parts of the one before stay for pages that are open', async () => {
+  test('200: a new build is detected, and the assets of the previous one stay available', async () => {
     await using site = await openConsole()
     assert.match((await site.ask('/')).body, /index-one\.js/)
     await rm(site.dir, { recursive: true })
@@ -79,15 +79,15 @@ describe('the page', () => {
     assert.equal((await site.ask('/assets/index-one.js')).status, 404)
   })
 
-  test('405: it is read, not written', async () => {
+  test('405: only GET and HEAD are allowed', async () => {
     await using site = await openConsole()
     const reply = await site.ask('/', { method: 'POST' })
     assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD'])
   })
 })
 
-describe('the parts', () => {
-  test('200: with their types, for ever, packed as the browser likes', async () => {
+describe('assets', () => {
+  test('200: with content type, immutable caching and compression', async () => {
     await using site = await openConsole()
     const plain = await site.ask('/assets/index-one.js')
     assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8')
@@ -106,7 +106,7 @@ describe('the parts', () => {
     assert.equal((await site.ask('/favicon.svg')).headers['content-type'], 'image/svg+xml')
   })
 
-  test('404: nothing but the files of the build, however the name is written', async () => {
+  test('404: only files of the build, whatever the path', async () => {
     await using site = await openConsole()
     await writeFile(join(site.dir, '../tetrad-outside.txt'), 'secret')
     await site.ask('/')

@@ -1,9 +1,9 @@
-// The pages of the console: what `npm run console` built, handed out from memory. Nothing a caller names is ever looked up
-// on the disk, so there is no path to climb out of (behaviour/operations.md#console-files).
+// Serves the built console (`npm run console`) from memory (behaviour/operations.md#console-files). Request paths are
+// never looked up on disk, so path traversal is impossible.
 //
-// 1. A build is read when it is first asked for, and again when its page or its list of parts has changed.
-// 2. The parts of the build before are kept, for pages that are open in a browser; of older ones they are not.
-// 3. Packing happens once per file and kind, off the main thread.
+// 1. The build is read on the first request, and again when its page or its list of assets has changed.
+// 2. Assets of the previous build are kept, for pages that are still open in a browser.
+// 3. Each file is compressed once per encoding, off the main thread.
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -18,8 +18,8 @@ import type { Settings } from '#runtime/settings.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
 
 const limits = { filesMax: 200, bytesMax: 33_554_432 }
-/** Less is not worth packing. */
-const packedFrom = 1024
+/** Smaller files are not compressed. */
+const compressedBytesMin = 1024
 const brotliQuality = 5
 
 const types: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ const types: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 }
 
-/** What a file may leave packed in, best first. */
+/** Supported encodings, best first. */
 const encodings = ['br', 'gzip'] as const
 type Encoding = (typeof encodings)[number]
 const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
@@ -44,7 +44,7 @@ const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Ar
 const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
-/** One file in every form it may leave in. */
+/** A file with its encodings. */
 class StaticFile {
   readonly type: string
   readonly etag: string
@@ -58,13 +58,13 @@ class StaticFile {
   }
 
   async toResponse(request: ApiRequest, headers: Record<string, string>): Promise<ApiResponse> {
-    const isPackable = this.#bytes.byteLength >= packedFrom && !/png|woff2|octet/.test(this.type)
-    const encoding = isPackable ? encodingFor(request.headers['accept-encoding'], encodings) : undefined
-    // Other bytes, another tag.
+    const isCompressible = this.#bytes.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(this.type)
+    const encoding = isCompressible ? encodingFor(request.headers['accept-encoding'], encodings) : undefined
+    // A strong etag identifies the bytes, so each encoding has its own.
     const etag = encoding ? `${this.etag.slice(0, -1)}-${encoding}"` : this.etag
     const all = {
       ...{ 'content-type': this.type, etag, ...headers },
-      ...(isPackable && { vary: 'accept-encoding' }),
+      ...(isCompressible && { vary: 'accept-encoding' }),
       ...(encoding && { 'content-encoding': encoding }),
     }
     if (isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
@@ -101,7 +101,7 @@ class StaticFiles {
     if (!known || known.stamp !== stamp) {
       if (known?.assets.size) this.#previousAssets = known.assets
       this.#build = this.#read(stamp)
-      // A build that is half written is looked at again.
+      // Retry a build that is still being written.
       this.#build.catch(() => {
         this.#build = undefined
       })
@@ -122,15 +122,15 @@ class StaticFiles {
   }
 
   async #read(stamp: string): Promise<Build> {
-    const parts = async (dir: string) =>
+    const readFiles = async (dir: string) =>
       new Map([...(await readFolder(dir, limits))].map(([name, bytes]) => [name, new StaticFile(name, bytes)] as const))
-    return { stamp, top: await parts(this.#dir), assets: await parts(join(this.#dir, 'assets')) }
+    return { stamp, top: await readFiles(this.#dir), assets: await readFiles(join(this.#dir, 'assets')) }
   }
 }
 
-/** Nothing from elsewhere, nothing inline, no frames; groups under host names of their own may be asked. */
+/** No external or inline content and no frames. Requests to the host names of groups are allowed. */
 function policyOf({ groups }: Settings): string {
-  const hosts = Object.values(groups).flatMap(({ on, host }) => (on && host !== '' ? [`${host}:*`] : []))
+  const hosts = Object.values(groups).flatMap(({ enabled, host }) => (enabled && host !== '' ? [`${host}:*`] : []))
   const connect = ["'self'", ...new Set(hosts)].join(' ')
   return `default-src 'self'; img-src 'self' data:; connect-src ${connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 }
@@ -151,14 +151,14 @@ export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute
     {
       path: '/assets/{file}',
       sameOrigin: true,
-      // Their names change with their bytes.
+      // The name of an asset changes with its content.
       read: async (request) =>
         sendFile(await files.asset(request.params.file ?? ''), request, 'public, max-age=31536000, immutable'),
     },
   ]
 }
 
-async function sendFile(part: StaticFile | undefined, request: ApiRequest, cacheControl: string): Promise<ApiResponse> {
-  if (!part) throw new Fault('route.unknown')
-  return part.toResponse(request, { 'cache-control': cacheControl })
+async function sendFile(file: StaticFile | undefined, request: ApiRequest, cacheControl: string): Promise<ApiResponse> {
+  if (!file) throw new Fault('route.unknown')
+  return file.toResponse(request, { 'cache-control': cacheControl })
 }

@@ -1,4 +1,4 @@
-// What stands at `/` while the console has not been built: how to build it, and that everything else works.
+// The page at `/` while the console is not built.
 import type { ApiResponse } from '#http/render.ts'
 
 const page = `<!doctype html>
@@ -7,12 +7,11 @@ const page = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Tetrad</title>
 <h1>Tetrad is running</h1>
-<p>The console has not been built yet. In the project's folder, run <code>npm run console</code> and load this page again.</p>
+<p>The console is not built yet. In the project folder, run <code>npm run console</code> and load this page again.</p>
 <p>The interfaces work without it: <a href="/openapi.json">openapi.json</a>, <a href="/readyz">readyz</a>, <a href="/coverage">coverage</a>.</p>
 </html>
 `
 
-/** 503: it may be there a moment later. */
 export const unbuiltPage = (policy: string): ApiResponse => ({
   status: 503,
   headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },

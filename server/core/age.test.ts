@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ageText, formatAgeOf } from './age.ts'
 
-test('ages are told in the unit one would say them in', () => {
+test('ages have a suitable unit', () => {
   const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
   assert.deepEqual(said, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
 })
 
-test('what is yet to come is ahead of the clock, not of no age; less than half a second either way is now', () => {
+test('future times are ahead of the clock; less than half a second is 0 s old', () => {
   assert.deepEqual([90_000_000, 10_001, 400, 0, -400].map(formatAgeOf), [
     '25.0 h old',
     '10 s old',

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type CalendarUnit, calendarUnits, type DateNumber, dateAt, formatDate, parseDate, unitOf } from './calendar.ts'
 
-test('weeks begin on Monday, months, quarters and years on their first day', () => {
+test('weeks start on Monday; months, quarters and years on their first day', () => {
   const cases: [CalendarUnit, string, string, string][] = [
-    // 2026-01-01 is a Thursday: its ISO week is the first of 2026 and begins in 2025.
+    // 2026-01-01 is a Thursday: its ISO week is the first of 2026 and starts in 2025.
     ['week', '2026-01-01', '2025-12-29', '2026-01-05'],
     ['week', '2026-01-05', '2026-01-05', '2026-01-12'],
     ['week', '2027-01-03', '2026-12-28', '2027-01-04'],
@@ -21,7 +21,7 @@ test('weeks begin on Monday, months, quarters and years on their first day', () 
   }
 })
 
-test('every date is in its own window, and windows follow each other without gap', () => {
+test('every date is in its window, and windows have no gaps', () => {
   const date = fc.integer({ min: 0, max: 60_000 }).map((number) => number as DateNumber)
   fc.assert(
     fc.property(date, fc.constantFrom(...calendarUnits), (day, unit) => {
@@ -33,7 +33,7 @@ test('every date is in its own window, and windows follow each other without gap
   )
 })
 
-test('dates and their numbers are the same thing', () => {
+test('dates and their numbers convert in both directions', () => {
   assert.equal(parseDate('1970-01-02'), 1)
   assert.equal(formatDate(dateAt(Date.UTC(2026, 10, 15, 23, 59, 59, 999))), '2026-11-15')
 })

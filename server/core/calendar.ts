@@ -1,4 +1,4 @@
-// The UTC calendar in whole days: ISO weeks, months, quarters and years as half-open ranges of dates.
+// ISO weeks, months, quarters and years of the UTC calendar, as half-open ranges of dates.
 
 declare const kind: unique symbol
 /** Days since 1970-01-01, UTC. */
@@ -17,12 +17,12 @@ const monthsOf = { month: 1, quarter: 3, year: 12 } as const
 
 export const dateAt = (atMs: number): DateNumber => Math.floor(atMs / dayMs) as DateNumber
 
-/** `2026-11-15` → its number; the text has been checked before. */
+/** `2026-11-15` → its number. The text must be valid. */
 export const parseDate = (text: string): DateNumber => dateAt(Date.parse(`${text}T00:00:00Z`))
 
 export const formatDate = (date: DateNumber): string => new Date(date * dayMs).toISOString().slice(0, 10)
 
-/** The week, month, quarter or year that holds the date. */
+/** The week, month, quarter or year that contains the date. */
 export function unitOf(unit: CalendarUnit, date: DateNumber): Dates {
   if (unit === 'week') {
     // 1970-01-01 was a Thursday, the fourth day of an ISO week.

@@ -50,7 +50,7 @@ describe('mainnet', () => {
     assert.deepEqual(utc.epochsOf(1 as UtcDay), { from: 113, until: 338 })
   })
 
-  test('a moment lies in the day that holds it, also on its very edge', () => {
+  test('a time is in the day that contains it, also at the edges', () => {
     const noon = Date.UTC(2026, 8, 16, 12, 0, 23)
     assert.deepEqual([chain.dayAt(noon - 1), chain.dayAt(noon)], [2114, 2115])
     assert.equal(utc.dateOf(utc.dayAt(noon)), parseDate('2026-09-16'))
@@ -68,7 +68,7 @@ const anyTime: fc.Arbitrary<ChainTime> = fc.record({
 const lines: readonly ((time: ChainTime) => DayCalendar)[] = [chainDays, utcDays]
 
 for (const lineOf of lines) {
-  test(`${lineOf.name}: each epoch lies in its day, and days grow with epochs`, () => {
+  test(`${lineOf.name}: each epoch is in its day, and days grow with epochs`, () => {
     fc.assert(
       fc.property(anyTime, fc.integer({ min: 0, max: 1_000_000 }), (time, number) => {
         const line = lineOf(time)

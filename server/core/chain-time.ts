@@ -1,5 +1,5 @@
-// Time as a consensus chain counts it: slots, epochs, chain hours and chain days, and how they lie on the UTC calendar.
-// Everything follows from five settings of the network; nothing here asks what time it is.
+// Slots, epochs, chain hours and chain days of a beacon chain, and how they map to the UTC calendar. Everything is
+// computed from five settings of the network.
 //
 // 1. An epoch belongs to exactly one chain hour, one chain day and one UTC day: the UTC day in which it starts.
 // 2. Both kinds of days are numbered from genesis; UTC day 0 is the date of genesis (behaviour/validators.md#days-and-hours).
@@ -23,7 +23,7 @@ export interface ChainTime {
   readonly epochsPerDay: number
 }
 
-/** Half-open, of epochs. */
+/** A half-open range of epochs. */
 export interface Epochs extends Range {
   readonly from: Epoch
   readonly until: Epoch
@@ -45,22 +45,22 @@ export const firstSlotOf = (time: ChainTime, epoch: Epoch): Slot => (epoch * tim
 export const epochStartMs = (time: ChainTime, epoch: Epoch): number =>
   (time.genesisUnix + epoch * epochSeconds(time)) * 1000
 
-/** The parts of `epochs` that both ranges hold; empty ranges have `from` ≥ `until`. */
+/** The intersection; it is empty if `from` ≥ `until`. */
 export const overlap = (a: Epochs, b: Epochs): Epochs => ({
   from: Math.max(a.from, b.from) as Epoch,
   until: Math.min(a.until, b.until) as Epoch,
 })
 
-/** One way of counting days. Everything that groups days is written against this, for chain days and UTC days alike. */
+/** A way of counting days: chain days or UTC days. */
 export interface DayCalendar<Day extends number = number> {
   dayOf(epoch: Epoch): Day
-  /** May be empty where epochs are longer than days. */
+  /** May be empty if epochs are longer than days. */
   epochsOf(day: Day): Epochs
-  /** UTC date on which the day starts; it decides week, month, quarter and year. */
+  /** UTC date on which the day starts. It determines week, month, quarter and year. */
   dateOf(day: Day): DateNumber
   /** The first day that starts on this date or later. */
   firstFrom(date: DateNumber): Day
-  /** The day that holds the moment; negative before genesis. */
+  /** The day that contains this time; negative before genesis. */
   dayAt(atMs: number): Day
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { bytesToHex, getAddress, type Hex } from 'viem'
 import { checksumAddress, hasWrongChecksum } from './checksum-address.ts'
 
-test('the checksum is that of an independent library', () => {
+test('the checksum equals that of an independent library', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
       const address: Hex = bytesToHex(bytes)
@@ -13,7 +13,7 @@ test('the checksum is that of an independent library', () => {
   )
 })
 
-test('one letter in the wrong case is a wrong checksum; letters all of one case have none', () => {
+test('one letter in the wrong case is a wrong checksum; single-case addresses have no checksum', () => {
   const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   assert.equal(checksumAddress(right), right)
   const digits = right.slice(2)

@@ -1,5 +1,4 @@
-// The letter case of addresses as a checksum (EIP-55): a letter is upper case where the digit of the hash at its position
-// is 8 or more.
+// EIP-55 checksums: a letter of an address is upper case if the digit of the hash at its position is 8 or more.
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
 export function checksumAddress(address: string): string {
@@ -8,7 +7,7 @@ export function checksumAddress(address: string): string {
   return `0x${digits.replace(/[a-f]/g, (letter, at: number) => (hash.charAt(at) < '8' ? letter : letter.toUpperCase()))}`
 }
 
-/** Letters of one case carry no checksum, so only mixed case can be wrong. */
+/** Only mixed-case addresses have a checksum. */
 export function hasWrongChecksum(address: string): boolean {
   const digits = address.slice(2)
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return false

@@ -1,17 +1,17 @@
-// When a source of rates rests, and how much of a span of time it was awake: a rate from Friday is not old on Sunday if
-// nobody makes rates in between (behaviour/fx.md#closed-hours). Pure; time zones come from the platform's own tables.
+// Computes how long a rate source was open between two times. Closed hours do not count towards the age of a rate: a
+// rate from Friday is not stale on Sunday if the source is closed on weekends (behaviour/fx.md#closed-hours).
 //
-// 1. Closed hours are wall-clock hours of one time zone; their edges are turned into instants one by one, so that a
-//    change of clocks inside a weekend is counted as long as it is.
+// 1. Closed hours are wall-clock times of one time zone. Each edge is converted to an instant separately, so that clock
+//    changes during closed hours are counted correctly.
 // 2. Overlapping closed hours (a holiday on a Sunday) count once.
 
 export interface ClosedHours {
-  /** `Fri 17:00 - Sun 17:00`; left out: open all week. */
+  /** `Fri 17:00 - Sun 17:00`; default: open all week. */
   readonly week?: string
   readonly timeZone: string
-  /** A known set of whole days: `target` are the closing days of the euro's payment system. */
+  /** `target`: closing days of the euro payment system. */
   readonly holidays: 'none' | 'target'
-  /** Whole days: `2026-12-24`, or `12-24` for every year. */
+  /** Closed days: `2026-12-24`, or `12-24` for every year. */
   readonly dates: readonly string[]
 }
 
@@ -22,17 +22,17 @@ const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const weekMinutes = 10_080
-/** A longer span is not looked at day by day: no limit of staleness comes near it. */
+/** Closed hours are ignored in longer spans. No staleness limit is that long. */
 const spanMaxMs = 60 * dayMs
 
 type Span = readonly [fromMs: number, untilMs: number]
 
-/** Milliseconds between the two instants during which the source was not closed. */
+/** Milliseconds between the two instants during which the source was open. */
 export function openMs(closed: ClosedHours, fromMs: number, untilMs: number): number {
   if (untilMs <= fromMs || untilMs - fromMs > spanMaxMs) return untilMs - fromMs
   const week = weekOf(closed.week)
   const spans: Span[] = []
-  // A week's closed hours may have begun up to seven days before.
+  // The closed hours of a week may have started up to seven days before.
   const firstDay = Math.floor(wallClockMs(closed.timeZone, fromMs) / dayMs) - 7
   const lastDay = Math.floor(wallClockMs(closed.timeZone, untilMs) / dayMs)
   for (let day = firstDay; day <= lastDay; day++) {
@@ -85,7 +85,7 @@ function isTargetHoliday(date: string): boolean {
   return fromEaster === -2 || fromEaster === 1
 }
 
-/** Easter Sunday of the Gregorian calendar, by the rule of Meeus, Jones and Butcher. */
+/** Easter Sunday of the Gregorian calendar (Meeus/Jones/Butcher algorithm). */
 export function easterMs(year: number): number {
   const a = year % 19
   const century = Math.floor(year / 100)
@@ -100,7 +100,7 @@ export function easterMs(year: number): number {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Throws a RangeError for a time zone that is not known. */
+/** Throws a RangeError for an unknown time zone. */
 export function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone)
   if (known) return known
@@ -113,7 +113,7 @@ export function formatOf(timeZone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** What the clock on the wall shows at an instant, written as if it were UTC. */
+/** The local time at an instant, as if it were UTC. */
 function wallClockMs(timeZone: string, atMs: number): number {
   if (timeZone === 'UTC') return atMs
   const part = Object.fromEntries(
@@ -125,7 +125,7 @@ function wallClockMs(timeZone: string, atMs: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((atMs % 1000) + 1000) % 1000)
 }
 
-/** The instant at which the clock on the wall shows this; of an hour that comes twice one of the two. */
+/** The instant of a local time. For an hour that occurs twice, one of the two instants. */
 export function instantOf(timeZone: string, wallMs: number): number {
   const offsetAt = (atMs: number) => wallClockMs(timeZone, atMs) - atMs
   const guess = wallMs - offsetAt(wallMs)

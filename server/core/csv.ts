@@ -1,12 +1,12 @@
-// Reads CSV (RFC 4180, and line ends of any kind) into rows with the line each begins on. What is malformed is one bad row, not
-// a bad file, as long as the reader can tell where the next one begins.
+// Parses CSV (RFC 4180, with any line ends) into rows with line numbers. A malformed row is reported and the following
+// rows are still parsed.
 
 export interface CsvRow {
   readonly line: number
   readonly cells: readonly string[]
-  /** The row as it stood in the file. */
+  /** The row as in the file. */
   readonly raw: string
-  /** Why it cannot be read. */
+  /** Why the row is invalid. */
   readonly reason?: string
 }
 
@@ -14,7 +14,7 @@ const bare = /[^,\r\n]*/y
 const inQuotes = /"([^"]*(?:""[^"]*)*)"/y
 const restOfLine = /[^\r\n]*/y
 
-/** One row at a time; a value in quotes may span lines. A mark of byte order before the first is no part of it. */
+/** Quoted values may span lines. A byte order mark is skipped. */
 export function* csvRows(text: string): Generator<CsvRow, undefined> {
   let at = text.startsWith('\uFEFF') ? 1 : 0
   let line = 1
@@ -26,13 +26,13 @@ export function* csvRows(text: string): Generator<CsvRow, undefined> {
       const quoted = text[at] === '"'
       const found = match(quoted ? inQuotes : bare, text, at)
       if (!found) {
-        yield { line, cells, raw: text.slice(start), reason: 'a quote is opened here and never closed' }
+        yield { line, cells, raw: text.slice(start), reason: 'the closing quote is missing' }
         return
       }
       cells.push(quoted ? (found[1] ?? '').replaceAll('""', '"') : found[0])
       at += found[0].length
       if (quoted && at < text.length && !',\r\n'.includes(text[at] as string)) {
-        reason = 'a closing quote is followed by more text'
+        reason = 'there is text after a closing quote'
         at += match(restOfLine, text, at)?.[0].length ?? 0
       }
       if (text[at] !== ',') break

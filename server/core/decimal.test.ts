@@ -24,7 +24,7 @@ const anyDecimal = fc
   .record({ digits: fc.bigInt({ min: 0n, max: 10n ** 40n }), scale: fc.integer({ min: 0, max: 30 }) })
   .map((value): Decimal => ({ ...value }))
 
-test('text is read digit by digit, exponents included, and nothing else is read', () => {
+test('plain and exponent notation are parsed exactly; anything else is rejected', () => {
   const table: [string, string | undefined][] = [
     ['0', '0'],
     ['1.0842', '1.0842'],
@@ -44,11 +44,11 @@ test('text is read digit by digit, exponents included, and nothing else is read'
   assert.throws(() => decimal('-1'), /not a decimal/)
 })
 
-test('what is written is read back as the same', () => {
+test('parsing a formatted decimal returns it unchanged', () => {
   fc.assert(fc.property(anyDecimal, (value) => assert.deepEqual(decimal(formatDecimal(value)), value)))
 })
 
-test('division rounds as it is told: 7 ÷ 2 is 3 down and 4 up, 6 ÷ 2 is 3 either way', () => {
+test('division rounds in the given direction: 7 ÷ 2 is 3 down and 4 up, 6 ÷ 2 is 3 both ways', () => {
   assert.equal(divide(7n, 2n, 'down'), 3n)
   assert.equal(divide(7n, 2n, 'up'), 4n)
   assert.equal(divide(6n, 2n, 'down'), 3n)
@@ -57,7 +57,7 @@ test('division rounds as it is told: 7 ÷ 2 is 3 down and 4 up, 6 ÷ 2 is 3 eith
   assert.throws(() => divide(-1n, 2n, 'up'))
 })
 
-test('units round as they are told, and a value fits where both ways agree', () => {
+test('units round in the given direction, and a value fits if both directions agree', () => {
   assert.equal(unitsOf(decimal('1.0000005'), 6, 'down'), 1_000_000n)
   assert.equal(unitsOf(decimal('1.0000005'), 6, 'up'), 1_000_001n)
   assert.equal(unitsOf(decimal('2'), 18, 'up'), 2n * 10n ** 18n)
@@ -65,7 +65,7 @@ test('units round as they are told, and a value fits where both ways agree', () 
   assert.equal(fits(decimal('1.55'), 1), false)
 })
 
-test('comparison sees the value, not the scale', () => {
+test('comparison ignores the scale', () => {
   assert.equal(compare(decimal('1.5'), decimal('1.500')), 0)
   assert.equal(compare(decimal('0.1'), decimal('0.09')), 1)
   assert.equal(compare(decimal('99'), decimal('100.1')), -1)
@@ -85,7 +85,7 @@ test('product, inverse and mean are exact: 1.5 × 0.2 = 0.3, mean of 1/3 and 1/2
   assert.throws(() => inverse(fractionOf(decimal('0'))))
 })
 
-test('significant digits are cut, never rounded up', () => {
+test('significant digits are cut off, not rounded up', () => {
   assert.equal(formatDecimal(toSignificant({ numerator: 2n, denominator: 3n }, 5)), '0.66666')
   assert.equal(formatDecimal(toSignificant({ numerator: 20_000n, denominator: 3n }, 5)), '6666.6')
   assert.equal(formatDecimal(toSignificant({ numerator: 99_999_999n, denominator: 1n }, 5)), '99999000')
@@ -93,7 +93,7 @@ test('significant digits are cut, never rounded up', () => {
   assert.equal(formatDecimal(toSignificant({ numerator: 1n, denominator: 3_000_000n }, 3)), '0.000000333')
 })
 
-test('the significant part is at most the fraction and within one in the last digit', () => {
+test('the result is at most the fraction and within one unit of the last digit', () => {
   const positive = fc.bigInt({ min: 1n, max: 10n ** 40n })
   fc.assert(
     fc.property(positive, positive, fc.integer({ min: 2, max: 20 }), (over, under, figures) => {
@@ -108,7 +108,7 @@ test('the significant part is at most the fraction and within one in the last di
   )
 })
 
-test('fifteen significant digits pass through a JSON number unharmed', () => {
+test('fifteen significant digits are exact as a JSON number', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 30 }), (digits, scale) => {
       const text = JSON.stringify(toNumber({ digits, scale }))

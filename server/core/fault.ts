@@ -1,25 +1,25 @@
-// What a caller, an operator or an upstream can cause. It has two voices: `says` may be shown to anyone, `detail` goes
-// to the log only. A broken belief of ours is not a Fault but an assertion, and is answered as `server.internal`.
+// An error that a caller, an operator or a source can cause. `publicMessage` is sent to callers; `detail` is only logged.
+// Bugs are other errors, which callers get as `server.internal`.
 import { type FaultCode, faults } from '#api/faults.ts'
 
-/** One thing wrong with one input. `at` is the path to it, `['query', 'size']`. */
+/** A problem with one input. `at` is its path, such as `['query', 'size']`. */
 export interface Problem {
   readonly at: readonly string[]
   readonly message: string
-  /** What the caller sent, when it is safe and short enough to repeat. */
+  /** What the caller sent, if it is safe and short enough to repeat. */
   readonly value?: unknown
 }
 
 export interface FaultOptions {
-  /** Replaces the table's public words. */
+  /** Replaces the public message of the table. */
   readonly message?: string
   /** For the log only. */
   readonly detail?: string
   readonly problems?: readonly Problem[]
   readonly retryAfterMs?: number
-  /** Figures a group may put into its own words: the limit that was hit, the plan that is needed. */
+  /** Values for the error texts of groups: the limit that was reached, the plan that is needed. */
   readonly terms?: Readonly<Record<string, string | number>>
-  /** Response headers that go with it, such as `allow`. */
+  /** Additional response headers, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }

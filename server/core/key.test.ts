@@ -17,13 +17,13 @@ import {
 const secret = toSecret(new Uint8Array(secretBytes).fill(251))
 const key = { id: '00ff00ff00ff00ff', secret }
 
-test('a key is made, split and put together again', () => {
+test('a key is created, split and joined again', () => {
   assert.equal(toKeyId(Uint8Array.of(0, 255, 16)), '00ff10')
   assert.equal(secret, `${'-_v7'.repeat(10)}-_s`)
   assert.deepEqual(splitKey(keyText(key)), key)
 })
 
-test('whatever has another form is no key', () => {
+test('text of another form is not a key', () => {
   const text = keyText(key)
   const strangers = [
     '',
@@ -47,7 +47,7 @@ test('whatever has another form is no key', () => {
   for (const stranger of strangers) assert.equal(splitKey(stranger), undefined, stranger.slice(0, 80))
 })
 
-test('the digest is the SHA-256 of the whole key, so it holds under its own id only', () => {
+test('the digest is the SHA-256 of the whole key, so it is valid only for its id', () => {
   const expected = createHash('sha256').update(`tetrad:${key.id}:${secret}`).digest()
   assert.ok(sameDigest(digestOf(key), expected))
   assert.ok(!sameDigest(digestOf({ ...key, id: 'other' }), expected))
@@ -55,7 +55,7 @@ test('the digest is the SHA-256 of the whole key, so it holds under its own id o
   assert.ok(!sameDigest(expected.subarray(1), expected))
 })
 
-describe('a key in a text is cut to its public part', () => {
+describe('the secret of a key in a text is removed', () => {
   const text = keyText(key)
   const cut = `tetrad:${key.id}:…`
   const coded = (part: string) => part.replaceAll(/./g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
@@ -77,7 +77,7 @@ describe('a key in a text is cut to its public part', () => {
   ]
   for (const [name, written, shown] of cases) test(name, () => assert.equal(withoutKeys(written), shown))
 
-  test('however its characters are written', () => {
+  test('in any percent-encoding', () => {
     const depths = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: text.length, maxLength: text.length })
     fc.assert(
       fc.property(depths, fc.string(), fc.string(), (wanted, before, after) => {

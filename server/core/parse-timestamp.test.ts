@@ -5,13 +5,13 @@ import { parseDay, parseTimestamp } from './parse-timestamp.ts'
 
 const pad = (value: number, length = 2) => String(value).padStart(length, '0')
 
-describe('a moment', () => {
+describe('valid timestamps', () => {
   const table: readonly (readonly [text: string, iso: string])[] = [
     ['2026-11-15T18:00:00Z', '2026-11-15T18:00:00.000Z'],
     ['2026-11-15t18:00:00z', '2026-11-15T18:00:00.000Z'],
     ['2026-11-15 18:00:00Z', '2026-11-15T18:00:00.000Z'],
     ['2026-11-15T18:00Z', '2026-11-15T18:00:00.000Z'],
-    // 18:00 where clocks are two hours ahead is 16:00 in Greenwich.
+    // 18:00 at +02:00 is 16:00 UTC.
     ['2026-11-15T18:00:00+02:00', '2026-11-15T16:00:00.000Z'],
     ['2026-11-15T18:00:00-0530', '2026-11-15T23:30:00.000Z'],
     ['2026-11-15T18:00:00-00:00', '2026-11-15T18:00:00.000Z'],
@@ -33,12 +33,12 @@ describe('a moment', () => {
   }
 })
 
-test('without a zone it is UTC where that was agreed, and no moment elsewhere', () => {
+test('without a zone, the text is UTC or invalid, depending on the option', () => {
   assert.equal(parseTimestamp('2026-11-15T18:00:00', { zone: 'utc' }), Date.UTC(2026, 10, 15, 18))
   assert.equal(parseTimestamp('2026-11-15T18:00:00', { zone: 'needed' }), undefined)
 })
 
-describe('no moment', () => {
+describe('invalid timestamps', () => {
   for (const text of [
     '',
     'now',
@@ -72,7 +72,7 @@ describe('no moment', () => {
   }
 })
 
-test('a moment that is written is read as itself, in whatever zone', () => {
+test('a formatted timestamp is parsed to the same time in any zone', () => {
   const withinMs = { min: Date.UTC(1, 0, 2), max: Date.UTC(9999, 11, 30) }
   const zoneMinutes = fc.integer({ min: -1439, max: 1439 })
   fc.assert(
@@ -85,7 +85,7 @@ test('a moment that is written is read as itself, in whatever zone', () => {
   )
 })
 
-test('what is read of digits in the right places is what the host reads of them, or nothing where that is no time', () => {
+test('the result equals that of Date.parse, or is undefined for invalid times', () => {
   const part = (max: number) => fc.integer({ min: 0, max })
   fc.assert(
     fc.property(
@@ -107,7 +107,7 @@ test('what is read of digits in the right places is what the host reads of them,
   )
 })
 
-test('a day is its first moment in UTC, and only a real one is a day', () => {
+test('a day is its start in UTC; dates that do not exist are invalid', () => {
   assert.equal(parseDay('2026-11-15'), Date.UTC(2026, 10, 15))
   assert.equal(parseDay('2028-02-29'), Date.UTC(2028, 1, 29))
   for (const text of ['2026-02-29', '2026-02-30', '2026-13-01', '2026-1-1', '2026-11-15T00:00:00Z', '']) {

@@ -5,19 +5,19 @@ import { describeCoverage, holes, merge, type Range, within } from './ranges.ts'
 
 const range = (from: number, until: number): Range => ({ from, until })
 
-/** Small numbers, so that ranges often touch, overlap, are empty or upside down. */
+/** Small numbers, so that ranges often touch, overlap, are empty or reversed. */
 const anyRange = fc.record({ from: fc.integer({ min: -5, max: 25 }), until: fc.integer({ min: -5, max: 25 }) })
 const anyRanges = fc.array(anyRange, { maxLength: 12 })
 
-/** The naive model: every number by itself. */
+/** The model: a set of numbers. */
 const numbersOf = (ranges: readonly Range[]): number[] => {
   const numbers = new Set<number>()
   for (const { from, until } of ranges) for (let at = from; at < until; at += 1) numbers.add(at)
   return [...numbers].sort((a, b) => a - b)
 }
 
-describe('against a set of single numbers', () => {
-  test('merge keeps the numbers and leaves no two ranges that touch', () => {
+describe('compared with a set of numbers', () => {
+  test('merge keeps the numbers, and its ranges do not touch', () => {
     fc.assert(
       fc.property(anyRanges, (ranges) => {
         const tidy = merge(ranges)
@@ -31,7 +31,7 @@ describe('against a set of single numbers', () => {
     )
   })
 
-  test('within and holes share a span out: every number is in exactly one of them', () => {
+  test('every number of a span is either in within or in holes', () => {
     fc.assert(
       fc.property(anyRanges, anyRange, (ranges, span) => {
         const tidy = merge(ranges)
@@ -49,7 +49,7 @@ describe('against a set of single numbers', () => {
     )
   })
 
-  test('the words name the covered numbers, both ends included', () => {
+  test('describeCoverage lists the covered numbers, with both ends included', () => {
     fc.assert(
       fc.property(anyRanges, anyRange, (ranges, { from, until }) => {
         const span = { from: Math.abs(from), until: Math.abs(until) }
@@ -70,12 +70,12 @@ describe('against a set of single numbers', () => {
   })
 })
 
-describe('by hand', () => {
+describe('examples', () => {
   test('ranges that only touch become one: [1,3) and [3,5) are [1,5)', () => {
     assert.deepEqual(merge([range(3, 5), range(1, 3)]), [range(1, 5)])
   })
 
-  test('[100,200) and [300,400) of [0,1000) lack three pieces', () => {
+  test('[100,200) and [300,400) leave three holes in [0,1000)', () => {
     const tidy = [range(100, 200), range(300, 400)]
     assert.deepEqual(holes(tidy, range(0, 1000)), [range(0, 100), range(200, 300), range(400, 1000)])
     assert.equal(describeCoverage(tidy, range(0, 1000)), '100-199,300-399')
@@ -84,7 +84,7 @@ describe('by hand', () => {
     assert.equal(describeCoverage(tidy, range(200, 300)), 'none')
   })
 
-  test('a shredded coverage is cut short and says so', () => {
+  test('long lists of ranges are shortened with an ellipsis', () => {
     const shreds = Array.from({ length: 1000 }, (_, index) => range(index * 2, index * 2 + 1))
     const text = describeCoverage(shreds, range(0, 2000))
     assert(text.startsWith('0,2,4,'))

@@ -19,7 +19,7 @@ const Outer = Type.Object(
   { additionalProperties: false },
 )
 
-test('what is left out is filled in, at every depth, and what is given is kept', () => {
+test('defaults are filled in at every depth, and given values are kept', () => {
   assert.deepEqual(complete(Outer, { id: 'x' }), { value: { inner: { port: 80 }, list: ['a'], id: 'x' }, problems: [] })
   assert.deepEqual(complete(Outer, { id: 'x', inner: { name: 'n' }, list: [] }).value, {
     inner: { name: 'n', port: 80 },
@@ -28,7 +28,7 @@ test('what is left out is filled in, at every depth, and what is given is kept',
   })
 })
 
-test('defaults are the same whether they are filled in or checked', () => {
+test('both ways of filling in defaults give the same result', () => {
   const checked: Record<string, unknown> = {}
   assert.deepEqual(checker(SettingsSchema)(checked), [])
   assert.deepEqual(complete(SettingsSchema, {}).value, checked)
@@ -40,7 +40,7 @@ test('a default is never shared between two values', () => {
   assert.deepEqual(complete(Outer, { id: '2' }).value.list, ['a'])
 })
 
-test('every problem is told with its whole path', () => {
+test('every problem has its full path', () => {
   const { problems } = complete(Outer, { inner: { port: -1, nam: 1 }, list: 7, other: true })
   assert.deepEqual(problems.map(({ at, message }) => `${at.join('.')} ${message}`).sort(), [
     'id is required',
@@ -55,12 +55,12 @@ test('every problem is told with its whole path', () => {
   )
 })
 
-test('a key in a value is cut before it is repeated', () => {
+test('the secret of a key is removed from repeated values', () => {
   const [problem] = checker(Type.String({ maxLength: 3 }))('tetrad:demo:verysecret')
   assert.equal(problem?.value, 'tetrad:demo:…')
 })
 
-test('what must have a shape says which in words: every input of the contract, every setting of FX', () => {
+test('every pattern in the contract and in the FX settings has a description', () => {
   const [told] = checker(PatternText('^[a-z]+$', 'be small letters'))('A')
   assert.equal(told?.message, 'must be small letters')
   const [untold] = checker(Type.String({ pattern: '^[a-z]+$' }))('A')
@@ -76,7 +76,7 @@ test('what must have a shape says which in words: every input of the contract, e
   assert.deepEqual(wordless, [])
 })
 
-test('a time that no clock shows is no date-time, with a zone or without', () => {
+test('impossible times are not valid date-times, with or without a zone', () => {
   const timeOf = checker(Type.String({ format: 'date-time' }))
   for (const text of ['2026-11-15T18:00:00Z', '2026-11-15 18:00', '2026-11-15T18:00:00.5+0100']) {
     assert.deepEqual(timeOf(text), [], text)

@@ -1,29 +1,29 @@
-// Holds a value against a schema: fills in defaults, and says every problem in words a person can act on.
-// The only file that names the validator.
+// Validates values against schemas, fills in defaults, and describes problems for people. The only file that imports the
+// validator.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from '#api/kit.ts'
 import type { Problem } from './fault.ts'
 import { withoutKeys } from './key.ts'
 import { parseDay, parseTimestamp } from './parse-timestamp.ts'
 
-/** Problems beyond this are not listed: one bad list of 10 000 must not become 10 000 sentences. */
+/** Further problems are not listed: a bad list may have 10 000 of them. */
 const problemsMax = 20
 const valueCharsMax = 100
 
-// Shortening the code of a check takes longer than all its runs gain.
+// Optimizing the generated code takes longer than it saves.
 const ajv = new Ajv({
   ...{ allErrors: true, useDefaults: true, strict: false, verbose: true, validateFormats: true },
   code: { optimize: false },
 })
 ajv.addFormat('date', (text: string) => parseDay(text) !== undefined)
-// Feeds leave zones out; whoever needs one to know the moment says so.
+// Feeds omit time zones. Code that needs one checks for it.
 ajv.addFormat('date-time', (text: string) => parseTimestamp(text, { zone: 'utc' }) !== undefined)
 ajv.addFormat('uri', (text: string) => URL.canParse(text))
 ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i)
 
 /**
- * Fills defaults into a value and lists what is wrong with it (empty: all is well). Compiled at its first use, so a start
- * pays only for the schemas it needs.
+ * Fills in defaults and returns the problems. The schema is compiled at the first call, so that a start compiles only what
+ * it needs.
  */
 export function checker<S extends TSchema>(schema: S): (value: unknown) => readonly Problem[] {
   let validate: ValidateFunction | undefined
@@ -41,8 +41,8 @@ interface ObjectSchema {
 }
 
 /**
- * The value with defaults filled in, or the problems. Members that are left out are filled in without compiling their
- * schema: most of a configuration is defaults, and a start should not pay for checking what nobody wrote.
+ * The value with defaults filled in, and the problems. Schemas of absent members are not compiled: most of a configuration
+ * is defaults.
  */
 export function complete<S extends TSchema>(
   schema: S,
@@ -69,7 +69,7 @@ export function complete<S extends TSchema>(
   return { value: members as Static<S>, problems: problems.slice(0, problemsMax) }
 }
 
-/** A schema's default, with the defaults of its members in it. */
+/** The default of a schema, including the defaults of its members. */
 function defaultOf(schema: TSchema): unknown {
   const { default: value, properties } = schema as ObjectSchema
   if (value === undefined) return undefined

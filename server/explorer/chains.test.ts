@@ -37,7 +37,7 @@ for (const [query, list, funding] of cases) {
   })
 }
 
-test('a closed list says "temporarily unavailable", and only the lists are closed (spec section 8)', () => {
+test('label lists of unavailable chains are "temporarily unavailable"; their fundings work (spec section 8)', () => {
   assert.throws(
     () => requireChainWithOpenList({}, closed),
     (error: Fault) => /temporarily unavailable/.test(error.publicMessage),
@@ -49,5 +49,5 @@ test('a closed list says "temporarily unavailable", and only the lists are close
   )
 })
 
-test('the refusal is a fault a group can word, not an accident', () =>
+test('an unsupported chain is a Fault, which the error format can render', () =>
   assert.throws(() => requireServedChain({ chainid: '5' }, context), Fault))

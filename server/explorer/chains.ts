@@ -1,19 +1,18 @@
-// Which chain a question is about. Checked between plan and rate (behaviour/explorer.md#order-of-checks), so a call for a chain that is not
-// served costs the caller nothing.
+// Checks the chain of a request. This happens between the plan and the rate limit
+// (behaviour/explorer.md#order-of-checks), so a request for an unsupported chain uses up no limit.
 import { Fault } from '#core/fault.ts'
 import type { RawQuery } from '#http/handler.ts'
 import type { ExplorerContext } from './context.ts'
 
-/** What a chain parameter that is left out means. */
+/** The chain of a request without `chainid`. */
 export const defaultChain = '1'
 
-/** The funding lookup's gate: one chain, and one that is served. */
 export function requireServedChain(query: RawQuery, context: ExplorerContext): void {
   const chain = readChainId(query)
   if (!context.settings.explorer.chains.some(({ id }) => id === chain)) throw new Fault('explorer.chain_unsupported')
 }
 
-/** The label list's gate: some chains have their list closed for a while (spec section 8). */
+/** Spec section 8: label lists of some chains are temporarily unavailable. */
 export function requireChainWithOpenList(query: RawQuery, context: ExplorerContext): void {
   requireOpenList(readChainId(query), context)
   requireServedChain(query, context)
@@ -26,7 +25,7 @@ export function requireOpenList(chain: string, context: ExplorerContext): void {
   })
 }
 
-/** A parameter given twice or as a list is no chain, so it matches none. */
+/** A parameter that is given twice is joined, so that it matches no chain. */
 function readChainId(query: RawQuery): string {
   const value = query.chainid
   if (value === undefined || value === '') return defaultChain

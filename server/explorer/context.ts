@@ -1,5 +1,4 @@
-// What the explorer group keeps in memory while the server runs. The context holds it, so that two servers in one process
-// share nothing.
+// The caches of the explorer group. They belong to the context, so that two servers in one process share nothing.
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
 import type { ChainCoverage } from './funding/coverage.ts'
@@ -18,23 +17,23 @@ export interface ExplorerCaches {
   /** By chain id. */
   readonly coverage: VersionCache<ChainCoverage>
   /** By chain id. */
-  readonly indexTroubles: Map<string, IndexProblems>
+  readonly indexProblems: Map<string, IndexProblems>
   /** By chain id. */
   readonly listHeads: VersionCache<ListHead | undefined>
-  /** By chain id and form, the one used longest ago first. */
+  /** By chain id and format, the least recently used first. */
   readonly lists: Map<string, CachedList>
   labelTable: Promise<LabelTable> | undefined
   linkSecret: Uint8Array | undefined
 }
 
-/** The group keeps nothing in the duties database. */
+/** The group does not use the duties database. */
 export type ExplorerContext = Omit<Context, 'duties'> & { readonly explorer: ExplorerCaches }
 
 export const createExplorerCaches = (): ExplorerCaches => ({
   nodes: new Map(),
   searches: new Map(),
   coverage: cacheUntilVersionChanges(),
-  indexTroubles: new Map(),
+  indexProblems: new Map(),
   listHeads: cacheUntilVersionChanges(),
   lists: new Map(),
   labelTable: undefined,

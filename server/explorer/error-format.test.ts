@@ -13,7 +13,7 @@ describe('200', () => {
   const texts: readonly [Fault, string][] = [
     [new Fault('key.missing'), 'Missing/Invalid API Key'],
     [new Fault('key.invalid'), 'Invalid API Key'],
-    [new Fault('key.guarded'), 'Too many invalid api key attempts, please try again later'],
+    [new Fault('key.throttled'), 'Too many invalid api key attempts, please try again later'],
     [new Fault('limit.second', { terms: { limit: 2 } }), 'Max calls per sec rate limit reached (2/sec)'],
     [new Fault('limit.second', { terms: { limit: 30 } }), 'Max calls per sec rate limit reached (30/sec)'],
     [new Fault('limit.day'), 'Max daily rate limit reached'],
@@ -24,33 +24,33 @@ describe('200', () => {
     [invalid(['query', 'format'], 'must be one of csv, json'), 'Error! format must be one of csv, json'],
   ]
   for (const [fault, text] of texts) {
-    test(`200: ${fault.code} says "${text}"`, () =>
+    test(`200: ${fault.code} is "${text}"`, () =>
       assert.deepEqual(explorerErrorFormat.renderFault(fault), {
         status: 200,
         body: { status: '0', message: 'NOTOK', result: text },
       }))
   }
 
-  test('200: a plan refusal names the plan that is needed', () =>
+  test('200: a plan error names the required plan', () =>
     assert.match(JSON.stringify(bodyFor('plan.too_low', { terms: { plan: 'enterprise' } })), /the enterprise plan/))
 
-  test('200: nothing found is an empty list under its own message', () => {
+  test('200: nothing found is an empty list with its own message', () => {
     const nothing = { status: 200, body: { status: '0', message: 'No data found', result: [] } }
     assert.deepEqual(explorerErrorFormat.renderNotFound(), nothing)
-    assert.deepEqual(explorerErrorFormat.renderFault(new Fault('record.unknown')), nothing)
+    assert.deepEqual(explorerErrorFormat.renderFault(new Fault('record.not_found')), nothing)
   })
 
-  test('200: every fault has the form the contract gives failures', () => {
+  test('200: every fault is rendered as the contract defines failures', () => {
     const check = checker(ExplorerFailure)
     for (const code of Object.keys(faults) as FaultCode[]) assert.deepEqual(check(bodyFor(code)), [], code)
   })
 })
 
 describe('403, 404, 405', () => {
-  test('a request that reached no endpoint keeps its own status', () => {
+  test('an error that reached no endpoint keeps its status', () => {
     const status = (code: FaultCode) => explorerErrorFormat.renderFault(new Fault(code)).status
     assert.deepEqual(
-      (['explorer.link', 'route.unknown', 'route.off', 'route.method', 'server.internal'] as const).map(status),
+      (['explorer.link', 'route.unknown', 'route.disabled', 'route.method', 'server.internal'] as const).map(status),
       [403, 404, 404, 405, 200],
     )
   })

@@ -1,4 +1,4 @@
-// How group A words its failures. Existing clients match on these texts, so they are kept letter for letter.
+// The error format of group A. Existing clients match on these texts, so they must not change.
 
 import type { FaultCode } from '#api/faults.ts'
 import { plans } from '#api/routes.ts'
@@ -6,12 +6,17 @@ import type { ExplorerFailure } from '#api/wire/explorer.ts'
 import type { Fault } from '#core/fault.ts'
 import type { ErrorFormat } from '#http/handler.ts'
 
-/** A failure keeps HTTP 200, except where no endpoint of the group was reached at all (behaviour/explorer.md#error-responses). */
-const keepsStatus: ReadonlySet<FaultCode> = new Set(['route.unknown', 'route.method', 'route.off', 'explorer.link'])
+/** All other errors have status 200 (behaviour/explorer.md#error-responses). */
+const keepsStatus: ReadonlySet<FaultCode> = new Set([
+  'route.unknown',
+  'route.method',
+  'route.disabled',
+  'explorer.link',
+])
 
 export const explorerErrorFormat: ErrorFormat = {
   renderFault: (fault) => {
-    if (fault.code === 'record.unknown') return explorerErrorFormat.renderNotFound()
+    if (fault.code === 'record.not_found') return explorerErrorFormat.renderNotFound()
     return { status: keepsStatus.has(fault.code) ? fault.status : 200, body: failure('NOTOK', failureText(fault)) }
   },
   renderNotFound: () => ({ status: 200, body: failure('No data found', []) }),
@@ -29,7 +34,7 @@ function failureText(fault: Fault): string {
       return 'Missing/Invalid API Key'
     case 'key.invalid':
       return 'Invalid API Key'
-    case 'key.guarded':
+    case 'key.throttled':
       return 'Too many invalid api key attempts, please try again later'
     case 'limit.second':
       return `Max calls per sec rate limit reached (${fault.terms.limit}/sec)`

@@ -1,4 +1,4 @@
-// Several nodes behind one chain: whoever can answers, in its own way; behaviour/explorer.md#node-capabilities.
+// Several nodes of one chain with different capabilities (behaviour/explorer.md#node-capabilities).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -13,9 +13,9 @@ const openNodes = (...nodes: SimCapabilities[]) => openNodesWith(0, nodes)
 function openNodesWith(restMs: number, nodes: readonly SimCapabilities[]) {
   const chain = new SimChain({ seed: 'nodes', finalLag: 10 })
   chain.mine(60)
-  const sims = new Map(nodes.map((abilities, at) => [`http://node-${at}/`, new SimNode(chain, abilities)]))
+  const sims = new Map(nodes.map((capabilities, at) => [`http://node-${at}/`, new SimNode(chain, capabilities)]))
   const dead = new Set<string>()
-  /** Without the state that traces are made from. */
+  /** Nodes without the states of old blocks. */
   const pruned = new Set<string>()
   const busyTimes = new Map<string, number>()
   let newest: number | undefined
@@ -35,23 +35,23 @@ function openNodesWith(restMs: number, nodes: readonly SimCapabilities[]) {
         if (left > 0) throw new FetchError('status', `${url} answered with status 429`, { status: 429 })
         const refused = pruned.has(url) && /"method":"trace_block"/.test(body ?? '') && JSON.parse(body ?? '').id
         if (refused) return JSON.stringify({ id: refused, error: { code: -32000, message: 'missing trie node' } })
-        const asked = newest === undefined ? body : body?.replace('"latest"', `"0x${newest.toString(16)}"`)
-        return ((await sims.get(url)?.respond(asked ?? '')) ?? assert.fail(url)).text
+        const sent = newest === undefined ? body : body?.replace('"latest"', `"0x${newest.toString(16)}"`)
+        return ((await sims.get(url)?.respond(sent ?? '')) ?? assert.fail(url)).text
       },
     },
   )
-  /** From now on this is what the nodes name as their newest block. */
+  /** Sets the newest block that the nodes report. */
   const goBack = (block: number) => {
     newest = block
   }
-  /** So many requests to this node are refused. */
+  /** Refuses the next requests to this node. */
   const busyFor = (url: string, requests: number) => void busyTimes.set(url, requests)
   return { chain, node, dead, pruned, goBack, busyFor }
 }
 
 const busy = (chain: SimChain) => chain.blocks.filter(({ transfers }) => transfers.length > 1).slice(0, 5)
 
-test('a node that dies is stood in for by one that traces in another way, with the same blocks', async () => {
+test('if a node fails, one with another trace method returns the same blocks', async () => {
   const forms: SimCapabilities[] = [
     { traces: ['trace_block'] },
     { traces: ['debug_traceBlockByNumber'] },
@@ -73,7 +73,7 @@ test('a node that dies is stood in for by one that traces in another way, with t
   assert.deepEqual(await node.read(numbers), before)
 })
 
-test('a node that traces at the least cost but knows no old block leaves those to another', async () => {
+test('old blocks are read from another node if the cheapest one has pruned them', async () => {
   const { chain, node, pruned } = openNodes({ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] })
   await node.capabilities()
   pruned.add('http://node-0/')
@@ -86,13 +86,13 @@ test('a node that traces at the least cost but knows no old block leaves those t
   await assert.rejects(alone.node.read([old.number]), { code: 'explorer.not_archive' })
 })
 
-test('when all ways have failed, the one that comes back first is waited for', async () => {
+test('if all nodes fail, the one with the shortest backoff is retried', async () => {
   const nodes: SimCapabilities[] = [{ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] }]
   const { chain, node, dead, busyFor } = openNodesWith(40, nodes)
   await node.capabilities()
   dead.add('http://node-0/')
   const [one = assert.fail()] = busy(chain)
-  // It rests longer each time.
+  // The backoff grows with each failure.
   for (let failures = 0; failures < 3; failures++) {
     await node.rpc.of([0]).call([{ method: 'eth_blockNumber', params: [] }], { attemptsMax: 1 })
   }
@@ -100,7 +100,7 @@ test('when all ways have failed, the one that comes back first is waited for', a
   assert.equal((await node.read([one.number]))[0]?.block.hash, one.hash)
 })
 
-test('calls are spent before they are made, and whoever has none left makes none', async () => {
+test('calls are counted before they are made, so a spent budget makes none', async () => {
   const { chain, node } = openNodes({ traces: ['trace_block'] })
   await node.capabilities()
   const before = node.rpc.counts().calls
@@ -111,12 +111,12 @@ test('calls are spent before they are made, and whoever has none left makes none
   assert.equal(node.rpc.counts().calls, before)
 })
 
-test('a final block ahead of the newest is no tip, and the words say what it looks like', async () => {
+test('a finalized block above the newest one is an error that names both', async () => {
   const { chain, node, goBack } = openNodes({ traces: ['trace_block'] })
   const tip = await node.tip()
   assert.deepEqual([tip.head.number, tip.final?.number], [chain.head.number, chain.final])
   goBack(chain.final)
   assert.equal((await node.tip()).final?.number, chain.final)
   goBack(chain.final - 1)
-  await assert.rejects(node.tip(), /block 50 is named as final, and block 49 as the newest/)
+  await assert.rejects(node.tip(), /finalized block 50 is above the newest block 49/)
 })

@@ -1,5 +1,5 @@
-// The nodes behind each chain, opened when first needed and kept for as long as the settings are: everything a node
-// needs is in the context already.
+// Access to the nodes of a chain: their capabilities, blocks with traces, trace_filter and the newest blocks. Nodes are
+// opened when they are first needed.
 import { Fault } from '#core/fault.ts'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
@@ -13,28 +13,31 @@ import type { ExplorerContext } from './context.ts'
 export interface ChainNode {
   readonly chain: ChainSettings
   readonly rpc: Rpc
-  /** Of all nodes together. Asked once and kept; asked again while no node has answered. */
+  /** Of all nodes together, cached. Tested again until a node has answered. */
   capabilities(options?: RpcCallOptions): Promise<Capabilities>
-  /** What was answered last, if anything was. */
+  /** The cached capabilities; undefined before a node has answered. */
   known(): Capabilities | undefined
-  /** Of each node, after all have been asked. */
+  /** Of each node, after all have been tested. */
   each(): Promise<readonly NodeCapabilities[]>
-  /** Whole blocks in the order of the numbers, by the nodes that can, each in its own way. `spend` is told of calls before they are made. */
+  /**
+   * Blocks with their execution, in the order of `numbers`. `spend` is called with the number of calls before they are
+   * made.
+   */
   read(
     numbers: readonly number[],
     options?: RpcCallOptions,
     spend?: (calls: number) => void,
   ): Promise<BlockWithExecution[]>
-  /** Asked of those that list transfers. */
+  /** Sends a trace_filter call to a node that supports it. */
   list(call: RpcCall, options?: RpcCallOptions): Promise<RpcOutcome>
-  /** What trace_filter listed was not all: it is not asked again until abilities are. */
+  /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
   distrustTraceFilter(): void
   tip(options?: RpcCallOptions): Promise<Tip>
 }
 
 export interface Tip {
   readonly head: Header
-  /** The newest block that no reorg can take back; undefined while the node names none. */
+  /** The newest finalized block; undefined if the node reports none. */
   readonly final: Header | undefined
 }
 
@@ -64,21 +67,24 @@ export function openNode(
   }
 }
 
-/** The next way is tried where nobody of one can be asked, or knows so old a block; when all have failed, the one that rests the shortest is waited for. */
+/**
+ * Tries each source in turn if no node of the previous one responds or has the state of the block. If all fail, waits
+ * for the source with the shortest backoff.
+ */
 async function readFromAny(
   sources: readonly BlockSource[],
   numbers: readonly number[],
   options: RpcCallOptions = {},
   spend: (calls: number) => void = () => {},
 ): Promise<BlockWithExecution[]> {
-  const readFrom = ({ rpc, form }: BlockSource, impatient: boolean) => {
-    const results: Rpc['results'] = (calls, asking) => {
+  const readFrom = ({ rpc, form }: BlockSource, skipsBackoff: boolean) => {
+    const results: Rpc['results'] = (calls, callOptions) => {
       spend(calls.length)
-      return rpc.results(calls, { ...asking, skipsBackoff: impatient })
+      return rpc.results(calls, { ...callOptions, skipsBackoff })
     }
     return readBlocks({ results }, form, numbers, options)
   }
-  const left: BlockSource[] = []
+  const unavailable: BlockSource[] = []
   let failure: unknown
   for (const source of sources.length > 1 ? sources : []) {
     try {
@@ -86,20 +92,20 @@ async function readFromAny(
     } catch (error) {
       const code = error instanceof Fault && !options.signal?.aborted ? error.code : undefined
       if (code !== 'explorer.node_unavailable' && code !== 'explorer.not_archive') throw error
-      if (code === 'explorer.node_unavailable') left.push(source)
+      if (code === 'explorer.node_unavailable') unavailable.push(source)
       failure = error
     }
   }
-  const waiting = sources.length > 1 ? left : sources
-  const [first] = waiting.toSorted((a, b) => a.rpc.backoffRemainingMs() - b.rpc.backoffRemainingMs())
+  const retryable = sources.length > 1 ? unavailable : sources
+  const [first] = retryable.toSorted((a, b) => a.rpc.backoffRemainingMs() - b.rpc.backoffRemainingMs())
   if (first) return readFrom(first, false)
-  throw failure ?? new Error('blocks are read before anybody has said how')
+  throw failure ?? new Error('no source of blocks: the capabilities of the nodes have not been tested')
 }
 
 async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: RpcCallOptions): Promise<Tip> {
-  // In this order: what is final now cannot be ahead of what is newest after it.
-  const named: RpcCall[] = finalityBlocks === 0 ? [{ ...headerCall('finalized'), acceptsError: true }] : []
-  const outcomes = await rpc.call([...named, headerCall('latest')], options)
+  // The order matters: the newest block is requested last, so it cannot be older than the finalized one.
+  const finalizedCalls: RpcCall[] = finalityBlocks === 0 ? [{ ...headerCall('finalized'), acceptsError: true }] : []
+  const outcomes = await rpc.call([...finalizedCalls, headerCall('latest')], options)
   const latest = outcomes.at(-1) as RpcOutcome
   if (latest.is !== 'result') throw faultOf(latest)
   const head = toHeader(latest.result)
@@ -108,7 +114,7 @@ async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: Rp
   const final = outcome?.is === 'result' ? toHeader(outcome.result) : undefined
   if (final && final.number > head.number)
     throw new Fault('explorer.node_unavailable', {
-      detail: `block ${final.number} is named as final, and block ${head.number} as the newest: a node has gone back, or two nodes are far apart`,
+      detail: `the finalized block ${final.number} is above the newest block ${head.number}: a node was reset, or two nodes are far apart`,
       retryAfterMs: 5000,
     })
   return { head, final }
@@ -116,7 +122,7 @@ async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: Rp
 
 /** The chain's node, or undefined when none is configured. */
 export function findNode(context: ExplorerContext, id: string): ChainNode | undefined {
-  const chain = context.settings.explorer.chains.find((one) => one.id === id)
+  const chain = context.settings.explorer.chains.find((candidate) => candidate.id === id)
   if (!chain || chain.rpc.length === 0) return undefined
   const { nodes } = context.explorer
   const known = nodes.get(id)
@@ -126,14 +132,14 @@ export function findNode(context: ExplorerContext, id: string): ChainNode | unde
   return node
 }
 
-/** As nodeOf, for those who cannot do without. */
+/** Like findNode, but throws if the chain has no node. */
 export function requireNode(context: ExplorerContext, id: string): ChainNode {
   const node = findNode(context, id)
   if (node) return node
-  const known = context.settings.explorer.chains.some((one) => one.id === id)
+  const known = context.settings.explorer.chains.some((chain) => chain.id === id)
   throw new Fault(known ? 'explorer.node_unavailable' : 'explorer.chain_unsupported', {
     detail: known
       ? `chain ${id} has no node; add one under explorer.chains[].rpc`
-      : `chain ${id} is not among explorer.chains`,
+      : `chain ${id} is not in explorer.chains`,
   })
 }

@@ -1,13 +1,13 @@
-// What the FX group keeps in memory while the server runs.
+// In-memory state of the FX group.
 import type { Context } from '#http/context.ts'
 import type { ReceiptKey } from './receipts/receipt-key.ts'
 
 export interface FxCaches {
-  /** The key that signs receipts, as last read. */
+  /** The key that signs receipts, as last read from the store. */
   receiptKey: ReceiptKey | undefined
 }
 
-/** The group keeps nothing in the duties database. */
+/** The group does not use the duties database. */
 export type FxContext = Omit<Context, 'duties'> & { readonly fx: FxCaches }
 
 export const createFxCaches = (): FxCaches => ({ receiptKey: undefined })

@@ -9,10 +9,10 @@ import { fxErrorFormat } from './error-format.ts'
 const check = checker(FxFailure)
 const codeOf = (code: FaultCode) => (fxErrorFormat.renderFault(new Fault(code)).body as FxFailure).code
 
-test('each failure has the number that clients switch on', () => {
+test('each error has its documented code', () => {
   const table: Partial<Record<FaultCode, number>> = {
     'input.invalid': 2,
-    'body.unreadable': 2,
+    'body.invalid_json': 2,
     'fx.amount_range': 3005,
     'fx.pair_unknown': 3008,
     'fx.rate_stale': 3010,
@@ -28,7 +28,7 @@ test('each failure has the number that clients switch on', () => {
     'body.type': 415,
     'limit.second': 429,
     'limit.day': 429,
-    'key.guarded': 429,
+    'key.throttled': 429,
     'input.headers_too_large': 431,
     'store.unavailable': -1,
     'server.timeout': -1,
@@ -37,7 +37,7 @@ test('each failure has the number that clients switch on', () => {
   for (const [code, number] of Object.entries(table)) assert.equal(codeOf(code as FaultCode), number, code)
 })
 
-test('every fault there is has this shape and its own status', () => {
+test('every fault is rendered in the error format with its status', () => {
   for (const code of Object.keys(faults) as FaultCode[]) {
     const { status, body } = fxErrorFormat.renderFault(new Fault(code, { detail: 'for the log' }))
     assert.equal(status, faults[code].status)
@@ -47,7 +47,7 @@ test('every fault there is has this shape and its own status', () => {
   assert.deepEqual(check(fxErrorFormat.renderNotFound().body), [])
 })
 
-test('parameter problems are listed with place and value, and only then is there a list', () => {
+test('invalid parameters are listed with location and value; other errors have no list', () => {
   const problems = [
     { at: ['body', 'from', 'amount'], message: 'must be greater than zero', value: '0' },
     { at: ['body', 'tenor'], message: 'is required' },

@@ -1,11 +1,11 @@
-// How group B words its failures: a number that clients switch on, a sentence, and the parameters at fault
+// Error format of the FX group: a numeric code that clients can switch on, a message, and the invalid parameters
 // (behaviour/fx.md#error-codes).
 import type { FaultCode } from '#api/faults.ts'
 import type { FxFailure } from '#api/wire/fx.ts'
 import type { Fault, Problem } from '#core/fault.ts'
 import type { ErrorFormat, RenderedError } from '#http/handler.ts'
 
-/** Numbers that do not follow from the status. */
+/** Codes that are not derived from the status. */
 const errorNumbers: Partial<Record<FaultCode, number>> = {
   'fx.amount_range': 3005,
   'fx.pair_unknown': 3008,

@@ -1,5 +1,5 @@
-// The FX endpoints over HTTP with the typed client: keys that may and may not, rates pushed, quotes read back, receipts, the check
-// of a signature; and that an acknowledged quote survives kill −9 of the whole server.
+// The FX endpoints over HTTP with the typed client: permissions of keys, pushed rates, quotes, receipts, signature checks.
+// Also proves that an acknowledged quote survives kill −9 of the server.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -32,13 +32,13 @@ async function open(dir: string, fx: object = {}) {
   const spender = `0x${'33'.repeat(20)}`
   const settings = settingsWith({ server: { port: 0, stopDelayMs: 0 }, fx: { spender, sources, ...fx } })
   const server = await startServer({ settings, dataDir: dir, log: silentLog })
-  return { server, clientFor: (wanted: Partial<NewKey>) => clientOf(server, wanted) }
+  return { server, clientFor: (newKey: Partial<NewKey>) => clientOf(server, newKey) }
 }
 
-async function clientOf({ url, context }: RunningServer, wanted: Partial<NewKey>): Promise<Client> {
+async function clientOf({ url, context }: RunningServer, newKey: Partial<NewKey>): Promise<Client> {
   const { key } = await createKey(
     context.state,
-    { name: 'test', plan: 'enterprise', ...wanted },
+    { name: 'test', plan: 'enterprise', ...newKey },
     context.clock,
     context.random,
   )
@@ -50,7 +50,7 @@ else tests()
 
 function tests() {
   describe('over HTTP', () => {
-    test('a rate is pushed by an admin key only; then quotes are made, read back, explained and checked', async () => {
+    test('only an admin key can push a rate; quotes are created, returned, explained and checked', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const { server, clientFor } = await open(dir)
       try {
@@ -73,10 +73,10 @@ function tests() {
         await assert.rejects(future, { code: 2, message: /body\.time must not be ahead of the server's clock/ })
         const same = admin.fx.setRate({ pair: 'EUR/EUR', rate: '1.2' })
         await assert.rejects(same, { code: 2, message: /body\.pair must be two different currencies/ })
-        // On a server in New York this would be a price of five hours later.
+        // Without a zone, a server in New York would store a time five hours later.
         const unzoned = new Date(Date.now() - 60_000).toISOString().slice(0, -1)
         for (const time of [unzoned, '2026-11-15T25:00:00Z', '2026-11-15T24:00:00Z', '2026-02-30T10:00:00Z']) {
-          const refusal = { status: 400, code: 2, message: /time must (name its zone|be a valid date-time)/ }
+          const refusal = { status: 400, code: 2, message: /time must (include a time zone|be a valid date-time)/ }
           await assert.rejects(admin.fx.setRate({ pair: 'GBP/USD', rate: '1.3', time }), refusal)
         }
         const zoned = await admin.fx.setRate({ pair: 'GBP/USD', rate: '1.3', time: '2020-01-01T10:00:00+02:00' })
@@ -108,20 +108,20 @@ function tests() {
         )
         const reference = await plain.fx.createQuote({ ...quoteRequest, type: 'reference' })
         await assert.rejects(plain.fx.checkSignature({ id: reference.id, signature }), /nothing to sign/)
-        await assert.rejects(plain.fx.signQuote(reference, taker), /nothing to sign/)
+        await assert.rejects(plain.fx.signQuote(reference, taker), /cannot be signed/)
       } finally {
         await server.close()
         await rm(dir, { recursive: true, force: true })
       }
     })
 
-    test('a key with a new secret keeps its quotes, receipts and replays', async () => {
+    test('a rotated key keeps its quotes, receipts and replays', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const { server } = await open(dir)
       const { context, url } = server
       try {
-        const wanted = { name: 'test', plan: 'enterprise', admin: true } as const
-        const { id, key } = await createKey(context.state, wanted, context.clock, context.random)
+        const newKey = { name: 'test', plan: 'enterprise', admin: true } as const
+        const { id, key } = await createKey(context.state, newKey, context.clock, context.random)
         const before = createClient({ baseUrl: url, key, retries: 0 })
         await before.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
         const keyed = { ...quoteRequest, type: 'reference', idempotencyKey: 'order-7' } as const
@@ -157,16 +157,16 @@ function tests() {
         assert.equal(quote.typedData?.message.permitted.amount, 1_234_567_654_321_000_000_000_000n)
         const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
         const signature = await client.fx.signQuote(quote, taker)
-        const told = await client.fx.checkSignature({
+        const diagnosis = await client.fx.checkSignature({
           id: quote.id,
           signature,
           signer: taker.address,
           typedData: quote.typedData ?? {},
         })
-        assert.deepEqual([told.verdict, told.findings], ['good', []])
-        // The node that is configured is not there: said, and no reason to fail.
+        assert.deepEqual([diagnosis.verdict, diagnosis.findings], ['good', []])
+        // The configured node is not reachable: this is a finding, not a failure.
         assert.deepEqual(
-          told.chain.map(({ name, ok }) => [name, ok]),
+          diagnosis.chain.map(({ name, ok }) => [name, ok]),
           [['node', false]],
         )
       } finally {
@@ -175,7 +175,7 @@ function tests() {
       }
     })
 
-    test('every quote that was answered is there after kill −9 of the server', async () => {
+    test('every acknowledged quote is stored after kill −9 of the server', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const child = spawn(process.execPath, [file, 'child', dir], { stdio: ['ignore', 'pipe', 'inherit'] })
       try {
@@ -183,22 +183,22 @@ function tests() {
         const client = createClient({ baseUrl: url, key, retries: 0 })
         const answered: string[] = []
         const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
-        const ask = async (): Promise<void> => {
+        const createOne = async (): Promise<void> => {
           for (;;) {
             const { id } = await client.fx.createQuote(quoteRequest)
             answered.push(id)
             if (answered.length === 150) child.kill('SIGKILL')
           }
         }
-        // Eight at a time, so that the kill finds commits under way; each ends with the connection.
-        await Promise.allSettled(Array.from({ length: 8 }, ask))
+        // Eight at a time, so that commits are in progress when the server is killed.
+        await Promise.allSettled(Array.from({ length: 8 }, createOne))
         assert.equal(await exited, 'SIGKILL')
         assert.ok(answered.length >= 150)
         const state = await openState(dir)
-        const kept = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
+        const stored = new Set((await state.all<{ id: string }>('select id from fx_quotes')).map(({ id }) => id))
         await state.close()
         assert.deepEqual(
-          answered.filter((id) => !kept.has(id)),
+          answered.filter((id) => !stored.has(id)),
           [],
         )
       } finally {
@@ -225,5 +225,5 @@ async function serveUntilKilled(): Promise<void> {
 async function firstLine<T>(child: ChildProcess): Promise<T> {
   assert.ok(child.stdout)
   for await (const line of createInterface(child.stdout)) return JSON.parse(line) as T
-  throw new Error('the server ended without a line')
+  throw new Error('the server exited without output')
 }

@@ -5,7 +5,7 @@ import { encodingFor } from './accept-encoding.ts'
 
 const ours = ['br', 'gzip'] as const
 
-describe('by hand', () => {
+describe('examples', () => {
   const table: readonly (readonly [header: string | undefined, taken: string | undefined])[] = [
     [undefined, undefined],
     ['', undefined],
@@ -28,17 +28,17 @@ describe('by hand', () => {
     [',,;q=1, gzip', 'gzip'],
   ]
   for (const [header, taken] of table) {
-    test(`"${header}" takes ${taken ?? 'plain bytes'}`, () => assert.equal(encodingFor(header, ours), taken))
+    test(`"${header}" selects ${taken ?? 'no encoding'}`, () => assert.equal(encodingFor(header, ours), taken))
   }
 
-  test('plain bytes that `*` weighs higher than the only packing on offer are sent plain', () => {
+  test('sends uncompressed if `*` gives identity a higher weight than the only encoding', () => {
     assert.equal(encodingFor('gzip;q=0.5, *', ['gzip']), undefined)
     assert.equal(encodingFor('gzip;q=0.5, *;q=0.4', ['gzip']), 'gzip')
   })
 })
 
 const name = fc.constantFrom('br', 'gzip', 'identity', '*', 'deflate', 'zstd')
-/** In thousandths, as the header has them. */
+/** Weights in thousandths. */
 const entry = fc.tuple(name, fc.option(fc.integer({ min: 0, max: 1000 }), { nil: undefined }))
 const spaces = fc.constantFrom('', ' ', '\t ')
 const headerOf = (entries: readonly (readonly [string, number | undefined])[], space: string) =>
@@ -46,7 +46,7 @@ const headerOf = (entries: readonly (readonly [string, number | undefined])[], s
     .map(([one, weight]) => (weight === undefined ? one : `${one}${space};${space}q=${(weight / 1000).toFixed(3)}`))
     .join(`${space},${space}`)
 
-test('what is taken is never refused, and nothing on offer is weighed higher', () => {
+test('the selected encoding is accepted and has the highest weight', () => {
   const entries = fc.uniqueArray(entry, { selector: ([one]) => one, maxLength: 6 })
   fc.assert(
     fc.property(entries, spaces, (stated, space) => {
@@ -63,12 +63,12 @@ test('what is taken is never refused, and nothing on offer is weighed higher', (
   )
 })
 
-test('any text is read, and one of 100 000 characters as fast as it is split', () => {
+test('any header is parsed, and one of 100 000 characters in linear time', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary-ascii' }), (text) => void encodingFor(text, ours)))
   const ones = '1'.repeat(50_000)
   const zeros = '0'.repeat(50_000)
   const blanks = ' '.repeat(100_000)
-  // A pattern that goes back over these takes minutes: the suite would not end.
+  // A backtracking pattern would take minutes for these.
   for (const text of [`gzip;q=.${ones}${zeros}x`, `gzip${blanks}x`, `${blanks};q=1`, ','.repeat(100_000)]) {
     assert.equal(encodingFor(text, ours), undefined)
   }

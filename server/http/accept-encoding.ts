@@ -1,26 +1,25 @@
-// Which form of the bytes a caller takes, by its accept-encoding (RFC 9110, 12.5.3). The header is whatever somebody sends,
-// so it is read in one pass, without a pattern that could go back over it.
+// Selects the content encoding by the accept-encoding header (RFC 9110, 12.5.3). The header may be anything, so it is
+// parsed in linear time, without regular expressions that backtrack.
 //
-// 1. Weight zero forbids, `*` counts for whatever is not named, and what is neither named nor covered is not taken.
-// 2. Plain bytes are the last resort: they go out where nothing else is taken, or where they are weighed higher.
+// 1. Weight 0 forbids an encoding, `*` applies to encodings that are not listed, and others are not accepted.
+// 2. The body is sent uncompressed if no encoding is accepted, or if `identity` has a higher weight.
 
-/** The one of `offered`, best first, that the caller weighs highest; undefined: plain bytes. */
+/** The encoding of `offered`, best first, with the highest weight; undefined: uncompressed. */
 export function encodingFor<E extends string>(header: string | undefined, offered: readonly E[]): E | undefined {
   if (header === undefined || header === '') return undefined
   const weights = weightsIn(header)
   const weightOf = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0
   let best: E | undefined
   let weight = 0
-  for (const one of offered) {
-    const its = weightOf(one)
-    if (its <= weight) continue
-    best = one
-    weight = its
+  for (const encoding of offered) {
+    if (weightOf(encoding) <= weight) continue
+    best = encoding
+    weight = weightOf(encoding)
   }
   return weight >= weightOf('identity') ? best : undefined
 }
 
-/** Of a name that stands there twice the lower weight counts, so that a refusal holds. */
+/** If an encoding is listed twice, the lower weight counts. */
 function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   const text = header.toLowerCase()
@@ -37,10 +36,10 @@ function weightsIn(header: string): ReadonlyMap<string, number> {
   return weights
 }
 
-/** A weight that cannot be read is none. */
+/** An invalid weight counts as 0. */
 function weightIn(parameters: string): number {
-  const stated = parameters.split(';').find((one) => one.trimStart().startsWith('q='))
-  if (stated === undefined) return 1
-  const weight = Number(stated.slice(stated.indexOf('=') + 1))
+  const parameter = parameters.split(';').find((text) => text.trimStart().startsWith('q='))
+  if (parameter === undefined) return 1
+  const weight = Number(parameter.slice(parameter.indexOf('=') + 1))
   return weight >= 0 && weight <= 1 ? weight : 0
 }

@@ -4,7 +4,7 @@ import { aliases } from './aliases.ts'
 
 const none = { paths: {}, requestHeaders: {}, responseFields: {} }
 
-test('behaviour/http.md#aliases: a path alias carries its placeholders and the query over', () => {
+test('behaviour/http.md#aliases: a path alias keeps its placeholders and the query', () => {
   const { path } = aliases({ ...none, paths: { '/gamma/{slug}': '/markets/slug/{slug}', '/api': '/v2/api' } })
   assert.equal(path('/gamma/a-b?include_tag=false'), '/markets/slug/a-b?include_tag=false')
   assert.equal(path('/api?module=account'), '/v2/api?module=account')
@@ -22,7 +22,7 @@ test('behaviour/http.md#aliases: a header alias never overrides the header itsel
   assert.equal(both['x-validator-network'], 'holesky')
 })
 
-test('behaviour/http.md#aliases: response fields are renamed as keys only, everything else byte for byte', () => {
+test('behaviour/http.md#aliases: response fields are renamed only as keys; everything else stays byte for byte', () => {
   const { responseFields } = aliases({ ...none, responseFields: { oracleBond: 'vendorBond', id: 'ID' } })
   assert.ok(responseFields)
   assert.equal(
@@ -31,7 +31,7 @@ test('behaviour/http.md#aliases: response fields are renamed as keys only, every
   )
 })
 
-test('with nothing configured nothing is touched', () => {
+test('without aliases nothing is changed', () => {
   const table = aliases(none)
   assert.equal(table.path('/x?y'), '/x?y')
   assert.equal(table.responseFields, undefined)

@@ -1,12 +1,12 @@
-// Other spellings of paths, request headers and response fields, from the configuration (behaviour/http.md#aliases). The house
-// itself knows only the specification's spelling; this file translates at the door.
+// Translates configured aliases of paths, request headers and response fields (behaviour/http.md#aliases). All other code
+// uses the names of the specification.
 
 export interface Aliases {
-  /** The path served here for the path a caller used; query strings are untouched. */
+  /** Replaces an alias in the path of a URL. */
   path(url: string): string
-  /** Adds the known header where the caller sent the other one. */
+  /** Adds the headers for which an alias was sent. */
   requestHeaders(headers: Record<string, string | string[] | undefined>): void
-  /** Renames object keys in a JSON text; undefined when there is nothing to rename. */
+  /** Renames object keys in a JSON text; undefined without aliases. */
   readonly responseFields: ((json: string) => string) | undefined
 }
 
@@ -31,7 +31,7 @@ export function aliases(tables: AliasTables): Aliases {
   }
 }
 
-/** `/old/{id}/x` as an expression with a named group for each `{name}`. */
+/** `/old/{id}/x` as a regular expression with a named group for each `{name}`. */
 function pattern(template: string): RegExp {
   const source = template
     .split(/\{(\w+)\}/)
@@ -44,16 +44,16 @@ function rewrite(paths: readonly { from: RegExp; to: string }[], url: string): s
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   for (const { from, to } of paths) {
-    const found = from.exec(path)
-    if (found) {
-      const target = to.replace(/\{(\w+)\}/g, (_, name: string) => found.groups?.[name] ?? '')
+    const match = from.exec(path)
+    if (match) {
+      const target = to.replace(/\{(\w+)\}/g, (_, name: string) => match.groups?.[name] ?? '')
       return mark < 0 ? target : target + url.slice(mark)
     }
   }
   return url
 }
 
-/** Works on the text so that numbers, order and spacing stay as they are: a key is a string followed by a colon. */
+/** Works on the text, so that numbers, order and spacing do not change. A key is a string followed by a colon. */
 function renameKeys(json: string, names: ReadonlyMap<string, string>): string {
   return json.replace(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (token, text: string, colon: string | undefined) => {
     const name = colon === undefined ? undefined : names.get(text)

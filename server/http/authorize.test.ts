@@ -27,7 +27,7 @@ import { type Credentials, openAuthorizer } from './authorize.ts'
 import type { Handler } from './handler.ts'
 
 describe('key', () => {
-  test('a good key names its owner and plan', async () => {
+  test('a valid key gives key id and plan', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'standard')
@@ -38,7 +38,7 @@ describe('key', () => {
     await admission.close()
   })
 
-  test('a call that changes what everybody is answered needs a key made for it, whatever the plan', async () => {
+  test('an endpoint that changes data needs an admin key on every plan', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const admin: Handler = { ...quote, endpoint: { ...quote.endpoint, admin: true } }
@@ -48,28 +48,28 @@ describe('key', () => {
     const refused = await attempt(admission, admin, bearing(plain))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.status], ['key.group', 403])
-    assert.match(refused.publicMessage, /made for administration/)
+    assert.match(refused.publicMessage, /admin key/)
     assert.deepEqual(await admission.authorize(admin, bearing(key)), { keyId: id, plan: 'free' })
     assert.equal(await codeOf(admission, admin, bearing(elsewhere)), 'key.group')
-    assert.equal(await codeOf(admission, quote, bearing(plain)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(plain)), 'accepted')
     await admission.close()
   })
 
-  test('the scheme is read in any letter case', async () => {
+  test('the case of the bearer scheme is ignored', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const { key } = await makeKey(context, 'enterprise')
     for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
       assert.equal(
         await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
-        'admitted',
+        'accepted',
         authorization,
       )
     }
     await admission.close()
   })
 
-  test('a key shown in the wrong place, an empty one and another scheme count as none', async () => {
+  test('a key in the wrong place, an empty key and another scheme count as no key', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const { key } = await makeKey(context, 'enterprise')
@@ -86,13 +86,13 @@ describe('key', () => {
     await admission.close()
   })
 
-  test('malformed, unknown, wrong, revoked and expired keys get the same answer', async () => {
-    await using context = await openContext({ keys: { badMax: 100 } })
+  test('malformed, unknown, wrong, revoked and expired keys get the same error', async () => {
+    await using context = await openContext({ keys: { badKeysMax: 100 } })
     const admission = await openAuthorizer(context)
     const good = await makeKey(context)
     const revoked = await makeKey(context)
     const expired = await makeKey(context, 'free', { expiresAtMs: testNowMs + 1000 })
-    assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'accepted')
     await revokeKey(context.state, revoked.id, context.clock)
     context.clock.advance(1000)
     const unknown = `tetrad:0000000000000000:${wrongSecret}`
@@ -113,18 +113,18 @@ describe('key', () => {
     await admission.close()
   })
 
-  test('the log takes the secret out of a key that reaches it all the same', async () => {
+  test('the log removes the secret of a key', async () => {
     await using context = await openContext()
     const { id, key } = await makeKey(context)
     assert.equal(withoutKeys(`got ${key}.`), `got tetrad:${id}:….`)
   })
 
-  test('a revocation by another process holds from the next call on', async () => {
+  test('a revocation by another process takes effect with the next call', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'enterprise')
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
+    assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
     const other = await openState(context.dir, context.settings.store)
     await revokeKey(other, id, context.clock)
     await other.close()
@@ -132,19 +132,19 @@ describe('key', () => {
     await admission.close()
   })
 
-  test('after a rotation only the new secret is good', async () => {
+  test('after a rotation only the new secret is valid', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
     const before = await issueKey(context.state, wanted, context.clock, context.random)
-    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'accepted')
     const after = await issueKey(context.state, wanted, context.clock, context.random)
     assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
-    assert.equal(await codeOf(admission, quote, bearing(after.key)), 'admitted')
+    assert.equal(await codeOf(admission, quote, bearing(after.key)), 'accepted')
     await admission.close()
   })
 
-  test('a verified key is read from the store again only after a key was changed, not after any commit', async () => {
+  test('a verified key is read again only after a key was changed, not after every commit', async () => {
     await using context = await openContext()
     let reads = 0
     const state = stateWith(context.state, {
@@ -168,7 +168,7 @@ describe('key', () => {
 })
 
 describe('open group', () => {
-  test('without a key the caller is anonymous, limited by address', async () => {
+  test('a caller without a key is anonymous and limited by address', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
     const admission = await openAuthorizer(context)
     const from = (where: string): Credentials => ({ address: where, query: {} })
@@ -178,62 +178,62 @@ describe('open group', () => {
     const refused = await attempt(admission, market, from(testAddress))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
-    assert.equal(await codeOf(admission, market, from('203.0.113.8')), 'admitted')
-    // One subscriber's 2^64 IPv6 addresses are one caller.
+    assert.equal(await codeOf(admission, market, from('203.0.113.8')), 'accepted')
+    // All IPv6 addresses of a /64 network are one caller.
     for (const where of ['2001:db8::1', '2001:db8::2'])
-      assert.equal(await codeOf(admission, market, from(where)), 'admitted')
+      assert.equal(await codeOf(admission, market, from(where)), 'accepted')
     assert.equal(await codeOf(admission, market, from('2001:db8::3')), 'limit.second')
     await admission.flush()
     const [usage] = await usageOf(context.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
-    assert.deepEqual([usage?.admitted, usage?.refused['limit.second']], [5, 2])
+    assert.deepEqual([usage?.accepted, usage?.refused['limit.second']], [5, 2])
     await admission.close()
   })
 
-  test('the limit of callers without a key holds over all open paths, whatever their group', async () => {
+  test('the limit of callers without a key applies to all open paths of all groups together', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
     const admission = await openAuthorizer(context)
     const receiptKey: Handler = { ...market, endpoint: extensions['fx.receiptKey'] }
     const claim: Credentials = { address: testAddress, query: {} }
-    assert.equal(await codeOf(admission, receiptKey, claim), 'admitted')
-    assert.equal(await codeOf(admission, market, claim), 'admitted')
+    assert.equal(await codeOf(admission, receiptKey, claim), 'accepted')
+    assert.equal(await codeOf(admission, market, claim), 'accepted')
     assert.equal(await codeOf(admission, receiptKey, claim), 'limit.second')
     await admission.close()
   })
 
-  test('a key that is shown is honoured and counted; a bad one is refused', async () => {
+  test('a valid key is used and counted; an invalid one is refused', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 1 } })
     const admission = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'enterprise')
     for (let call = 0; call < 5; call++) assert.equal((await admission.authorize(market, bearing(key))).keyId, id)
     assert.equal(await codeOf(admission, market, querying('YourApiKeyToken')), 'key.invalid')
     await admission.flush()
-    assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 5)
+    assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 5)
     await admission.close()
   })
 
-  test('the switch asks for a key', async () => {
-    await using context = await openContext({ markets: { keyNeeded: true } })
+  test('the setting requires a key', async () => {
+    await using context = await openContext({ markets: { requireKey: true } })
     const admission = await openAuthorizer(context)
     const { key } = await makeKey(context)
     assert.equal(await codeOf(admission, market, { address: testAddress, query: {} }), 'key.missing')
-    assert.equal(await codeOf(admission, market, querying(key)), 'admitted')
+    assert.equal(await codeOf(admission, market, querying(key)), 'accepted')
     await admission.close()
   })
 })
 
-describe('group, plan, gate', () => {
-  test('a key opens its own groups only', async () => {
+describe('group, plan, check of the handler', () => {
+  test('a key works only for its groups', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const groups: readonly Group[] = ['explorer', 'markets']
     const { key } = await makeKey(context, 'enterprise', { groups })
     assert.equal(await codeOf(admission, quote, bearing(key)), 'key.group')
-    assert.equal(await codeOf(admission, labels, querying(key)), 'admitted')
-    assert.equal(await codeOf(admission, market, bearing(key)), 'admitted')
+    assert.equal(await codeOf(admission, labels, querying(key)), 'accepted')
+    assert.equal(await codeOf(admission, market, bearing(key)), 'accepted')
     await admission.close()
   })
 
-  test('a lower plan is refused with the plan that is needed, the plan itself and higher ones pass', async () => {
+  test('a lower plan is refused with the name of the needed plan; that plan and higher ones pass', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const cases: readonly (readonly [Handler, Plan, string])[] = [
@@ -253,7 +253,7 @@ describe('group, plan, gate', () => {
     await admission.close()
   })
 
-  test('a limit of one endpoint may end at a plan: an enterprise key checks as many signatures as it likes', async () => {
+  test('the limit of an endpoint may exempt a plan: enterprise keys check any number of signatures', async () => {
     await using context = await openContext()
     const admission = await openAuthorizer(context)
     const check: Handler = { ...quote, endpoint: extensions['fx.checkSignature'] }
@@ -261,14 +261,14 @@ describe('group, plan, gate', () => {
       const { key } = await makeKey(context, plan)
       return [0, 1, 2].map(() => codeOf(admission, answer, claim(key)))
     }
-    const [passed, full] = ['admitted', 'limit.second']
+    const [passed, full] = ['accepted', 'limit.second']
     assert.deepEqual(await Promise.all(await codes(check, 'enterprise', bearing)), [passed, passed, passed])
     assert.deepEqual(await Promise.all(await codes(check, 'professional', bearing)), [passed, passed, full])
     assert.deepEqual(await Promise.all(await codes(fundedBy, 'enterprise', querying)), [passed, passed, full])
     await admission.close()
   })
 
-  test('the gate comes after the plan and before the limits', async () => {
+  test('the check of the handler runs after the plan and before the limits', async () => {
     await using context = await openContext({ plans: { standard: { perSecond: 1 } } })
     const admission = await openAuthorizer(context)
     const gated = handlerOf('explorer.fundedBy', ({ chainid }) => {
@@ -279,7 +279,7 @@ describe('group, plan, gate', () => {
     const claim = (key: string, chainid: string): Credentials => ({ ...querying(key), query: { chainid } })
     assert.equal(await codeOf(admission, gated, claim(low.key, '9')), 'plan.too_low')
     assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
-    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'admitted')
+    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'accepted')
     assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'limit.second')
     assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
     await admission.close()

@@ -1,5 +1,5 @@
-// Who may come in: key → group → plan → the group's own gate → limits, in this order for every endpoint. Each refusal is
-// a Fault that says nothing about which keys exist (behaviour/http.md#invalid-keys).
+// Authorizes requests: key, group, plan, the check of the handler, then limits. Faults do not reveal which keys exist
+// (behaviour/http.md#invalid-keys).
 import type { Endpoint } from '#api/kit.ts'
 import { plans } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
@@ -15,7 +15,7 @@ import { type LimitedCaller, type Limits, LocalLimits } from './limits.ts'
 import { SharedLimits } from './shared-limits.ts'
 import { UsageCounter } from './usage-counter.ts'
 
-/** What a request shows to be let in. */
+/** What a request is authorized by. */
 export interface Credentials {
   readonly apikey?: string | undefined
   readonly authorization?: string | undefined
@@ -24,15 +24,15 @@ export interface Credentials {
 }
 
 export interface Authorizer {
-  /** The caller, or a Fault. */
-  authorize(answer: Handler, claim: Credentials): Promise<Caller>
-  /** Counters and last-used times are stored when this resolves. */
+  /** Throws a Fault if the request is refused. */
+  authorize(handler: Handler, credentials: Credentials): Promise<Caller>
+  /** Stores counters and last-used times. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
-/** Told of every refusal; the key id is empty where no good key was shown. */
-export type RefusalNotice = (what: Refusal | 'key.missing' | 'key.invalid' | 'key.guarded', keyId: string) => void
+/** Called for every refusal; the key id is empty without a valid key. */
+export type RefusalNotice = (code: Refusal | 'key.missing' | 'key.invalid' | 'key.throttled', keyId: string) => void
 
 export async function openAuthorizer(
   context: Context,
@@ -103,7 +103,7 @@ class KeyAuthorizer {
       throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
     }
     handler.checkQuery?.(credentials.query, this.#context)
-    // In one step, here or in Redis: what is checked is what is taken.
+    // Checks and counts in one step, so that concurrent calls cannot exceed a limit.
     const limitFault = await this.#limits.consume(
       limitedCaller,
       isExempt(endpoint, caller) ? { ...endpoint, perSecond: 0 } : endpoint,
@@ -113,10 +113,10 @@ class KeyAuthorizer {
     return caller
   }
 
-  /** No key was shown: fine where the endpoint is open (spec section 5) and its group's settings do not ask for one. */
+  /** Open endpoints need no key (spec section 5), unless the settings of their group require one. */
   #requireKeyUnlessOpen(endpoint: Endpoint): undefined {
-    const own = this.#context.settings[endpoint.group]
-    if (endpoint.auth === 'open' && !('keyNeeded' in own && own.keyNeeded)) return undefined
+    const settings = this.#context.settings[endpoint.group]
+    if (endpoint.auth === 'open' && !('requireKey' in settings && settings.requireKey)) return undefined
     this.#onRefusal('key.missing', '')
     throw new Fault('key.missing')
   }
@@ -132,7 +132,7 @@ class KeyAuthorizer {
 
   #countBadKey(network: string): Fault {
     const retryAfterMs = this.#badKeyThrottle.countBadKey(network, this.#context.clock.monotonicMs())
-    const code = retryAfterMs > 0 ? 'key.guarded' : 'key.invalid'
+    const code = retryAfterMs > 0 ? 'key.throttled' : 'key.invalid'
     this.#onRefusal(code, '')
     return new Fault(code, retryAfterMs > 0 ? { retryAfterMs } : {})
   }
@@ -157,15 +157,15 @@ class KeyAuthorizer {
 const isExempt = ({ perSecondBelow }: Endpoint, { plan }: Caller): boolean =>
   perSecondBelow !== undefined && plans.indexOf(plan) >= plans.indexOf(perSecondBelow)
 
-const notAdmin = { message: 'This call needs an API key that was made for administration.' }
+const notAdmin = { message: 'This call needs an admin key. Create one with `tetrad keys create --admin`.' }
 
 const bearerShape = /^bearer(?:\s+|$)/i
 
-/** The key as this kind of endpoint takes it; undefined when none is shown, or an empty one. */
+/** The key where endpoints of this kind expect it; undefined if it is absent or empty. */
 function readPresentedKey(auth: Endpoint['auth'], credentials: Credentials): string | undefined {
   const { authorization = '', apikey = '' } = credentials
   const bearer = bearerShape.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
   const query = apikey.trim()
-  const shown = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
-  return shown === '' ? undefined : shown
+  const key = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
+  return key === '' ? undefined : key
 }

@@ -1,35 +1,35 @@
-// Slows down whoever tries one key after another (behaviour/http.md#too-many-invalid-keys).
+// Throttles callers that try many keys (behaviour/http.md#too-many-invalid-keys).
 //
-// 1. Up to `badMax` bad keys of a network within the window are answered as bad. The next one closes the network for bad keys until
-//    so many have left the window that another would be allowed. Bad keys that arrive meanwhile do not prolong it.
-// 2. Only bad keys are refused. A key is looked up first, so a valid one is never refused for what others at its address did.
-// 3. Bad keys are never forgotten inside the window.
+// 1. A network may send `badKeysMax` bad keys within the window. Then further bad keys are throttled until one of the
+//    counted keys leaves the window. Throttled keys are not counted.
+// 2. Only bad keys are throttled. Keys are looked up first, so valid keys always work.
+// 3. Bad keys are counted for the whole window.
 import type { Settings } from '#runtime/settings.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
 const networksMax = 100_000
 
 export class BadKeyThrottle {
-  readonly #badMax: number
+  readonly #badKeysMax: number
   readonly #badKeys: SlidingWindows
 
-  constructor(badMax: number, badWindowMs: number) {
-    this.#badMax = badMax
-    this.#badKeys = new SlidingWindows(badWindowMs, networksMax)
+  constructor(badKeysMax: number, badKeysWindowMs: number) {
+    this.#badKeysMax = badKeysMax
+    this.#badKeys = new SlidingWindows(badKeysWindowMs, networksMax)
   }
 
-  /** Counts a bad key. Returns how long bad keys of this network are refused from now on; 0: they are not. */
+  /** Counts a bad key and returns how long bad keys of this network are throttled; 0: not at all. */
   countBadKey(network: string, tickMs: number): number {
-    const closedMs = this.#refusedForMs(network, tickMs)
-    if (closedMs > 0) return closedMs
+    const throttledMs = this.#refusedForMs(network, tickMs)
+    if (throttledMs > 0) return throttledMs
     this.#badKeys.add(network, tickMs)
     return this.#refusedForMs(network, tickMs)
   }
 
   #refusedForMs(network: string, tickMs: number): number {
-    return this.#badKeys.waitMs(network, this.#badMax + 1, tickMs)
+    return this.#badKeys.waitMs(network, this.#badKeysMax + 1, tickMs)
   }
 }
 
 export const createBadKeyThrottle = ({ keys }: Settings): BadKeyThrottle =>
-  new BadKeyThrottle(keys.badMax, keys.badWindowMs)
+  new BadKeyThrottle(keys.badKeysMax, keys.badKeysWindowMs)

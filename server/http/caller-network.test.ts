@@ -18,6 +18,6 @@ const cases: readonly (readonly [string, string])[] = [
   ['x'.repeat(10_000), 'unreadable'],
 ]
 
-test('an IPv4 address is itself, an IPv6 address its first 64 bits, however it is spelled', () => {
+test('the network is the IPv4 address or the first 64 bits of the IPv6 address, in any spelling', () => {
   for (const [address, network] of cases) assert.equal(networkOf(address), network, address)
 })

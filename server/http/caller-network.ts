@@ -1,9 +1,9 @@
-// Who counts as one caller without a key: an IPv4 address, or the first 64 bits of an IPv6 one, because a single
-// subscriber is handed 2^64 of those and could otherwise use a fresh one for every call (behaviour/http.md#too-many-invalid-keys).
+// Callers without a key are counted by IPv4 address or by IPv6 /64 network, because one IPv6 subscriber has 2^64
+// addresses (behaviour/http.md#too-many-invalid-keys).
 
 const mappedShape = /^(?:0{0,4}:){1,5}:?ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 
-/** Longer than any address with its zone. Behind a proxy the text comes from a header, so it may be anything. */
+/** Longer than any address with a zone. Behind a proxy, the text comes from a header and may be anything. */
 const addressCharsMax = 64
 
 export function networkOf(address: string): string {
@@ -15,7 +15,7 @@ export function networkOf(address: string): string {
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const last = tail === '' ? [] : tail.split(':')
-    // A dotted end stands for two groups.
+    // An IPv4 suffix counts as two groups.
     const lastCount = last.length + (tail.includes('.') ? 1 : 0)
     while (groups.length + lastCount < 8) groups.push('0')
     groups.push(...last)

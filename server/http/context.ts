@@ -1,5 +1,4 @@
-// What every handler, loop and command works with. Groups add their caches to it (server/context.ts).
-
+// The context that every handler, ingester and command gets. Groups add their caches (server/context.ts).
 import type { Clock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
 import { openDeadlines } from './deadline.ts'
 
-test('work that lands in time keeps its result; work that does not becomes server.timeout', async () => {
+test('work that ends in time returns its result; other work ends with server.timeout', async () => {
   const clock = new ManualClock(0)
   const deadlines = openDeadlines(clock, 5000)
   assert.equal(await deadlines.within(() => Promise.resolve(7)), 7)
@@ -16,7 +16,7 @@ test('work that lands in time keeps its result; work that does not becomes serve
   assert.equal(deadlines.inFlight, 0)
 })
 
-test('a failure passes through and is forgotten', async () => {
+test('errors are passed on, and the request is no longer in flight', async () => {
   const deadlines = openDeadlines(new ManualClock(0), 5000)
   await assert.rejects(
     deadlines.within(() => Promise.reject(new Error('x'))),
@@ -25,7 +25,7 @@ test('a failure passes through and is forgotten', async () => {
   assert.equal(deadlines.inFlight, 0)
 })
 
-test('work is told when nobody waits for it any more: its time is over, or its caller has gone', async () => {
+test('the signal aborts at the time limit and when the caller disconnects', async () => {
   const clock = new ManualClock(0)
   const deadlines = openDeadlines(clock, 5000)
   const told: string[] = []
@@ -46,7 +46,7 @@ test('work is told when nobody waits for it any more: its time is over, or its c
   clock.advance(6000)
   await assert.rejects(late, { code: 'server.timeout' })
   assert.deepEqual(told, ['gone', 'late'])
-  // An answer that was given ends the visit as well, and nothing is told.
+  // After the response, a disconnect does not abort the signal.
   let signal: AbortSignal | undefined
   await deadlines.within(
     async (own) => {

@@ -1,5 +1,5 @@
-// Requests in flight, each with the time it may take. One sweep a second serves all of them: a timer per request would
-// cost more than most answers do.
+// Time limits of requests in flight. One check per second covers all of them, because a timer per request would cost more
+// than most requests.
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 
@@ -10,22 +10,22 @@ interface PendingRequest {
   readonly giveUp: (fault: Fault) => void
 }
 
-/** Nobody is left to hear the answer: no failure of ours, and told apart from one. */
+/** The caller has disconnected. This is not a failure of the server. */
 export class CallerGone extends Fault {
   constructor() {
-    super('server.timeout', { detail: 'the caller has gone' })
+    super('server.timeout', { detail: 'the caller has disconnected' })
   }
 }
 
-/** Calls what it is given when the caller has gone, or has been answered. */
+/** Registers a callback for when the caller has disconnected or has got the response. */
 export type OnCallerGone = (leave: () => void) => void
 
 export interface Deadlines {
   /**
-   * The work's result, or a fault when it takes longer than allowed. The work is told by its signal, also when `whenGone` says that
-   * the caller has left, and need not begin what it has not begun.
+   * The result of the work, or a fault if it takes too long. The signal aborts at the time limit and when the caller
+   * disconnects.
    */
-  within<T>(work: (signal: AbortSignal) => Promise<T>, whenGone?: OnCallerGone): Promise<T>
+  within<T>(work: (signal: AbortSignal) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T>
   readonly inFlight: number
   close(): void
 }
@@ -37,33 +37,25 @@ export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
     for (const request of pending) {
       if (request.untilMs > nowMs) continue
       pending.delete(request)
-      request.giveUp(new Fault('server.timeout', { detail: `no answer within ${allowedMs} ms` }))
+      request.giveUp(new Fault('server.timeout', { detail: `no response within ${allowedMs} ms` }))
     }
   })
   return {
     within<T>(work: (signal: AbortSignal) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        const over = new AbortController()
+        const stop = new AbortController()
         const giveUp = (fault: Fault) => {
-          over.abort(fault)
+          stop.abort(fault)
           reject(fault)
         }
         const request: PendingRequest = { untilMs: clock.monotonicMs() + allowedMs, giveUp }
         pending.add(request)
         onCallerGone?.(() => {
-          if (pending.has(request)) over.abort(new CallerGone())
+          if (pending.has(request)) stop.abort(new CallerGone())
         })
-        const landed = () => pending.delete(request)
-        work(over.signal).then(
-          (value) => {
-            landed()
-            resolve(value)
-          },
-          (error: unknown) => {
-            landed()
-            reject(error)
-          },
-        )
+        work(stop.signal)
+          .finally(() => pending.delete(request))
+          .then(resolve, reject)
       })
     },
     get inFlight() {

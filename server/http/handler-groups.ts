@@ -1,10 +1,10 @@
-// Which endpoint a request is for. Most paths have one. Some have several, told apart by the query parameters `module` and
+// Finds the endpoint of a request. Some paths have several endpoints, selected by the query parameters `module` and
 // `action` (behaviour/explorer.md#order-of-checks).
 import type { FaultCode } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import type { ErrorFormat, Handler, RawQuery } from './handler.ts'
 
-/** All answers that live at one path. */
+/** All handlers of one path. */
 export interface HandlerGroup {
   readonly path: string
   readonly errorFormat: ErrorFormat
@@ -22,12 +22,12 @@ export function groupHandlersByPath(handlers: readonly Handler[]): readonly Hand
   }
   return [...byPath].map(([path, atPath]) => {
     const [first] = atPath
-    if (!first) throw new Error(`no answer at ${path}`)
+    if (!first) throw new Error(`no handler for ${path}`)
     return { path, errorFormat: first.errorFormat, handlers: atPath, methods: methodsOf(first) }
   })
 }
 
-/** Endpoints with the key in the query take their parameters from a form as well (behaviour/explorer.md#parameters). */
+/** Endpoints with the key in the query also accept parameters as a form (behaviour/explorer.md#parameters). */
 function methodsOf(handler: Handler): readonly string[] {
   if (handler.endpoint.method === 'POST') return ['POST']
   return handler.endpoint.auth === 'apikey' ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']
@@ -35,21 +35,21 @@ function methodsOf(handler: Handler): readonly string[] {
 
 export function choose(group: HandlerGroup, query: RawQuery): Handler {
   const [first] = group.handlers
-  if (!first) throw new Error(`no answer at ${group.path}`)
+  if (!first) throw new Error(`no handler for ${group.path}`)
   if (!first.endpoint.select) return first
-  let left = group.handlers
+  let candidates = group.handlers
   for (const name of ['module', 'action'] as const) {
     const value = lowerText(query[name])
-    left = left.filter(({ endpoint }) => endpoint.select?.[name] === value)
-    // A group that selects by parameters has a fault for each of them.
-    if (left.length === 0) throw new Fault(`${first.endpoint.group}.${name}` as FaultCode)
+    candidates = candidates.filter(({ endpoint }) => endpoint.select?.[name] === value)
+    // Groups that select by parameters have a fault for each of them.
+    if (candidates.length === 0) throw new Fault(`${first.endpoint.group}.${name}` as FaultCode)
   }
-  return left[0] as Handler
+  return candidates[0] as Handler
 }
 
 const lowerText = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')
 
-/** The place a path belongs to by its fixed beginning, so that even a malformed path fails in its group's shape. */
+/** The group whose path has the same start, so that errors of malformed paths have the format of their group. */
 export function findNearestGroup(groups: readonly HandlerGroup[], path: string): HandlerGroup | undefined {
   let best: HandlerGroup | undefined
   let length = 1

@@ -15,11 +15,11 @@ function openWatch() {
   return { clock, lines, watch: new HealthMonitor({ clock, log: openLog('error', (line) => lines.push(line)) }) }
 }
 
-const finding = (name: string) => [{ name, ok: true, message: 'answers' }]
-const silent = { name: 'hung', ok: false, message: 'does not answer; see the log' }
+const finding = (name: string) => [{ name, ok: true, message: 'readable and writable' }]
+const silent = { name: 'hung', ok: false, message: 'check failed; see the log' }
 
-describe('a watch', () => {
-  test('waits five seconds for a part that hangs, and tells of the others', async () => {
+describe('HealthMonitor', () => {
+  test('waits five seconds for a check that hangs, and reports the others', async () => {
     const { clock, watch } = openWatch()
     const parts = { well: async () => finding('well'), hung: () => new Promise<never>(() => {}) }
     const findings = findingsOf(watch, parts)
@@ -28,7 +28,7 @@ describe('a watch', () => {
     assert.deepEqual(await findings, [...finding('well'), silent])
   })
 
-  test('does not ask a part again that has not answered yet', async () => {
+  test('does not start a check again while it is running', async () => {
     const { clock, watch } = openWatch()
     let asked = 0
     let answer = (_: object) => {}
@@ -51,7 +51,7 @@ describe('a watch', () => {
     assert.deepEqual([await third, asked], [{ again: true }, 2])
   })
 
-  test('logs a part that fails once a minute, however often it is asked', async () => {
+  test('logs a failing check once a minute', async () => {
     const { clock, lines, watch } = openWatch()
     const fail = () => watch.check('broken', () => Promise.reject(new Error('no such luck')))
     for (let times = 0; times < 5; times += 1) assert.equal(await fail(), undefined)
@@ -64,7 +64,7 @@ describe('a watch', () => {
   })
 })
 
-test('oncePerSecond runs the work once a second, shares it while it runs, and keeps no failure', async () => {
+test('oncePerSecond runs the work once a second, shares running work, and does not keep failures', async () => {
   const clock = new ManualClock(0)
   let runs = 0
   let ready = Promise.withResolvers<number>()
@@ -88,11 +88,11 @@ test('oncePerSecond runs the work once a second, shares it while it runs, and ke
   assert.equal(runs, 3)
 })
 
-test('/readyz and /metrics ask the stores at most once a second', async () => {
+test('/readyz and /metrics query the databases at most once a second', async () => {
   await using context = await openContext()
   let tickMs = 0
   const clock = { ...systemClock, monotonicMs: () => tickMs }
-  const settings = settingsWith({ server: { port: 0 }, console: { on: false } })
+  const settings = settingsWith({ server: { port: 0 }, console: { enabled: false } })
   const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
     const ask = async (path: string) => (await server.inject(path)).body
@@ -110,7 +110,7 @@ test('/readyz and /metrics ask the stores at most once a second', async () => {
   }
 })
 
-test('stores are asked beside what callers ask of them', async () => {
+test('checks of the databases run concurrently with other queries', async () => {
   await using context = await openContext()
   const full = () => Promise.reject(new Error('too many are waiting'))
   const duties = { ...context.duties, query: full }
@@ -120,7 +120,7 @@ test('stores are asked beside what callers ask of them', async () => {
   )
 })
 
-test('while the state store does not answer, /readyz names it and /metrics is served without what it would tell', async () => {
+test('while the state database does not respond, /readyz reports it and /metrics omits its data', async () => {
   await using context = await openContext()
   let laterMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
@@ -130,15 +130,15 @@ test('while the state store does not answer, /readyz names it and /metrics is se
   try {
     const before = (await server.inject('/metrics')).body
     assert.match(before, /^tetrad_ready 1$/m)
-    assert.match(before, /^tetrad_stream_holes\{/m)
+    assert.match(before, /^tetrad_stream_gaps\{/m)
     await server.context.state.close()
-    // What was just read of the streams is told for a second.
+    // The last coverage report is shared for a second.
     laterMs = 1000
     const { statusCode, body } = await server.inject('/metrics')
     assert.equal(statusCode, 200)
     assert.match(body, /^tetrad_ready 0$/m)
     assert.match(body, /^tetrad_requests_total\{/m)
-    assert.doesNotMatch(body, /^tetrad_stream_holes\{/m)
+    assert.doesNotMatch(body, /^tetrad_stream_gaps\{/m)
     const ready = await server.inject('/readyz')
     assert.equal(ready.statusCode, 503)
     assert.deepEqual(
@@ -154,22 +154,22 @@ test('while the state store does not answer, /readyz names it and /metrics is se
   }
 })
 
-/** A server whose disk is filled up and freed again, and what it says of itself each time. */
+/** A server whose disk becomes full and is freed again, and its readiness each time. */
 const onTinyDisk = (dir: string) => `
   const { writeFile, rm } = await import('node:fs/promises')
-  const { start } = await load('./server/app.ts')
+  const { startServer } = await load('./server/app.ts')
   const { settingsWith } = await load('./test/context.ts')
   const { systemClock } = await load('./server/runtime/clock.ts')
   const { silentLog } = await load('./server/runtime/log.ts')
   let laterMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
-  const server = await start({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
+  const server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
   const tell = async () => {
     laterMs += 1000
     const ready = await server.inject('/readyz')
-    const { ok, says } = ready.json().checks.find(({ name }) => name === 'state store')
+    const { ok, message } = ready.json().checks.find(({ name }) => name === 'state store')
     const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)
-    say([ready.statusCode, ok, says, gauge].join('|'))
+    say([ready.statusCode, ok, message, gauge].join('|'))
   }
   const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
   await tell()
@@ -187,18 +187,18 @@ const onTinyDisk = (dir: string) => `
   await server.close()
 `
 
-test('a full disk is not ready, and ready again when a write has reached it', {
+test('the server is not ready with a full disk, and ready again after a successful write', {
   skip: noTinyDisk,
 }, async () => {
   await using context = await openContext()
   await using other = startProcess(onTinyDisk(context.dir), tinyDisk(context.dir, 16))
-  const green = '200|true|answers|tetrad_ready 1'
-  const red = /^503\|false\|answers, but takes no writes since \d{4}-[^|]+Z; see the log\|tetrad_ready 0$/
+  const green = '200|true|readable and writable|tetrad_ready 1'
+  const red = /^503\|false\|readable, but writes have failed since \d{4}-[^|]+Z; see the log\|tetrad_ready 0$/
   assert.equal(await other.line(), green)
   assert.match((await other.line()) ?? '', /state\.sqlite cannot grow because the disk is full/)
   assert.match((await other.line()) ?? '', red)
-  assert.match((await other.line()) ?? '', red, 'a try of its own fails as well')
-  assert.match((await other.line()) ?? '', red, 'not tried again so soon')
+  assert.match((await other.line()) ?? '', red, 'the test write fails as well')
+  assert.match((await other.line()) ?? '', red, 'no test write so soon')
   assert.equal(await other.line(), green)
   assert.equal(await other.line(), 'written')
 })

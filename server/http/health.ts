@@ -1,5 +1,5 @@
-// What machines that watch the server ask: alive, ready, metrics. Ready means that answers would be right: the stores
-// answer and take what is written, the data is fresh, nobody has asked us to stop.
+// The routes for monitoring: /healthz, /readyz and /metrics. The server is ready if the databases can be read and
+// written, the data is fresh, and the server is not stopping.
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/log.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
@@ -16,19 +16,16 @@ export interface Finding {
 export interface Readiness {
   readonly findings: () => Promise<readonly Finding[]>
   stopping: boolean
-  /** Told each time somebody asks. */
+  /** Called with each request of /readyz. */
   readonly reportReady: (ready: boolean) => void
 }
 
-/** How long those who watch wait for one part of the server. A monitor gives up after ten seconds or so. */
+/** Less than the timeout of monitoring systems, which is about ten seconds. */
 const checkTimeoutMs = 5000
-/** A part that does not answer is asked every few seconds; its failure is logged so often. */
-const loggedMs = 60_000
+/** How often a failing check is logged. */
+const logIntervalMs = 60_000
 
-/**
- * Asks the parts of the server how they are. Watching must go on when one of them fails or hangs, and must not make it worse: each is
- * given a time, and none is asked again before it has answered.
- */
+/** Runs health checks with a timeout. A check that is still running is not started again. */
 export class HealthMonitor {
   readonly #context: Pick<Context, 'clock' | 'log'>
   readonly #pending = new Map<string, Promise<object>>()
@@ -38,17 +35,17 @@ export class HealthMonitor {
     this.#context = context
   }
 
-  /** Undefined: no answer, or a failure. */
-  async check<T extends object>(part: string, run: () => Promise<T>): Promise<T | undefined> {
-    const result = (this.#pending.get(part) as Promise<T> | undefined) ?? this.#begin(part, run)
+  /** Undefined if the check failed or timed out. */
+  async check<T extends object>(component: string, run: () => Promise<T>): Promise<T | undefined> {
+    const result = (this.#pending.get(component) as Promise<T> | undefined) ?? this.#begin(component, run)
     const settled = new AbortController()
     const late = this.#context.clock.sleep(checkTimeoutMs, settled.signal).then(() => {
-      throw new Error(`no answer within ${checkTimeoutMs} ms`)
+      throw new Error(`no result within ${checkTimeoutMs} ms`)
     })
     try {
       return await Promise.race([result, late])
     } catch (error) {
-      this.#log(part, error)
+      this.#log(component, error)
       return undefined
     } finally {
       late.catch(() => {})
@@ -56,33 +53,33 @@ export class HealthMonitor {
     }
   }
 
-  #begin<T extends object>(part: string, run: () => Promise<T>): Promise<T> {
-    const result = run().finally(() => this.#pending.delete(part))
+  #begin<T extends object>(component: string, run: () => Promise<T>): Promise<T> {
+    const result = run().finally(() => this.#pending.delete(component))
     result.catch(() => {})
-    this.#pending.set(part, result)
+    this.#pending.set(component, result)
     return result
   }
 
-  #log(part: string, error: unknown): void {
+  #log(component: string, error: unknown): void {
     const nowMs = this.#context.clock.monotonicMs()
-    if (nowMs - (this.#loggedAtMs.get(part) ?? Number.NEGATIVE_INFINITY) < loggedMs) return
-    this.#loggedAtMs.set(part, nowMs)
-    this.#context.log.error({ part, ...failureFields(error) }, 'a part of the server does not answer')
+    if (nowMs - (this.#loggedAtMs.get(component) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return
+    this.#loggedAtMs.set(component, nowMs)
+    this.#context.log.error({ component, ...failureFields(error) }, 'health check failed')
   }
 }
 
-const keptMs = 1000
+const shareMs = 1000
 
-/** Runs `work` at most once a second and shares its result: anybody may call these paths, and no limit counts them. */
+/** Runs `work` at most once a second and shares the result, because the routes for monitoring have no rate limit. */
 export function oncePerSecond<T>(clock: Pick<Clock, 'monotonicMs'>, work: () => Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined
   let doneMs: number | undefined
   return () => {
-    if (shared && (doneMs === undefined || clock.monotonicMs() - doneMs < keptMs)) return shared
+    if (shared && (doneMs === undefined || clock.monotonicMs() - doneMs < shareMs)) return shared
     doneMs = undefined
-    const begun = work()
-    shared = begun
-    begun.then(
+    const started = work()
+    shared = started
+    started.then(
       () => {
         doneMs = clock.monotonicMs()
       },
@@ -90,41 +87,43 @@ export function oncePerSecond<T>(clock: Pick<Clock, 'monotonicMs'>, work: () => 
         shared = undefined
       },
     )
-    return begun
+    return started
   }
 }
 
-/** What each part tells of itself; one that does not is a finding as well. */
+/** The findings of all checks, and one for each check that failed. */
 export async function findingsOf(
-  watch: HealthMonitor,
+  monitor: HealthMonitor,
   checks: Readonly<Record<string, () => Promise<readonly Finding[]>>>,
 ): Promise<readonly Finding[]> {
-  const silent = (name: string): Finding => ({ name, ok: false, message: 'does not answer; see the log' })
-  const collected = Object.entries(checks).map(async ([name, run]) => (await watch.check(name, run)) ?? [silent(name)])
+  const failed = (name: string): Finding => ({ name, ok: false, message: 'check failed; see the log' })
+  const collected = Object.entries(checks).map(
+    async ([name, run]) => (await monitor.check(name, run)) ?? [failed(name)],
+  )
   return (await Promise.all(collected)).flat()
 }
 
 export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>, writeHealth: WriteHealth) => {
-  const part = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
+  const check = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
     const sinceMs = await failingSince()
-    if (sinceMs === undefined) return [{ name, ok: true, message: 'answers' }]
-    // Which file and why is for the log: anybody may ask here.
+    if (sinceMs === undefined) return [{ name, ok: true, message: 'readable and writable' }]
+    // The file and the reason are only logged, because /readyz is public.
     const since = new Date(sinceMs).toISOString()
-    return [{ name, ok: false, message: `answers, but takes no writes since ${since}; see the log` }]
+    return [{ name, ok: false, message: `readable, but writes have failed since ${since}; see the log` }]
   }
   return {
-    'state store': part('state store', async () => {
+    'state store': check('state store', async () => {
       await state.get('select 1 as one')
       return writeHealth.stateFailingSince(state)
     }),
-    'duties store': part('duties store', async () => {
+    'duties store': check('duties store', async () => {
       await duties.get('select 1 as one')
       return writeHealth.dutiesFailingSince()
     }),
   }
 }
 
-/** What makes the server ready: itself, and each of its parts. */
+/** The findings of the server itself and of its components. */
 export async function checksOf(readiness: Readiness): Promise<readonly Finding[]> {
   const findings = await readiness.findings()
   const own = { name: 'server', ok: !readiness.stopping, message: readiness.stopping ? 'stopping' : 'running' }
@@ -141,7 +140,7 @@ export function healthRoutes(
       path: '/readyz',
       read: async () => {
         const findings = await checksOf(readiness)
-        const ready = findings.every((one) => one.ok)
+        const ready = findings.every(({ ok }) => ok)
         readiness.reportReady(ready)
         return jsonResponse(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks: findings })
       },
@@ -156,14 +155,14 @@ export function healthRoutes(
   ]
 }
 
-/** A document that does not change while the server runs; written at its first reading. */
+/** A JSON document that does not change while the server runs; created at the first request. */
 export function documentRoute(path: string, make: () => object): ExtraRoute {
-  let ready: ApiResponse | undefined
+  let response: ApiResponse | undefined
   return {
     path,
     read: async () => {
-      ready ??= jsonResponse(200, make())
-      return ready
+      response ??= jsonResponse(200, make())
+      return response
     },
   }
 }

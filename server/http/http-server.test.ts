@@ -1,5 +1,5 @@
-// The door, on real sockets: what gets in, what is refused in which shape, and how it closes. The answers behind it are
-// the test's own; the groups' answers are tested beside their files.
+// Tests the HTTP server on real sockets: routing, limits, error formats, headers and closing. The handlers are those of
+// this test.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { METHODS } from 'node:http'
@@ -21,7 +21,7 @@ const shapeOf = (group: string): ErrorFormat => ({
   renderNotFound: () => ({ status: 404, body: { group, code: 'nothing' } }),
 })
 
-/** Tells its own id and what it was given. */
+/** Returns its id and its input. */
 const echo = (endpoint: Endpoint, reply?: (visit: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
   ...createHandler(endpoint, shapeOf(endpoint.group), async (input, _context, visit) => {
     await reply?.(visit)
@@ -42,7 +42,7 @@ async function openTestDoor(
     admission?: Authorizer
     reply?: (visit: RequestInfo) => Promise<void>
     lines?: string[]
-    /** The answers carry it as a header. */
+    /** Sent as a header of the responses. */
     showOrigin?: boolean
   } = {},
 ) {
@@ -68,7 +68,7 @@ async function openTestDoor(
   }
 }
 
-/** Sends bytes as they are and returns whatever comes back until the connection closes. */
+/** Sends raw bytes and returns everything that is received until the connection closes. */
 async function exchange(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -85,7 +85,7 @@ async function exchange(url: string, bytes: string): Promise<string> {
 const idOf = async (response: Response) => ((await response.json()) as { id?: string }).id
 const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code
 
-test('an answer is told when its caller hangs up, and not when it has been given', async () => {
+test('the signal of a handler aborts when the caller disconnects, and not after the response', async () => {
   const signals: (AbortSignal | undefined)[] = []
   const arrived = Promise.withResolvers<void>()
   const told = Promise.withResolvers<void>()
@@ -115,7 +115,7 @@ test('an answer is told when its caller hangs up, and not when it has been given
 })
 
 describe('match', () => {
-  test('4.1 and 4.3 share a path and are told apart by module and action, in any letter case', async () => {
+  test('4.1 and 4.3 share a path and are selected by module and action, ignoring case', async () => {
     await using server = await openTestDoor()
     const ask = (query: string) => fetch(`${server.url}/v2/api?${query}`)
     assert.equal(await idOf(await ask('module=nametag&action=getlabelmasterlist')), 'explorer.labelListV2')
@@ -125,20 +125,20 @@ describe('match', () => {
     assert.equal(await codeOf(await ask('module=account&action=balance')), 'explorer.action')
   })
 
-  test('group A takes its parameters from a form as well', async () => {
+  test('group A also accepts parameters as a form', async () => {
     await using server = await openTestDoor()
     const body = new URLSearchParams({ module: 'account', action: 'fundedby', address: '0x1', __proto__: 'x' })
     assert.equal(await idOf(await fetch(`${server.url}/v2/api`, { method: 'POST', body })), 'explorer.fundedBy')
   })
 
-  test("4.5's literal path beats 4.7's parameter", async () => {
+  test('the literal path of 4.5 takes precedence over the path parameter of 4.7', async () => {
     await using server = await openTestDoor()
     const ask = (path: string) => fetch(`${server.url}/v0/eth/validators/${path}`)
     assert.equal(await idOf(await ask('effectiveness?indices=1')), 'validators.aggregateEffectiveness')
     assert.equal(await idOf(await ask('12')), 'validators.metadata')
   })
 
-  test('a wrong method is a 405 with allow, an unknown path a 404, each in the shape of its group', async () => {
+  test('a wrong method gets 405 with allow, an unknown path 404, in the error format of the group', async () => {
     await using server = await openTestDoor()
     const wrong = await fetch(`${server.url}/markets/slug/a`, { method: 'DELETE' })
     assert.equal(wrong.status, 405)
@@ -155,7 +155,7 @@ describe('match', () => {
     assert.equal((await fetch(`${server.url}/healthz`, { method: 'POST' })).status, 405)
   })
 
-  test('a wrong method is a 405 whichever it is, with a body or without', async () => {
+  test('every wrong method gets 405, with or without a body', async () => {
     await using server = await openTestDoor()
     const answered = ['GET', 'HEAD', 'OPTIONS', 'CONNECT']
     for (const method of METHODS.filter((one) => !answered.includes(one))) {
@@ -167,13 +167,13 @@ describe('match', () => {
     assert.ok(!server.counted.includes('none server.internal'))
   })
 
-  test('malformed percent-encoding is the group’s own parameter fault', async () => {
+  test('malformed percent-encoding is a parameter error in the format of the group', async () => {
     await using server = await openTestDoor()
     const response = await fetch(`${server.url}/markets/slug/%zz`)
     assert.deepEqual(await response.json(), { group: 'markets', code: 'input.invalid' })
   })
 
-  test('HEAD answers like GET without the body', async () => {
+  test('HEAD is like GET without the body', async () => {
     await using server = await openTestDoor()
     const head = await fetch(`${server.url}/markets/slug/a`, { method: 'HEAD' })
     const get = await fetch(`${server.url}/markets/slug/a`)
@@ -182,17 +182,17 @@ describe('match', () => {
     assert.equal(head.headers.get('content-length'), String((await get.text()).length))
   })
 
-  test('a group switched off or asked under a foreign host name is not there', async () => {
+  test('a disabled group, or one under another host name, gets 404', async () => {
     await using server = await openTestDoor({
-      groups: { markets: { on: false }, validators: { host: 'ratings.example' } },
+      groups: { markets: { enabled: false }, validators: { host: 'ratings.example' } },
     })
-    assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.off')
+    assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.disabled')
     assert.equal(await codeOf(await fetch(`${server.url}/v0/eth/validators/1`)), 'route.unknown')
     const named = await server.door.inject({ url: '/v0/eth/validators/1', headers: { host: 'Ratings.example:8080' } })
     assert.equal(named.statusCode, 200)
   })
 
-  test('aliases translate paths, headers and fields at the door', async () => {
+  test('aliases translate paths, headers and fields', async () => {
     await using server = await openTestDoor({
       aliases: {
         paths: { '/rated/{v}': '/v0/eth/validators/{v}' },
@@ -208,7 +208,7 @@ describe('match', () => {
 })
 
 describe('limits', () => {
-  test('a request line beyond 16 KiB is a 414, but 4.5 takes a megabyte', async () => {
+  test('a request line beyond 16 KiB gets 414, except for 4.5, which accepts a megabyte', async () => {
     await using server = await openTestDoor()
     const long = 'a'.repeat(17_000)
     assert.equal((await fetch(`${server.url}/markets/slug/x?y=${long}`)).status, 414)
@@ -224,7 +224,7 @@ describe('limits', () => {
     assert.equal(tooLong.status, 414)
   })
 
-  test('a megabyte is accepted at 4.5 alone; elsewhere it is a 414 and a short log line', async () => {
+  test('only 4.5 accepts a megabyte; other paths return 414 and log a short line', async () => {
     const lines: string[] = []
     await using server = await openTestDoor(
       { aliases: { paths: { '/rated/{x}': '/v0/eth/validators/{x}' } } },
@@ -254,7 +254,7 @@ describe('limits', () => {
     }
   })
 
-  test('too many parameters are refused before any key is checked, in a query and in a form', async () => {
+  test('too many parameters are refused before the key is checked, in queries and forms', async () => {
     const admission: Authorizer = { ...everyone, authorize: () => Promise.reject(new Fault('key.missing')) }
     await using server = await openTestDoor({}, { admission })
     const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
@@ -268,7 +268,7 @@ describe('limits', () => {
     }
   })
 
-  test('connections beyond connectionsMax are closed, and the log has it once', async () => {
+  test('connections beyond connectionsMax are closed and logged once', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({ server: { connectionsMax: 1 } }, { lines })
     const { hostname, port } = new URL(server.url)
@@ -280,7 +280,7 @@ describe('limits', () => {
     first.destroy()
   })
 
-  test('headers beyond 16 KiB are a 431, a body beyond 64 KiB a 413, both in the shape of the group', async () => {
+  test('headers beyond 16 KiB get 431 and a body beyond 64 KiB 413, in the error format of the group', async () => {
     await using server = await openTestDoor()
     const headers = { 'x-padding': 'a'.repeat(20_000) }
     const heavy = await fetch(`${server.url}/v0/eth/validators/1`, { headers })
@@ -296,7 +296,7 @@ describe('limits', () => {
     assert.deepEqual(await large.json(), { group: 'fx', code: 'body.too_large' })
   })
 
-  test('a client that drips its request is cut off', async () => {
+  test('a client that sends its request too slowly is disconnected', async () => {
     await using server = await openTestDoor({ server: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
@@ -312,7 +312,7 @@ describe('limits', () => {
     assert.match(heard, /^HTTP\/1\.1 408 /)
   })
 
-  test('bytes that are no HTTP get a plain 400 and the connection is closed', async () => {
+  test('invalid HTTP gets 400 and the connection is closed', async () => {
     await using server = await openTestDoor()
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
@@ -325,14 +325,14 @@ describe('limits', () => {
     assert.match(heard, /^HTTP\/1\.1 400 /)
   })
 
-  test('a caller who leaves is counted as gone, which is no failure of ours, and nothing is said of it as of one', async () => {
+  test('a caller that disconnects is counted as client_gone and not logged as a failure', async () => {
     const arrived = Promise.withResolvers<void>()
     const lines: string[] = []
     await using server = await openTestDoor(
       {},
       {
         lines,
-        // As a question that waits in the line of a store.
+        // Like a query that waits for a connection.
         reply: ({ signal }) =>
           new Promise((_, reject) => {
             signal?.addEventListener('abort', () => reject(signal.reason))
@@ -346,11 +346,11 @@ describe('limits', () => {
     hangUp.abort()
     await assert.rejects(gone)
     while (server.counted.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual(server.counted, ['markets.bySlug gone'])
+    assert.deepEqual(server.counted, ['markets.bySlug client_gone'])
     assert.ok(!lines.some((line) => line.includes('request failed')), lines.join(''))
   })
 
-  test('a caller who resets the connection at once, or breaks off an upload, is gone as well', async () => {
+  test('a reset connection and an aborted upload are counted as client_gone', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({}, { lines })
     const { hostname, port } = new URL(server.url)
@@ -370,13 +370,13 @@ describe('limits', () => {
     await new Promise((resolve) => setImmediate(resolve))
     upload.destroy()
     await counted(2)
-    assert.deepEqual(server.counted, ['none gone', 'none gone'])
+    assert.deepEqual(server.counted, ['none client_gone', 'none client_gone'])
     assert.ok(!lines.some((line) => /unexpected failure|server\.internal/.test(line)), lines.join(''))
   })
 
-  test('an answer that takes too long is given up', async () => {
+  test('a request beyond the time limit gets server.timeout', async () => {
     await using server = await openTestDoor(
-      { server: { answerTimeoutMs: 100, stopTimeoutMs: 0 } },
+      { server: { responseTimeoutMs: 100, stopTimeoutMs: 0 } },
       { reply: () => new Promise(() => {}) },
     )
     const response = await fetch(`${server.url}/markets/slug/a`)
@@ -386,7 +386,7 @@ describe('limits', () => {
 })
 
 describe('headers', () => {
-  test('the caller’s request id is kept when it is fit, otherwise a new one is given', async () => {
+  test('a valid request id of the caller is kept, otherwise a new one is used', async () => {
     await using server = await openTestDoor()
     const ask = (id: string) => fetch(`${server.url}/markets/slug/a`, { headers: { 'x-request-id': id } })
     assert.equal((await ask('mine-1')).headers.get('x-request-id'), 'mine-1')
@@ -396,7 +396,7 @@ describe('headers', () => {
     assert.notEqual(first, second)
   })
 
-  test('pages of other origins may read, and are told so before they ask', async () => {
+  test('cross-origin requests are allowed, and preflight requests answered', async () => {
     await using server = await openTestDoor()
     const read = await fetch(`${server.url}/markets/slug/a`, { headers: { origin: 'https://other.example' } })
     assert.equal(read.headers.get('access-control-allow-origin'), '*')
@@ -412,13 +412,13 @@ describe('headers', () => {
     assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
   })
 
-  test('an expectation that nobody knows is ignored, and the reply has its request id', async () => {
+  test('an unknown expect header is ignored, and the response has a request id', async () => {
     await using server = await openTestDoor()
     const head = 'GET /markets/slug/a HTTP/1.1\r\nhost: x\r\nexpect: the-unexpected\r\nconnection: close\r\n\r\n'
     assert.match(await exchange(server.url, head), /^HTTP\/1\.1 200 [\s\S]*\r\nx-request-id: /)
   })
 
-  test('security headers are on every reply, refusals included', async () => {
+  test('every response has security headers, including errors', async () => {
     await using server = await openTestDoor()
     for (const path of ['/markets/slug/a', '/nowhere', '/healthz', '/markets/slug/a%20b']) {
       const response = await fetch(server.url + path)
@@ -430,8 +430,8 @@ describe('headers', () => {
   })
 })
 
-describe('failures', () => {
-  test('a broken belief is a plain 500 and one log line with the request id, without stack, path or key', async () => {
+describe('errors', () => {
+  test('an unexpected error is a 500 and one log line with the request id, without stack, path or key', async () => {
     const lines: string[] = []
     const key = 'tetrad:abc:verysecretsecret'
     await using server = await openTestDoor(
@@ -450,14 +450,14 @@ describe('failures', () => {
     const shouted = lines.filter((line) => line.includes('unexpected failure'))
     assert.equal(shouted.length, 1)
     assert.match(shouted[0] ?? '', /"requestId":"find-me"/)
-    assert.match(shouted[0] ?? '', /"where":"server\/serve\/http\.test\.ts:\d+"/)
+    assert.match(shouted[0] ?? '', /"location":"server\/http\/http-server\.test\.ts:\d+"/)
     for (const line of lines) {
       assert.doesNotMatch(line, /verysecret/)
       assert.doesNotMatch(line, /\/home\/someone|node_modules|\bat .*\(/)
     }
   })
 
-  test('an admission fault is the group’s own, and the meter counts it by code', async () => {
+  test('authorization errors have the format of the group and are counted by code', async () => {
     const admission: Authorizer = {
       ...everyone,
       authorize: async () => {
@@ -471,7 +471,7 @@ describe('failures', () => {
     assert.deepEqual(server.counted, ['validators.metadata key.missing'])
   })
 
-  test('a caller without a key is not told what is wrong with its body', async () => {
+  test('the body of a caller without a key is not checked', async () => {
     const admission: Authorizer = {
       ...everyone,
       authorize: async () => {
@@ -485,7 +485,7 @@ describe('failures', () => {
 })
 
 describe('closing', () => {
-  test('requests in flight finish, new connections are refused', async () => {
+  test('requests in flight finish and new connections are refused', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -512,7 +512,7 @@ describe('closing', () => {
     await closed
   })
 
-  test('a request that never ends is cut when the time to stop is over', async () => {
+  test('a request that never ends is aborted after stopTimeoutMs', async () => {
     const server = await openTestDoor({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
     const flying = fetch(`${server.url}/markets/slug/a`)
     const outcome = assert.rejects(flying)
@@ -523,7 +523,7 @@ describe('closing', () => {
 })
 
 describe('behind proxies', () => {
-  test('the caller is who the outermost of our own proxies saw, whatever else the header claims', async () => {
+  test('the caller is the address that the outermost own proxy saw; the rest of the header is ignored', async () => {
     const seen: string[] = []
     const admission: Authorizer = {
       ...everyone,
@@ -540,7 +540,7 @@ describe('behind proxies', () => {
     assert.deepEqual(seen, ['127.0.0.1', '203.0.113.7'])
   })
 
-  test('x-forwarded-for without proxyHops is warned of once an hour', async () => {
+  test('x-forwarded-for without proxyHops logs a warning once an hour', async () => {
     const lines: string[] = []
     await using direct = await openTestDoor({}, { lines })
     const headers = { 'x-forwarded-for': '203.0.113.7' }
@@ -562,7 +562,7 @@ describe('links', () => {
     return heard.match(/^x-origin: (.*)\r$/m)?.[1]
   }
 
-  test('are written with the caller’s Host only if it is an address, localhost or a configured name', async () => {
+  test('use the Host header only if it is an IP address, localhost or a configured name', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({ groups: { fx: { host: 'fx.example' } } }, { lines, showOrigin: true })
     for (const host of ['localhost:9999', '192.0.2.7:80', '[2001:db8::1]:80', 'FX.example', '192.0.2.7']) {
@@ -578,8 +578,8 @@ describe('links', () => {
   })
 })
 
-describe('what is written down', () => {
-  test('a key in a path or in a request id is cut before it is logged, also when it is percent-encoded', async () => {
+describe('logs and metrics', () => {
+  test('keys in paths and request ids are removed from the log, also if percent-encoded', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
     await fetch(`${server.url}/markets/slug/tetrad%3Ademo%3Averysecretsecret`)
@@ -591,7 +591,7 @@ describe('what is written down', () => {
     for (const line of lines) assert.doesNotMatch(line, /verysecret/)
   })
 
-  test('every refusal is logged and counted, and none adds to the time of answers', async () => {
+  test('every refusal is logged and counted, without a duration', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({}, { lines })
     await fetch(`${server.url}/nowhere`)
@@ -601,7 +601,7 @@ describe('what is written down', () => {
     assert.equal(lines.length, 3)
   })
 
-  test('a store that fails every call is said once, with its file, and every call has its line', async () => {
+  test('a failing database is logged once with its file, and every call has its own line', async () => {
     const lines: string[] = []
     const detail = '/var/lib/tetrad/state.sqlite cannot grow because the disk is full'
     const reply = () => Promise.reject(new Fault('store.unavailable', { detail }))
@@ -613,7 +613,7 @@ describe('what is written down', () => {
     assert.equal(lines.filter((line) => line.includes('"outcome":"store.unavailable"')).length, 5)
   })
 
-  test('what a node answered is in the log line of the request, and not in the response', async () => {
+  test('the error of a node is in the log line of the request and not in the response', async () => {
     const lines: string[] = []
     const detail = 'http://node.test: eth_getBalance: header not found'
     const reply = () => Promise.reject(new Fault('explorer.node_unavailable', { detail }))
@@ -624,7 +624,7 @@ describe('what is written down', () => {
     assert.equal(JSON.parse(request ?? '').reason, detail)
   })
 
-  test('an answer is called ok in the log as in the metrics, in whatever form it was made', async () => {
+  test('every kind of success is `ok` in the log and in the metrics', async () => {
     const lines: string[] = []
     await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
     await fetch(`${server.url}/markets/slug/a`)
@@ -632,7 +632,7 @@ describe('what is written down', () => {
     assert.equal(JSON.parse(lines[0] ?? '').outcome, 'ok')
   })
 
-  test('a path parameter that is too long is a 414, not a malformed one', async () => {
+  test('a path parameter that is too long gets 414', async () => {
     await using server = await openTestDoor()
     assert.equal((await fetch(`${server.url}/v0/eth/validators/${'1'.repeat(17_000)}`)).status, 414)
   })

@@ -1,6 +1,5 @@
-// The door to the network. The only file that names the HTTP framework: it routes, reads bodies within a limit and
-// keeps time-outs; everything after that is the pipeline's. Replies are written straight to the socket, since the
-// pipeline has already decided every header and byte.
+// The HTTP server. The framework routes requests, reads bodies up to a limit and enforces timeouts; the pipeline does
+// the rest. Responses are written directly to the socket, because the pipeline has created all headers and bytes.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -25,18 +24,18 @@ import { writeStream } from './stream.ts'
 
 export interface HttpServer {
   readonly url: string
-  /** From here on every answer ends its connection, so that its caller is on none when the door closes (behaviour/operations.md#stopping). */
+  /** From now on, every response closes its connection, so that none is open when the server closes (behaviour/operations.md#stopping). */
   drain(): void
-  /** No new requests; those in flight finish within the configured time. */
+  /** Accepts no new requests. Those in flight may finish within `server.stopTimeoutMs`. */
   close(): Promise<void>
   /** A request without a socket, for tests. */
   readonly inject: FastifyInstance['inject']
 }
 
-/** Of a request line that is too long, this much of the path is kept for the log and for finding the group. */
+/** Paths of request lines that are too long are cut to this length. */
 const keptPathChars = 256
 const slowCheckMs = 1000
-/** A connection on which nothing moves for so long is cut, whoever was to speak. */
+/** Connections without traffic for this time are closed. */
 const idleTimeoutMs = 120_000
 const idleSweepMs = 50
 
@@ -54,13 +53,13 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
-      // For the whole head of any request; each path's own limits are checked before it is routed.
+      // The limit for all paths. Those of each path are checked before routing.
       maxHeaderSize: Math.max(...routes.map((route) => route.urlBytesMax)) + 2 * settings.headerBytesMax,
       headersTimeout: settings.headersTimeoutMs,
       connectionsCheckingInterval: slowCheckMs,
       requireHostHeader: false,
     },
-    // The query stays text until the path's limits are known (query.ts).
+    // The query is parsed when the limits of the path are known (query.ts).
     routerOptions: { maxParamLength: settings.urlBytesMax, querystringParser: asText },
     genReqId: (raw) => ids.of(raw),
     rewriteUrl: (raw) => translate(app, routes, raw, tooLong),
@@ -74,14 +73,14 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
         tooLong.has(request.raw) ? new Fault('input.url_too_long') : urlFault(app, error, pathOfUrl(request.raw)),
       ),
   })
-  // Bodies reach the pipeline unread: a caller without a key is not told what is wrong with its JSON.
+  // The pipeline parses bodies after it has checked the key.
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   for (const route of routes) mount(fastify, app, route, commonHeaders(app.context.settings, route), tooLong)
   fastify.setNotFoundHandler((request, reply) => {
     const path = pathOfUrl(request.raw)
     const route =
-      request.method === 'OPTIONS' && settings.cors ? routes.find(({ pattern: fits }) => fits.test(path)) : undefined
+      request.method === 'OPTIONS' && settings.cors ? routes.find(({ pattern }) => pattern.test(path)) : undefined
     if (route && !route.sameOrigin)
       return sendResponse(reply, request.id, common, preflight(app.context.settings, route))
     refuse(
@@ -98,14 +97,14 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
       common,
       request,
       reply,
-      // A body that cannot be read does not matter where nothing would read it.
+      // An unknown path is reported as such, even if the body is invalid.
       request.is404 ? noRouteFault(app, routes, pathOfUrl(request.raw)) : bodyFault(app, error, request),
     ),
   )
-  // Node would answer this header with a bare 417, without our headers. It may be ignored (RFC 9110, 10.1.1).
+  // Node would answer an `expect` header with a 417 without our headers. It may be ignored (RFC 9110, 10.1.1).
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
   fastify.server.maxConnections = settings.connectionsMax
-  fastify.server.on('drop', () => warnHourly(app, 'Connections are refused: server.connectionsMax is reached.'))
+  fastify.server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
   await fastify.listen({ host: settings.host, port: settings.port })
   return {
     url: urlOf(fastify, settings.host),
@@ -129,7 +128,7 @@ function mount(
   fastify.route({
     method: [...route.methods],
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    // Before the body is read.
+    // Runs before the body is read.
     onRequest: (request, reply, done) => {
       const { raw } = request
       if (tooLong.has(raw)) return refuse(app, common, request, reply, new Fault('input.url_too_long'))
@@ -159,17 +158,17 @@ type LongUrlRequests = WeakSet<IncomingMessage>
 const asText = (query: string) => query as unknown as Record<string, unknown>
 
 const unknownProxy =
-  'A request has x-forwarded-for, but server.proxyHops is 0: all callers behind that proxy count as one address. Set server.proxyHops if the proxy is yours.'
+  'request with x-forwarded-for, but server.proxyHops is 0: all callers behind the proxy count as one address. If the proxy is yours, set server.proxyHops'
 
-function readOrFault<T>(app: App, make: () => T, { id, raw }: FastifyRequest): T | Fault {
+function readOrFault<T>(app: App, read: () => T, { id, raw }: FastifyRequest): T | Fault {
   try {
-    return make()
+    return read()
   } catch (error) {
     return toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
   }
 }
 
-/** Runs before routing, so that a request line which is too long costs neither a search for its route nor a long log line. */
+/** Runs before routing, so that too long request lines are neither routed nor logged in full. */
 function translate(app: App, routes: readonly HttpRoute[], raw: IncomingMessage, tooLong: LongUrlRequests): string {
   app.aliases.requestHeaders(raw.headers)
   const { url = '/' } = raw
@@ -201,7 +200,7 @@ function sendResponse(
   raw.end(body)
 }
 
-/** A long answer: whoever leaves halfway, or takes nothing for too long, gets no more of it. */
+/** Sends a long body in parts. It stops if the caller leaves or reads too slowly. */
 function sendParts(
   reply: FastifyReply,
   headers: Record<string, string>,
@@ -213,7 +212,7 @@ function sendParts(
   pipeline(Readable.from(parts), reply.raw).catch(() => reply.raw.destroy())
 }
 
-/** An answer without an end: until the caller leaves, reads too slowly, or the server stops. */
+/** Sends an endless response until the caller leaves, reads too slowly, or the server stops. */
 function sendStream(app: App, reply: FastifyReply, headers: Record<string, string>, response: ApiResponse): void {
   reply.hijack()
   reply.raw.writeHead(response.status, { 'cache-control': 'no-store', ...headers, ...response.headers })
@@ -233,25 +232,25 @@ function refuse(
   sendResponse(reply, request.id, common, refusal(app, { requestId: request.id, path: pathOfUrl(request.raw) }, fault))
 }
 
-/** What the framework says about a body, in our words. */
+/** Translates errors of the framework about the body. */
 function bodyFault(app: App, error: unknown, request: FastifyRequest): Fault {
   const code = (error as { code?: string }).code ?? ''
   if (request.raw.destroyed && !request.raw.complete) return new CallerGone()
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Fault('body.too_large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Fault('body.type')
-  if (code.startsWith('FST_ERR_CTP')) return new Fault('body.unreadable', { detail: code })
+  if (code.startsWith('FST_ERR_CTP')) return new Fault('body.invalid_json', { detail: code })
   return toFault(app, error, { requestId: request.id, path: pathOfUrl(request.raw) })
 }
 
-/** Bytes that are no HTTP request, heads that are too large, callers that are too slow. */
+/** For invalid HTTP, too large heads and too slow callers. */
 function refuseConnection(error: Error & { code?: string }, socket: Socket, ids: RequestIds): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'The request head is too large.']
+      ? ['431 Request Header Fields Too Large', 'The request headers are too large.']
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', 'The request took too long to arrive.']
-        : ['400 Bad Request', 'This is not a well-formed HTTP request.']
+        : ['400 Bad Request', 'This is not a valid HTTP request.']
   const body = JSON.stringify({ error: { code: 'request.malformed', message } })
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nconnection: close\r\n\r\n${body}`,
@@ -270,7 +269,7 @@ async function close(fastify: FastifyInstance, stopTimeoutMs: number, app: App):
     if (!cut.signal.aborted) fastify.server.closeAllConnections()
   })
   app.stopping.abort()
-  // A connection that was busy when closing began is kept alive by its client once it is idle.
+  // Clients keep connections alive that were busy when closing started. Close them once they are idle.
   const sweep = app.context.clock.every(idleSweepMs, () => fastify.server.closeIdleConnections())
   await fastify.close()
   sweep()

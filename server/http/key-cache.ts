@@ -1,5 +1,5 @@
-// Looks a shown key up. Verified keys stay in memory until any key is changed, by any process: a revocation holds from the
-// next call on, and the usual call reads nothing.
+// Finds and verifies keys. Verified keys are cached until any process changes a key, so that a revocation takes effect
+// with the next call.
 import { digestOf, type KeyParts, sameDigest, unknownKeyDigest } from '#core/key.ts'
 import { findKey, type KeyRecord, keyRevision } from '#storage/keys.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
@@ -17,23 +17,23 @@ export class KeyCache {
     this.#context = context
   }
 
-  /** The record of a key that is good now. Why one is not good stays in here (behaviour/http.md#invalid-keys). */
-  async find(shown: KeyParts): Promise<KeyRecord | undefined> {
+  /** Undefined for unknown, wrong, revoked and expired keys alike (behaviour/http.md#invalid-keys). */
+  async find(key: KeyParts): Promise<KeyRecord | undefined> {
     const { state, clock } = this.#context
-    // Before any record: what is changed in between is noticed by the next call.
+    // Read before the record, so that the next call notices a change in between.
     const revision = await this.#revisions(state, 'keys', () => keyRevision(state))
     if (revision !== this.#revision) [this.#revision, this.#verified] = [revision, new Map()]
     const verified = this.#verified
-    const record = verified.get(shown.id) ?? (await findKey(state, shown.id))
-    const same = sameDigest(record?.digest ?? unknownKeyDigest, digestOf(shown))
-    if (!record || !same || record.revokedAtMs !== undefined) return undefined
+    const record = verified.get(key.id) ?? (await findKey(state, key.id))
+    const isSame = sameDigest(record?.digest ?? unknownKeyDigest, digestOf(key))
+    if (!record || !isSame || record.revokedAtMs !== undefined) return undefined
     if (record.expiresAtMs !== undefined && record.expiresAtMs <= clock.now()) return undefined
     addToCache(verified, record)
     return record
   }
 }
 
-/** Into the map it was looked up for: if that has been replaced meanwhile, the record is forgotten with it. */
+/** `verified` is the map at the start of the lookup. If it was replaced meanwhile, the record is not cached. */
 function addToCache(verified: Map<string, KeyRecord>, record: KeyRecord): void {
   if (verified.has(record.id)) return
   verified.set(record.id, record)

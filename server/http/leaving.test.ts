@@ -1,4 +1,4 @@
-// How a server that has been told to stop sends its callers away, on real sockets.
+// Tests on real sockets that a stopping server closes connections without failing calls.
 import assert from 'node:assert/strict'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { openContext, settingsWith } from '#test/context.ts'
 const stopDelayMs = 12_345
 const callers = 16
 
-/** The system's, but the time before the door closes is over when the test says so. */
+/** The system clock, except that the test ends the stop delay. */
 function heldClock() {
   const waiting = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ function heldClock() {
   return { clock, waiting: waiting.promise, over: over.resolve }
 }
 
-/** Rejects with ECONNRESET when the connection it was sent on is closed under it. */
+/** Rejects with ECONNRESET if the connection is closed during the call. */
 const ask = (agent: Agent, url: string) =>
   new Promise<IncomingMessage & { readonly reused: boolean }>((resolve, reject) => {
     const request = get(url, { agent }, (response) => {
@@ -34,7 +34,7 @@ const ask = (agent: Agent, url: string) =>
     request.on('error', reject)
   })
 
-test('while it stops every answer ends its connection, so that none is closed under a call', async () => {
+test('while the server stops, every response closes its connection, so that no call fails', async () => {
   await using context = await openContext()
   const { clock, waiting, over } = heldClock()
   const settings = settingsWith({ server: { port: 0, stopDelayMs } })
@@ -57,6 +57,6 @@ test('while it stops every answer ends its connection, so that none is closed un
     over()
     await closed
   }
-  // Nobody is on a connection any more: a call is refused, not cut.
+  // No connection is open any more, so a new call is refused and not aborted.
   for (const agent of agents) await assert.rejects(ask(agent, `${server.url}/healthz`), { code: 'ECONNREFUSED' })
 })

@@ -1,16 +1,16 @@
-// One decision about one call, as Redis makes it: everything between its first line and its last happens at one moment of
-// one clock, whoever asks. The same rules as limits.ts and core/window.ts (behaviour/http.md#rate-limits); times are microseconds.
+// The Redis script that checks and counts one call atomically, with the clock of Redis. It has the same rules as limits.ts
+// and sliding-window.ts (behaviour/http.md#rate-limits). Times are microseconds.
 //
-// 1. Nothing is taken before every limit has been looked at.
-// 2. A list holds the calls of the last second, oldest first. Calls later than now mean that the clock was set back: they
-//    count as made now, so a limit is never loosened by it and nobody waits longer than a second.
-// 3. A Redis that knows nothing of the second before lets nothing past an endpoint's own limit until it does
-//    (behaviour/operations.md#redis-outages). `since` is when it began to know.
-// 4. A Redis without a figure for this day asks for the stored one: it may have been restarted.
+// 1. A call is counted only after all limits were checked.
+// 2. A list contains the calls of the last second, oldest first. If the clock was set back, later calls count as made
+//    now: the limit still holds, and no caller waits longer than a second.
+// 3. After a restart, Redis does not know the calls of the last second. Until a second has passed, calls of endpoints with
+//    their own limit are refused (behaviour/operations.md#redis-outages). `since` is the time of the start.
+// 4. Without a count for this day, the script asks for the stored one: Redis may have been restarted.
 // 5. Lua writes large numbers with an exponent; `text` does not.
 import { createScript, type RedisScript } from '#sources/redis.ts'
 
-/** Answers as TIME does: seconds and microseconds. A test brings its own. */
+/** Seconds and microseconds. Tests replace it. */
 export const serverTime = `redis.call('TIME')`
 
 const readClock = (time: string): string => `
@@ -20,7 +20,7 @@ local secondUs = 1000000
 local function text(number) return string.format('%.0f', number) end
 `
 
-/** KEYS: since, process. ARGV: the name of the process that runs Redis now. */
+/** KEYS: since, process. ARGV: the run id of the Redis process. */
 export const registerScript = (time = serverTime): RedisScript =>
   createScript(`${readClock(time)}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
@@ -31,10 +31,10 @@ return {0}
 `)
 
 /**
- * KEYS: since, the caller's second, the caller's second at this endpoint, the caller's days. ARGV: the limits of the second,
- * of the endpoint and of the day, then a day, how many calls of it are known to have been admitted, and 1 if these are all that the
- * store knows. Answers: 0 admitted, 1 the day is full, 2 a second is full, 3 the day's figure is missing, 4 the second before is
- * not known; the two waits; the time; the calls of the day so far.
+ * KEYS: since, the calls of the caller, its calls of this endpoint, its counts by day. ARGV: the limits per second, per
+ * second of the endpoint, and per day; then a day, its known number of accepted calls, and 1 if that number was read
+ * from the database. Returns: 0 accepted, 1 daily limit, 2 limit per second, 3 the count of the day is missing, 4 the
+ * last second is unknown; then the two waits, the time, and the calls of the day.
  */
 export const limitScript = (time = serverTime): RedisScript =>
   createScript(`${readClock(time)}

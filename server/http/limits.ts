@@ -1,5 +1,5 @@
-// Calls per second and per day (behaviour/http.md#rate-limits). A call passes all of its limits or uses up none of them. Here one process
-// counts for itself; limits-shared.ts is for several.
+// Limits of calls per second and per day, counted in this process (behaviour/http.md#rate-limits). A refused call counts
+// towards no limit. shared-limits.ts is for several processes.
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
@@ -8,31 +8,30 @@ import { SlidingWindows } from './sliding-window.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
 const secondMs = 1000
-/** Callers that can be told apart within two seconds; the next one waits (window.ts, 2). */
+/** Number of callers within two seconds; further ones must wait (sliding-window.ts, 2). */
 const namesMax = 100_000
 
-/** What a caller may do; 0: no limit. */
+/** 0: no limit. */
 export interface CallLimits {
   readonly perSecond: number
   readonly perDay: number
 }
 
 export interface LimitedCaller extends CallLimits {
-  /** Whom the calls are counted for. */
   readonly keyId: string
-  /** Set for a caller without a key: its network, which the calls per second are held against. */
+  /** Network of a caller without a key, by which calls per second are counted. */
   readonly network?: string
 }
 
 export interface Limits {
-  /** Takes one call from every limit that applies, or says which one is in the way. */
-  consume(party: LimitedCaller, endpoint: Endpoint): Fault | undefined | Promise<Fault | undefined>
+  /** Counts one call, or returns the fault of the limit that is reached. */
+  consume(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined | Promise<Fault | undefined>
 }
 
 export class LocalLimits implements Limits {
   readonly #clock: Clock
   readonly #usage: UsageCounter
-  // Apart, so that a crowd without keys cannot take the room of those who have one.
+  // Separate, so that many callers without keys cannot use up the space for callers with keys.
   readonly #keys = new CallerWindows()
   readonly #networks = new CallerWindows()
 
@@ -57,12 +56,12 @@ export class LocalLimits implements Limits {
     if (waitMs > 0 || waitHereMs > 0) return secondLimitFault(caller, endpoint, { waitMs, waitHereMs })
     overall?.add(name, tickMs)
     endpointWindows?.add(name, tickMs)
-    this.#usage.count(caller.keyId, endpoint.id, 'admitted', nowMs)
+    this.#usage.count(caller.keyId, endpoint.id, 'accepted', nowMs)
     return undefined
   }
 }
 
-/** The windows of one kind of callers: over all endpoints, and at each that has a limit of its own. */
+/** Sliding windows over all endpoints, and for each endpoint with its own limit. */
 class CallerWindows {
   readonly overall = new SlidingWindows(secondMs, namesMax)
   readonly #byEndpoint = new Map<string, SlidingWindows>()
@@ -80,7 +79,7 @@ class CallerWindows {
 export const dayLimitFault = ({ perDay }: LimitedCaller, nowMs: number): Fault =>
   new Fault('limit.day', { terms: { limit: perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
 
-/** The limit with the longer wait is named: the caller's own, or the endpoint's (`Here`). */
+/** Reports the limit with the longer wait: that of the caller, or that of the endpoint (`Here`). */
 export function secondLimitFault(
   { perSecond }: LimitedCaller,
   { perSecond: perSecondHere = 0 }: Endpoint,

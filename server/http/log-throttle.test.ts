@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
 import { LogThrottle } from './log-throttle.ts'
 
-test('a cause is due at once, then once a minute with how often it was', () => {
+test('a message is logged at once, then once a minute with a count', () => {
   const clock = new ManualClock(0)
   const repeats = new LogThrottle(clock)
   assert.equal(repeats.due('a.sqlite cannot grow'), 1)
@@ -16,7 +16,7 @@ test('a cause is due at once, then once a minute with how often it was', () => {
   assert.equal(repeats.due('a.sqlite cannot grow'), undefined)
 })
 
-test('causes that differ in a count are one, and their number is bounded', () => {
+test('messages that differ in numbers are one, and the number of messages is limited', () => {
   const repeats = new LogThrottle(new ManualClock(0))
   assert.equal(repeats.due('10000 writes are waiting'), 1)
   assert.equal(repeats.due('9999 writes are waiting'), undefined)

@@ -15,7 +15,7 @@ const arrival = (changes: Partial<RequestParts>): RequestParts => ({
   ...changes,
 })
 
-/** `place.name says` for every problem. */
+/** `location.name message` of every problem. */
 function problemsOf(work: () => unknown): string[] {
   try {
     work()
@@ -29,7 +29,7 @@ function problemsOf(work: () => unknown): string[] {
 describe('query', () => {
   const parse = parser(contract['validators.aggregateEffectiveness'])
 
-  test('defaults are filled in, the rest is left out', () => {
+  test('defaults are filled in; other inputs are absent', () => {
     assert.deepEqual(parse(arrival({ query: { indices: '7' } })), {
       network: 'mainnet',
       indices: [7],
@@ -39,17 +39,17 @@ describe('query', () => {
     })
   })
 
-  test('a parameter that may repeat takes both forms, mixed', () => {
+  test('a list accepts repeated and comma-separated values, also mixed', () => {
     assert.deepEqual(parse(arrival({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
   })
 
-  test('a list has a maximum, and what lies beyond it is not read', () => {
+  test('a list has a maximum, and further items are not parsed', () => {
     const fields = aggregateFields.length
     const include = (count: number) =>
       problemsOf(() => parse(arrival({ query: { indices: '7', include: Array(count).fill('earnings') } })))
     assert.deepEqual(include(fields), [])
     assert.deepEqual(include(fields + 1), [`query.include must have at most ${fields} items`])
-    // Neither the length of a list nor the number of its mistakes makes the answer longer.
+    // The error stays short for long lists with many problems.
     const indices = `${'1,'.repeat(10_001)}${'x,'.repeat(100_000)}`
     assert.deepEqual(
       problemsOf(() => parse(arrival({ query: { indices } }))),
@@ -57,7 +57,7 @@ describe('query', () => {
     )
   })
 
-  test('an empty value is a value left out', () => {
+  test('an empty value counts as absent', () => {
     const input = parse(arrival({ query: { indices: '7', from: '', pubkeys: '' } }))
     assert.equal(input.from, undefined)
     assert.equal(input.pubkeys, undefined)
@@ -72,7 +72,7 @@ describe('query', () => {
     })
   }
 
-  test('every problem is told at once, each with its place and wire name', () => {
+  test('all problems are reported, with location and wire name', () => {
     assert.deepEqual(
       problemsOf(() =>
         parse(arrival({ query: { size: '1001', groupBy: 'pool' }, headers: { 'x-validator-network': 'moon' } })),
@@ -85,21 +85,21 @@ describe('query', () => {
     )
   })
 
-  test('a parameter that may not repeat is refused when it does', () => {
+  test('a single value that is repeated is refused', () => {
     assert.deepEqual(
       problemsOf(() => parse(arrival({ query: { indices: '1', size: ['1', '2'] } }))),
       ['query.size must be given once'],
     )
   })
 
-  test('a list of 10 000 bad values is described in a few sentences', () => {
+  test('a list of 10 000 bad values gets a short error', () => {
     const indices = Array.from({ length: 10_000 }, () => 'x').join(',')
     assert.equal(problemsOf(() => parse(arrival({ query: { indices } }))).length, 20)
   })
 })
 
 describe('path and booleans', () => {
-  test('a path value and both spellings of a flag', () => {
+  test('path values and both spellings of booleans are parsed', () => {
     const parse = parser(contract['markets.bySlug'])
     assert.deepEqual(parse(arrival({ params: { slug: 'a-b' }, query: { include_tag: '0' } })), {
       slug: 'a-b',
@@ -118,14 +118,14 @@ describe('body', () => {
     parse(arrival({ body: new TextEncoder().encode(text), contentType, headers: { 'idempotency-key': 'k1' } }))
   const good = '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC"},"tenor":"instant"}'
 
-  test('body and header meet in one input, with defaults', () => {
+  test('body, headers and defaults form one input', () => {
     const input = send(good, 'application/json; charset=utf-8')
     assert.equal(input.type, 'tradable')
     assert.equal(input.idempotencyKey, 'k1')
     assert.deepEqual(input.from, { currency: 'USDC', amount: '1' })
   })
 
-  test('an idempotency key that is empty is refused, not left out; a cursor that is empty is left out', () => {
+  test('an empty idempotency key is refused; an empty cursor counts as absent', () => {
     const body = new TextEncoder().encode(good)
     const empty = arrival({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
     assert.deepEqual(
@@ -141,15 +141,15 @@ describe('body', () => {
     assert.throws(() => send(good, 'application/jsonp'), { code: 'body.type' })
   })
 
-  test('broken JSON and broken UTF-8 are body.unreadable', () => {
-    assert.throws(() => send('{'), { code: 'body.unreadable' })
+  test('broken JSON and broken UTF-8 are body.invalid_json', () => {
+    assert.throws(() => send('{'), { code: 'body.invalid_json' })
     assert.throws(() => parse(arrival({ body: Uint8Array.of(0x22, 0xff, 0x22), contentType: 'application/json' })), {
-      code: 'body.unreadable',
+      code: 'body.invalid_json',
     })
-    assert.throws(() => parse(arrival({ contentType: 'application/json' })), { code: 'body.unreadable' })
+    assert.throws(() => parse(arrival({ contentType: 'application/json' })), { code: 'body.invalid_json' })
   })
 
-  test('a body that is no object, and fields of the wrong type', () => {
+  test('bodies that are not objects and fields of the wrong type are refused', () => {
     assert.deepEqual(
       problemsOf(() => send('[1]')),
       ['body must be an object'],
@@ -161,7 +161,7 @@ describe('body', () => {
     ])
   })
 
-  test('null is what is left out, in the body and in its members', () => {
+  test('null counts as absent in the body and in its members', () => {
     const input = send(
       '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC","amount":null},"tenor":"daily","type":null,"recipientAddress":null}',
     )
@@ -176,7 +176,7 @@ describe('body', () => {
     ])
   })
 
-  test('a shape is told in words, not as a pattern', () => {
+  test('a required format is described in words, not as a pattern', () => {
     const asked =
       '{"from":{"currency":"USDC","amount":"1,5"},"to":{"currency":"EURC"},"tenor":"daily","recipientAddress":"0x1"}'
     assert.deepEqual(problemsOf(() => send(asked)).sort(), [
@@ -185,8 +185,8 @@ describe('body', () => {
     ])
   })
 
-  test('what belongs in a header is refused in the body by either name, and null there is left out', () => {
-    const refusal = (name: string) => [`body.${name} must not be in the body: it is sent as the header idempotency-key`]
+  test('a header in the body is refused under both names, unless it is null', () => {
+    const refusal = (name: string) => [`body.${name} must not be in the body: send it as the header idempotency-key`]
     for (const name of ['idempotencyKey', 'idempotency-key', 'Idempotency-Key']) {
       const given = (value: string) => send(`{"${name}":${value},${good.slice(1)}`)
       assert.deepEqual(
@@ -198,7 +198,7 @@ describe('body', () => {
     assert.deepEqual(send(`{"orderId":"order-7",${good.slice(1)}`), send(good))
   })
 
-  test('a key named __proto__ changes nothing', () => {
+  test('a member named __proto__ has no effect', () => {
     const input = send(`{"__proto__":{"type":"reference"},${good.slice(1)}`)
     assert.equal(input.type, 'tradable')
   })

@@ -1,5 +1,5 @@
-// From what arrived on the wire to the input the contract describes: each value is taken from its place, read by its
-// type, and the whole is held against the schema. Text is read strictly: "0x10", "1e3" and " 7" are not integers.
+// Parses path, query, headers and body into the input of an endpoint and validates it. Text is parsed strictly: "0x10",
+// "1e3" and " 7" are not integers.
 import { parseJson } from '#api/json.ts'
 import type { Endpoint, Parsed, TSchema } from '#api/kit.ts'
 import { type InputLocation, inputLocation } from '#api/routes.ts'
@@ -7,7 +7,7 @@ import { Fault, type Problem } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { RawQuery } from './handler.ts'
 
-/** One request as it came in, after aliases. Names of headers are lower-case, names of query parameters where the endpoint takes any case. */
+/** A request after aliases were applied. Header names are lower case; so are query names if the endpoint ignores case. */
 export interface RequestParts {
   readonly params: Readonly<Record<string, string>>
   readonly query: RawQuery
@@ -26,12 +26,12 @@ interface JsonSchema {
 interface InputReader {
   readonly name: string
   readonly location: Exclude<InputLocation, 'body'>
-  /** Its name in that place. */
+  /** Its name in the request. */
   readonly wireName: string
   readonly schema: JsonSchema
 }
 
-/** As many as are reported of a schema (core/check.ts). */
+/** The same limit as in core/schema-check.ts. */
 const problemsMax = 20
 const integerText = /^-?\d{1,16}$/
 
@@ -50,7 +50,7 @@ export function parser<E extends Endpoint>(endpoint: E): (parts: RequestParts) =
     const problems: Problem[] = []
     if (fromBody.length > 0) {
       const body = readBody(parts, fromBody, input)
-      for (const [name, wireName] of fromHeader) misplaced(body, name, wireName, problems)
+      for (const [name, wireName] of fromHeader) reportMisplacedHeader(body, name, wireName, problems)
     }
     for (const reader of readers) readInput(reader, parts, input, problems)
     for (const problem of check(input)) problems.push(locateProblem(endpoint, problem))
@@ -72,7 +72,7 @@ function readInput(
     const items = (typeof raw === 'string' ? [raw] : raw)
       .flatMap((text) => text.split(','))
       .filter((text) => text !== '')
-      // One more than allowed is enough for the schema to reject the list.
+      // One item more than allowed is enough for the schema to reject the list.
       .slice(0, (reader.schema.maxItems ?? Number.POSITIVE_INFINITY) + 1)
     if (items.length > 0) input[reader.name] = items.map((text) => parseText(text, reader.schema.items ?? {}))
   } else if (typeof raw === 'string') {
@@ -84,11 +84,11 @@ function readInput(
 }
 
 /**
- * An empty value is a value left out: forms and link builders write `from=` for "none". Not so a header that has to say
- * something: whoever sends an idempotency key relies on it, and an empty one is a mistake on their side (behaviour/http.md#request-bodies).
+ * An empty value counts as absent, because forms and link builders write `from=` for "none". An empty idempotency key,
+ * however, is a mistake of the caller (behaviour/http.md#request-bodies).
  */
-const mustNotBeEmpty = ({ location: place, schema }: InputReader): boolean =>
-  place === 'header' && schema.minLength !== undefined
+const mustNotBeEmpty = ({ location, schema }: InputReader): boolean =>
+  location === 'header' && schema.minLength !== undefined
 
 function rawValue(reader: InputReader, parts: RequestParts): string | readonly string[] | undefined {
   if (reader.location === 'path') return parts.params[reader.name]
@@ -96,7 +96,7 @@ function rawValue(reader: InputReader, parts: RequestParts): string | readonly s
   return parts.query[reader.wireName]
 }
 
-/** The value a text stands for; a text that does not fit stays a text, and the schema says so. */
+/** Text that does not match the type is returned unchanged; the schema then reports it. */
 function parseText(text: string, schema: JsonSchema): unknown {
   if (schema.type === 'integer' && integerText.test(text)) {
     const value = Number(text)
@@ -110,11 +110,11 @@ function parseText(text: string, schema: JsonSchema): unknown {
   return text
 }
 
-/** Other unknown members are nobody's business; this one the caller relies on (behaviour/fx.md#request-bodies). */
-function misplaced(body: object, name: string, wireName: string, problems: Problem[]): void {
+/** Unknown members are ignored, except a header in the body, because the caller relies on it (behaviour/fx.md#request-bodies). */
+function reportMisplacedHeader(body: object, name: string, wireName: string, problems: Problem[]): void {
   for (const [given, value] of Object.entries(body)) {
     if ((given !== name && given.toLowerCase() !== wireName) || value === null) continue
-    problems.push({ at: ['body', given], message: `must not be in the body: it is sent as the header ${wireName}` })
+    problems.push({ at: ['body', given], message: `must not be in the body: send it as the header ${wireName}` })
   }
 }
 
@@ -131,7 +131,7 @@ function readBody(parts: RequestParts, names: readonly string[], input: Record<s
   return body
 }
 
-/** Many serializers write null for what is left out: in a body and in its members it means just that (behaviour/http.md#request-bodies). */
+/** Many serializers write null for absent members (behaviour/http.md#request-bodies). */
 const withoutNulls = (value: unknown): unknown =>
   typeof value !== 'object' || Array.isArray(value)
     ? value
@@ -139,14 +139,14 @@ const withoutNulls = (value: unknown): unknown =>
 
 function readJson(bytes: Uint8Array | undefined): unknown {
   try {
-    // Integers of any size keep their digits (behaviour/http.md#integers-beyond-253).
+    // Keeps integers of any size exact (behaviour/http.md#integers-beyond-253).
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new Fault('body.unreadable', { cause })
+    throw new Fault('body.invalid_json', { cause })
   }
 }
 
-/** The schema speaks of input names; the caller knows places and wire names. */
+/** Replaces the input name of the schema by location and wire name. */
 function locateProblem(endpoint: Endpoint, problem: Problem): Problem {
   const [name = '', ...rest] = problem.at
   const location = inputLocation(endpoint, name)

@@ -1,5 +1,5 @@
-// The life of one request, in order: match → admit → parse → answer → render. Nothing here knows the HTTP library, and
-// no failure leaves in another shape than its group's.
+// The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
+// Independent of the HTTP framework.
 import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
@@ -25,9 +25,8 @@ export interface ApiRequest extends RequestParts {
   readonly onCallerGone?: OnCallerGone
 }
 
-/** Counts what happened; the metrics behind it are somebody else's. */
 export interface RequestMeter {
-  /** Without a time for what never reached an endpoint. */
+  /** Without a duration for requests that reached no endpoint. */
   request(endpoint: string, outcome: string, tookMs?: number): void
 }
 
@@ -39,13 +38,13 @@ export interface App {
   readonly aliases: Aliases
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
-  /** What fails with every call. */
+  /** For errors that occur with every call. */
   readonly logThrottle: LogThrottle
-  /** Aborts when the door closes: answers without an end stop then. */
+  /** Aborts when the server closes, to end streams. */
   readonly stopping: AbortController
 }
 
-/** What the contract gives each endpoint, compiled once. */
+/** Parser and serializer of an endpoint. */
 interface CompiledEndpoint {
   readonly parse: ReturnType<typeof parser>
   readonly write: ReturnType<typeof serializer>
@@ -61,10 +60,12 @@ export function createApp<C extends Context>(
     context,
     handlerGroups: groupHandlersByPath(handlers),
     authorizer,
-    deadlines: openDeadlines(context.clock, context.settings.server.answerTimeoutMs),
+    deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
     aliases: aliases(context.settings.aliases),
     meter,
-    compiled: new Map(handlers.map((one) => [one, { parse: parser(one.endpoint), write: serializer(one.endpoint) }])),
+    compiled: new Map(
+      handlers.map((handler) => [handler, { parse: parser(handler.endpoint), write: serializer(handler.endpoint) }]),
+    ),
     logThrottle: new LogThrottle(context.clock),
     stopping: new AbortController(),
   }
@@ -93,7 +94,7 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
     const fault = toFault(app, error, request)
     response = renderFault(group.errorFormat, fault, handler?.endpoint.auth ?? 'open')
     outcomeLabel = faultOutcome(fault)
-    // What an upstream answered is in the private detail: an operator who finds the request must find the cause with it.
+    // Log the private detail with the request, so that operators find the cause.
     if (fault.status >= 500 && outcomeLabel === fault.code)
       reason = fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
   }
@@ -109,7 +110,7 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
   return applyFieldAliases(app, response)
 }
 
-/** `origin` is worked out only where a link is written: doing so may log a warning. */
+/** `origin` is lazy, because computing it may log a warning. */
 const toRequestInfo = (request: ApiRequest, caller: Caller, signal: AbortSignal): RequestInfo => ({
   caller,
   requestId: request.requestId,
@@ -120,23 +121,23 @@ const toRequestInfo = (request: ApiRequest, caller: Caller, signal: AbortSignal)
   signal,
 })
 
-/** A group can be switched off, or answer only under its own host name (behaviour/http.md#hosts-and-groups). */
+/** A group can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */
 function checkGroupServed(app: App, handlerGroup: HandlerGroup, request: ApiRequest): void {
   const group = groupOf(handlerGroup)
-  const { on, host } = app.context.settings.groups[group]
-  if (!on) throw new Fault('route.off')
+  const { enabled, host } = app.context.settings.groups[group]
+  if (!enabled) throw new Fault('route.disabled')
   if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
 }
 
 function groupOf(handlerGroup: HandlerGroup): Group {
   const [first] = handlerGroup.handlers
-  if (!first) throw new Error(`no answer at ${handlerGroup.path}`)
+  if (!first) throw new Error(`no handler for ${handlerGroup.path}`)
   return first.endpoint.group
 }
 
 function compiledFor(app: App, handler: Handler): CompiledEndpoint {
   const compiled = app.compiled.get(handler)
-  if (!compiled) throw new Error(`no tools for ${handler.endpoint.id}`)
+  if (!compiled) throw new Error(`endpoint ${handler.endpoint.id} was not compiled`)
   return compiled
 }
 
@@ -150,21 +151,21 @@ function readCredentials({ query, headers, address }: ApiRequest): Credentials {
   }
 }
 
-/** While a store or Redis is away, every call fails alike. */
+/** Occur with every call while the database or Redis is down. */
 const failEveryCall: ReadonlySet<string> = new Set(['store.unavailable', 'limit.unavailable'])
 
-/** A failure that is not a Fault is a broken belief of ours: shouted in the log, a plain 500 to the caller. */
+/** Errors that are not Faults are bugs: they are logged with details, and the caller gets `server.internal`. */
 export function toFault(
   { context, logThrottle }: Pick<App, 'context' | 'logThrottle'>,
   error: unknown,
   request: { requestId: string; path: string },
 ): Fault {
   if (error instanceof Fault) {
-    // What is not read yet is no failure; the line of the request tells.
+    // Do not log "not covered yet" as a failure; the request log has it.
     if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
     const fields = { requestId: request.requestId, fault: error.message }
-    const times = failEveryCall.has(error.code) ? logThrottle.due(error.message) : 1
-    if (times !== undefined) context.log.warn(times === 1 ? fields : { ...fields, times }, 'request failed')
+    const count = failEveryCall.has(error.code) ? logThrottle.due(error.message) : 1
+    if (count !== undefined) context.log.warn(count === 1 ? fields : { ...fields, count }, 'request failed')
     return error
   }
   context.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
@@ -181,11 +182,12 @@ interface RequestLogEntry {
   readonly reason?: string
 }
 
-/** The outcome of a failure in the log and in the metrics. */
-export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? 'gone' : fault.code)
+/** The outcome of an error in the log and in the metrics. */
+export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? 'client_gone' : fault.code)
 
-/** The word of the log and of the metrics: in what form an answer was made is nobody's concern. */
-const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string => (is === 'unchanged' || is === 'nothing' ? is : 'ok')
+/** The outcome of a response in the log and in the metrics. */
+const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
+  is === 'nothing' ? 'not_found' : is === 'unchanged' ? is : 'ok'
 
 const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
@@ -200,12 +202,12 @@ export function logRequest(
   context.log.info({ requestId: request.requestId, path: request.path, ...entry }, 'request')
 }
 
-/** Names as the configuration's aliases want them; packed and other bytes stay as they are. */
+/** Renames fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
 export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {
   const rename = app.aliases.responseFields
   if (!rename || response.status === 304 || !isPlainJson(response)) return response
   const { chunks } = response
-  if (chunks) return { ...response, chunks: (signal) => mapped(chunks(signal), rename) }
+  if (chunks) return { ...response, chunks: (signal) => mapChunks(chunks(signal), rename) }
   const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
   return { ...response, body: rename(text) }
 }
@@ -213,18 +215,18 @@ export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse 
 const isPlainJson = ({ headers }: ApiResponse): boolean =>
   headers['content-encoding'] === undefined && /json|event-stream/.test(headers['content-type'] ?? '')
 
-async function* mapped(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
+async function* mapChunks(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
   for await (const chunk of chunks) yield change(chunk)
 }
 
-const formatFaultMessage = ({ publicMessage: message, problems }: Fault): string =>
-  [message, ...problems.map((problem) => `${problem.at.join('.')} ${problem.message}.`)].join(' ')
+const formatFaultMessage = ({ publicMessage, problems }: Fault): string =>
+  [publicMessage, ...problems.map((problem) => `${problem.at.join('.')} ${problem.message}.`)].join(' ')
 
-/** The words for a path that belongs to no group. */
+/** For paths that belong to no group. */
 export const defaultErrorFormat: ErrorFormat = {
   renderFault: (fault) => ({
     status: fault.status,
     body: { error: { code: fault.code, message: formatFaultMessage(fault) } },
   }),
-  renderNotFound: () => ({ status: 404, body: { error: { code: 'record.unknown', message: 'Not found.' } } }),
+  renderNotFound: () => ({ status: 404, body: { error: { code: 'record.not_found', message: 'Not found.' } } }),
 }

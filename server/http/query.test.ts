@@ -17,7 +17,7 @@ const refusal = (text: string, rules = exact): Fault => {
   return assert.fail('it was not refused')
 }
 
-test('a name that repeats is a list, in the order sent; others are texts', () => {
+test('repeated names become lists in order; others are strings', () => {
   assert.deepEqual(read('a=1&b=2&a=3&c&a='), { a: ['1', '3', ''], b: '2', c: '' })
   assert.deepEqual(read('&&a=1&&'), { a: '1' })
   assert.deepEqual(read('=x&a=b=c'), { '': 'x', a: 'b=c' })
@@ -26,12 +26,12 @@ test('a name that repeats is a list, in the order sent; others are texts', () =>
   assert.deepEqual(read('__proto__=1').a, undefined)
 })
 
-test('percent-encoding and plus signs are decoded, malformed encoding stays as it is', () => {
+test('percent-encoding and plus signs are decoded; malformed encoding stays unchanged', () => {
   assert.deepEqual(read('a+b=c%20d%C3%A9&e=%zz&f=100%'), { 'a b': 'c dé', e: '%zz', f: '100%' })
   assert.deepEqual(read('%61=1&a=%3D%26'), { a: ['1', '=&'] })
 })
 
-test('64 names and 64 values of one name are read, and no more', () => {
+test('up to 64 names and 64 values per name are accepted', () => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`).join('&')
   assert.equal(Object.keys(read(names(namesMax))).length, 64)
   assert.match(refusal(names(namesMax + 1)).publicMessage, /more than 64 different parameters/)
@@ -43,12 +43,12 @@ test('64 names and 64 values of one name are read, and no more', () => {
   assert.equal(refusal(`${'n'.repeat(5000)}&`.repeat(65)).problems[0]?.at[1]?.length, 64)
 })
 
-test('a list may be as long as the contract allows', () => {
+test('lists may have the length that the contract allows', () => {
   assert.equal(read('indices=1&'.repeat(10_000)).indices?.length, 10_000)
   assert.equal(refusal('indices=1&'.repeat(10_001)).code, 'input.invalid')
 })
 
-/** How many elements are written into arrays while `work` runs, copies included. */
+/** The number of array elements written while `work` runs, including copies. */
 function elementsWritten(work: () => void): number {
   let count = 0
   const methods = Array.prototype as unknown as Record<string, (...given: unknown[]) => unknown>
@@ -68,7 +68,7 @@ function elementsWritten(work: () => void): number {
   return count
 }
 
-test('the work grows with the length of the list, not with its square, and stops at the limit', () => {
+test('parsing takes linear time and stops at the limit', () => {
   const written = (values: number) => elementsWritten(() => readQuery(['indices=1&'.repeat(values)], exact))
   assert.ok(written(5000) <= 5000)
   assert.ok(written(10_000) <= 10_000)

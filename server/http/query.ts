@@ -1,21 +1,21 @@
-// Reads query strings and form bodies. They arrive before any key is checked, so the work has to stay linear in their length,
-// and reading stops at the first pair that exceeds a limit.
+// Parses query strings and form bodies. This happens before the key is checked, so it takes linear time and stops at the
+// first pair that exceeds a limit.
 import { Fault, invalid } from '#core/fault.ts'
 import type { RawQuery } from './handler.ts'
 
 export const namesMax = 64
-/** How often a name may repeat, unless the contract allows a longer list under it. */
+/** How often a name may repeat, unless the contract allows a longer list. */
 export const valuesPerNameMax = 64
 const shownNameChars = 64
 
 export interface QueryRules {
-  /** Names of lists that the contract allows to be longer than `repeatsMax`, with their longest length. */
+  /** Maximum lengths of lists that may be longer than `valuesPerNameMax`. */
   readonly listsMax: ReadonlyMap<string, number>
-  /** Names match in any letter case; they are returned in lower case. */
+  /** Ignore the case of names and return them in lower case. */
   readonly anyCase: boolean
 }
 
-/** The values of all `texts` by name: a string, or a list where a name repeats. Throws a Fault beyond a limit. */
+/** The values of all `texts` by name: a string, or a list if a name repeats. Throws a Fault if a limit is exceeded. */
 export function readQuery(texts: readonly string[], { listsMax, anyCase }: QueryRules): RawQuery {
   const values: Record<string, string | string[]> = Object.create(null)
   let names = 0
@@ -47,7 +47,7 @@ export function readQuery(texts: readonly string[], { listsMax, anyCase }: Query
   return values
 }
 
-/** Malformed percent-encoding stays as it was sent. Never throws: an exception for each pair would cost more than the rest. */
+/** Malformed percent-encoding stays unchanged. Never throws, because exceptions for each pair would be slow. */
 function decodeComponent(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   return spaced.includes('%') ? (new URLSearchParams(`=${spaced}`).get('') as string) : spaced

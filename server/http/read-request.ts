@@ -1,4 +1,4 @@
-// Reads one request off the framework into the form the pipeline takes.
+// Converts a request of the HTTP framework to an `ApiRequest`.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
@@ -20,14 +20,14 @@ export function readRequest(
   request: FastifyRequest,
   onCallerGone: OnCallerGone,
 ): ApiRequest {
-  // Node cannot tell the peer's address once the peer has reset the connection.
+  // Node does not know the address of a connection that was reset.
   const address = request.ip as string | undefined
   if (address === undefined) throw new CallerGone()
   const contentType = request.headers['content-type'] ?? ''
   const body = request.body as Uint8Array | undefined
-  // The router hands the query over as text (http.ts).
+  // The router does not parse the query (http-server.ts).
   const texts = [request.query as string]
-  // These endpoints take their parameters from a form as well (behaviour/explorer.md#parameters).
+  // These endpoints also accept parameters as a form (behaviour/explorer.md#parameters).
   if (query.anyCase && body && formShape.test(contentType)) texts.push(new TextDecoder().decode(body))
   return {
     requestId: request.id,
@@ -49,8 +49,8 @@ export function readRequest(
 const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
 /**
- * Scheme and authority for absolute links. Without `publicUrl`, the caller's Host is used only if it cannot name a server of somebody
- * else: an IP address, localhost, or the host name of a group. Otherwise it is the address on which the connection arrived.
+ * Scheme and authority for absolute links. Without `publicUrl`, the Host header is used only if it cannot be the name of
+ * another server: an IP address, localhost, or the host name of a group. Otherwise, it is the address of this server.
  */
 function originOf(app: App, { host = '', hostname = '', protocol, raw }: FastifyRequest): string {
   const { settings } = app.context
@@ -62,14 +62,14 @@ function originOf(app: App, { host = '', hostname = '', protocol, raw }: Fastify
   return ownAddress
 }
 
-/** For what anybody can cause: logged once an hour, with how often it happened. */
-export function warnHourly({ context, logThrottle: repeats }: App, text: string): void {
-  const times = repeats.due(text, 3_600_000)
-  if (times !== undefined) context.log.warn({ times }, text)
+/** For warnings that any caller can cause: logged once an hour, with a count. */
+export function warnHourly({ context, logThrottle }: App, text: string): void {
+  const count = logThrottle.due(text, 3_600_000)
+  if (count !== undefined) context.log.warn({ count }, text)
 }
 
 const unknownHost =
-  'Links are written with the address of this server, because the host name of the request is not configured. Set server.publicUrl.'
+  'links contain the address of this server, because the host name of the request is not configured; set server.publicUrl'
 
 function isOwnHost({ groups }: Settings, hostname: string): boolean {
   if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 || hostname === 'localhost') return true
@@ -77,9 +77,9 @@ function isOwnHost({ groups }: Settings, hostname: string): boolean {
 }
 
 export interface RequestIds {
-  /** The caller's own id when it is fit to be repeated, otherwise a new one. */
+  /** The id that the caller sent if it is valid, otherwise a new one. */
   of(raw: IncomingMessage): string
-  /** One that no two requests share. */
+  /** A new, unique id. */
   next(): string
 }
 
@@ -93,8 +93,8 @@ export function openRequestIds(random: Random): RequestIds {
   return {
     next,
     of(raw) {
-      const own = raw.headers['x-request-id']
-      return typeof own === 'string' && requestIdShape.test(own) && own === withoutKeys(own) ? own : next()
+      const id = raw.headers['x-request-id']
+      return typeof id === 'string' && requestIdShape.test(id) && id === withoutKeys(id) ? id : next()
     },
   }
 }

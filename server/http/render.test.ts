@@ -5,14 +5,14 @@ import { Fault, invalid } from '#core/fault.ts'
 import { defaultErrorFormat } from './pipeline.ts'
 import { render, renderFault, serializer } from './render.ts'
 
-test('every example of the contract is written as it stands', () => {
+test('every example of the contract is serialized unchanged', () => {
   for (const endpoint of Object.values(contract)) {
     const text = serializer(endpoint)(endpoint.example.reply)
     assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(endpoint.example.reply)), endpoint.id)
   }
 })
 
-test('integers beyond 2^53 are written without loss', () => {
+test('integers beyond 2^53 are serialized exactly', () => {
   const write = serializer(contract['validators.aggregateEffectiveness'])
   const page = { filterType: 'day', granularity: 'day', size: 1 }
   const text = write({ data: [{ earnings: 2n ** 70n, day: 7 }], next: null, page, total: 1 })
@@ -25,7 +25,7 @@ test('integers beyond 2^53 are written without loss', () => {
   assert.match(serializer(contract['fx.createQuote'])(quote), /"amount":1000000000000000000000000000000\b/)
 })
 
-test('a failure does not repeat a key that was sent as another parameter', () => {
+test('an error does not repeat a key that was sent in another parameter', () => {
   const secret = 's'.repeat(43)
   for (const sent of [`tetrad:demo:${secret}`, `x tetrad%3Ademo%3A${secret}`, `"\\TETRAD:demo:${secret}`]) {
     const fault = invalid(['query', sent], `must be known, unlike ${sent}`, sent)
@@ -40,12 +40,12 @@ test('a failure does not repeat a key that was sent as another parameter', () =>
   }
 })
 
-test('a field the contract does not name cannot leave', () => {
+test('fields that are not in the contract are not sent', () => {
   const record = { ...contract['validators.metadata'].example.reply, secret: 'x' }
   assert.doesNotMatch(serializer(contract['validators.metadata'])(record), /secret/)
 })
 
-test('a refusal that may pass later says when, in whole seconds and never zero', () => {
+test('temporary errors have retry-after in whole seconds, at least 1', () => {
   const shown = renderFault(defaultErrorFormat, new Fault('limit.second', { retryAfterMs: 12 }), 'bearer')
   assert.equal(shown.status, 429)
   assert.equal(shown.headers['retry-after'], '1')
@@ -55,7 +55,7 @@ test('a refusal that may pass later says when, in whole seconds and never zero',
   )
 })
 
-test('an answer that may be a better one later says when, too', () => {
+test('incomplete responses have retry-after', () => {
   const answer = {
     endpoint: contract['explorer.fundedBy'],
     errorFormat: defaultErrorFormat,
@@ -66,7 +66,7 @@ test('an answer that may be a better one later says when, too', () => {
   assert.equal('retry-after' in headersOf({}), false)
 })
 
-test('a 401 of a bearer endpoint names its scheme', () => {
+test('a 401 of a bearer endpoint has www-authenticate', () => {
   assert.equal(
     renderFault(defaultErrorFormat, new Fault('key.missing'), 'bearer').headers['www-authenticate'],
     'Bearer',

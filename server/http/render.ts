@@ -1,5 +1,5 @@
-// From an outcome to status, headers and bytes. Bodies are written by serializers compiled from the contract, so a field
-// the contract does not name cannot leave the house. The only file that names the serializer.
+// Turns results and faults into status, headers and body. Serializers are compiled from the contract, so that only fields
+// of the contract are sent. The only file that imports the serializer library.
 import fastJson from 'fast-json-stringify'
 import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
@@ -11,15 +11,15 @@ export interface ApiResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array
-  /** Comes after the headers instead of a body, for as long as the caller listens. */
+  /** An endless response instead of a body. */
   readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
-  /** Comes instead of a body that is long, piece by piece as the caller takes it; content-length is among the headers. */
+  /** A long response instead of a body, sent as the caller reads it. The headers contain content-length. */
   readonly bodyParts?: Iterable<Uint8Array>
 }
 
 const json = 'application/json; charset=utf-8'
 
-/** Compiled at first use: a start pays only for what it serves. */
+/** Compiled at the first use, to keep the start fast. */
 export function serializer(endpoint: Endpoint): (body: unknown) => string {
   let write: ((body: unknown) => string) | undefined
   return (body) => {
@@ -28,7 +28,7 @@ export function serializer(endpoint: Endpoint): (body: unknown) => string {
   }
 }
 
-/** The serializer takes bigints only under a single type, so `[integer, null]` becomes a nullable integer for it. */
+/** The serializer supports bigint only for a single type, so `[integer, null]` becomes a nullable integer. */
 function toNullableSchema(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map(toNullableSchema)
@@ -66,18 +66,18 @@ export function render(
     case 'unchanged':
       return { status: 304, headers: { ...result.headers }, body: '' }
     case 'nothing':
-      return plain(handler.errorFormat.renderNotFound(), confidenceHeaders(result.confidence))
+      return renderJson(handler.errorFormat.renderNotFound(), confidenceHeaders(result.confidence))
   }
 }
 
 export function renderFault(errorFormat: ErrorFormat, fault: Fault, auth: string): ApiResponse {
   const headers: Record<string, string> = { ...fault.headers, ...retryHeaders(fault.retryAfterMs) }
   if (fault.status === 401 && auth === 'bearer') headers['www-authenticate'] = 'Bearer'
-  return plain(errorFormat.renderFault(fault), headers)
+  return renderJson(errorFormat.renderFault(fault), headers)
 }
 
-function plain(rendered: RenderedError, headers: Record<string, string>): ApiResponse {
-  // A failure may repeat a value that was sent: an integer of any size, or a key in the wrong parameter.
+function renderJson(rendered: RenderedError, headers: Record<string, string>): ApiResponse {
+  // An error may repeat values of the request: an integer of any size, or a key in the wrong parameter.
   const body = withoutKeys(stringifyJson(rendered.body))
   return { status: rendered.status, headers: { 'content-type': json, ...headers }, body }
 }
@@ -91,6 +91,6 @@ function confidenceHeaders(confidence: Confidence | undefined): Record<string, s
   return headers
 }
 
-/** In seconds, and never "at once". */
+/** In seconds, at least 1. */
 const retryHeaders = (waitMs: number | undefined): Record<string, string> =>
   waitMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }

@@ -1,7 +1,6 @@
-// Every path the door knows: those of the contract and the extras beside them (health, documents, downloads, the console).
-// Both are bounded in size, logged and counted alike; only those of the contract ask for a key and take from its limits,
-// because whoever watches a server must reach it when others ask too much.
-
+// All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
+// limits, logging and metrics apply to both. Extra routes need no key and have no rate limit, so that monitoring works
+// when limits are reached.
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Handler } from './handler.ts'
@@ -21,18 +20,17 @@ import { type ApiResponse, renderFault } from './render.ts'
 
 type ExtraHandler = (request: ApiRequest) => Promise<ApiResponse>
 
-/** A path outside the contract; `{name}` stands for one segment or a part of it. */
+/** A path outside the contract; `{name}` is one segment or a part of it. */
 export interface ExtraRoute {
   readonly path: string
-  /** Answers GET and HEAD. */
+  /** Handles GET and HEAD. */
   readonly read?: ExtraHandler
-  /** Answers the methods that change something. */
+  /** Handles methods that change something. */
   readonly change?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraHandler>>>
-  /** For pages of this very origin: others may not read it, and are not told how to ask. */
+  /** No cross-origin requests. */
   readonly sameOrigin?: true
 }
 
-/** One that is there to be read. */
 export type ReadableRoute = ExtraRoute & { readonly read: ExtraHandler }
 
 export interface HttpRoute {
@@ -51,7 +49,7 @@ export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): read
     ...app.handlerGroups.map((group) => ({
       path: group.path,
       methods: group.methods,
-      urlBytesMax: Math.max(urlBytesMax, ...group.handlers.map((one) => one.endpoint.urlBytesMax ?? 0)),
+      urlBytesMax: Math.max(urlBytesMax, ...group.handlers.map(({ endpoint }) => endpoint.urlBytesMax ?? 0)),
       query: queryRules(group.handlers),
       pattern: pattern(group.path),
       handle: (request: ApiRequest) => respond(app, group, request),
@@ -89,10 +87,10 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   let outcome = 'ok'
   try {
     const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
-    if (!reply) throw new Error(`nothing answers ${method} at ${route.path}`)
-    const madeResponse = await reply(request)
-    // Other spellings are for existing clients; our own pages know ours.
-    response = route.sameOrigin ? madeResponse : applyFieldAliases(app, madeResponse)
+    if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
+    response = await reply(request)
+    // Aliases are for existing clients, not for the pages of the console.
+    if (!route.sameOrigin) response = applyFieldAliases(app, response)
   } catch (error) {
     const fault = toFault(app, error, request)
     response = renderFault(defaultErrorFormat, fault, 'open')
@@ -104,7 +102,7 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   return response
 }
 
-/** A request that reached no endpoint, in the shape of the group its path points to. */
+/** The response to a request that reached no endpoint, in the error format of the nearest group. */
 export function refusal(app: App, request: { requestId: string; path: string }, fault: Fault): ApiResponse {
   const group = findNearestGroup(app.handlerGroups, request.path)
   const response = renderFault(
@@ -117,15 +115,15 @@ export function refusal(app: App, request: { requestId: string; path: string }, 
   return group ? applyFieldAliases(app, response) : response
 }
 
-/** Unknown path, or a known one asked with the wrong method. */
+/** Unknown path, or wrong method. */
 export function noRouteFault({ context }: App, routes: readonly HttpRoute[], path: string): Fault {
-  const route = routes.find(({ pattern: fits }) => fits.test(path))
+  const route = routes.find(({ pattern }) => pattern.test(path))
   if (!route) return new Fault('route.unknown')
   const allow = [...route.methods, ...(route.sameOrigin || !context.settings.server.cors ? [] : ['OPTIONS'])]
   return new Fault('route.method', { headers: { allow: allow.join(', ') } })
 }
 
-/** What the framework says about a URL it cannot route; the problem is told of the path parameter it is in. */
+/** Translates errors of the framework about a URL. The problem is attributed to the path parameter. */
 export function urlFault(app: App, error: unknown, path: string): Fault {
   if ((error as { code?: string }).code !== 'FST_ERR_BAD_URL') return new Fault('input.url_too_long')
   const name = /\{(\w+)\}/.exec(findNearestGroup(app.handlerGroups, path)?.path ?? '')?.[1] ?? 'url'
@@ -144,7 +142,7 @@ const corsHeaders = {
     'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method',
 } as const
 
-const sentHeaders = [
+const allowedHeaders = [
   'authorization',
   'content-type',
   'idempotency-key',
@@ -155,18 +153,18 @@ const sentHeaders = [
   'last-event-id',
 ]
 
-/** On every reply. */
+/** Headers of every response. */
 export const commonHeaders = ({ server }: Settings, route?: HttpRoute): Record<string, string> => ({
   ...securityHeaders,
   ...(server.cors && !route?.sameOrigin && corsHeaders),
 })
 
-/** What a page of another origin is told before it asks. */
+/** The response to a CORS preflight request. */
 export const preflight = (settings: Settings, route: HttpRoute): ApiResponse => ({
   status: 204,
   headers: {
     'access-control-allow-methods': route.methods.join(', '),
-    'access-control-allow-headers': [...sentHeaders, ...Object.keys(settings.aliases.requestHeaders)].join(', '),
+    'access-control-allow-headers': [...allowedHeaders, ...Object.keys(settings.aliases.requestHeaders)].join(', '),
     'access-control-max-age': '86400',
   },
   body: '',

@@ -1,9 +1,9 @@
-// The limits of several processes, held in Redis (behaviour/operations.md#shared-limits), and what holds while Redis does not answer (behaviour/operations.md#redis-outages).
+// Limits of several processes, counted in Redis (behaviour/operations.md#shared-limits).
 //
-// 1. Redis decides and counts in one step, by its own clock; the ledger repeats what it said and never adds to it.
-// 2. Each call brings what this process knows of the day. A Redis without a figure gets the stored one, which all processes
-//    add to, and this process goes on from the common figure when it is on its own.
-// 3. When Redis is lost, this process stores its counts at once, so that the others find them there.
+// 1. Redis checks and counts in one step, by its own clock. The usage counter only records the result.
+// 2. Each call sends the daily count that this process knows. If Redis has no count, it gets the stored one of all
+//    processes. If Redis fails, this process continues from the common count.
+// 3. When Redis fails, this process stores its counts at once, so that other processes can read them.
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { Redis } from '#sources/redis.ts'
@@ -14,17 +14,17 @@ import { limitScript, registerScript, serverTime } from './limits-script.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
 const prefix = 'tetrad:limits:'
-/** How long a caller is asked to wait when nobody can tell. */
+/** `retry-after` while limits cannot be checked. */
 const unknownMs = 1000
 
 const redisDownWarning =
-  'Redis does not answer: plans are limited in each process apart, limits of endpoints let nobody pass'
+  'Redis does not respond: plan limits are counted per process, and endpoints with their own limit refuse all calls'
 
 export interface SharedOptions {
   readonly url: string
-  /** Told when Redis begins or ceases to answer. */
+  /** Called when Redis starts or stops responding. */
   readonly reportShared?: (shared: boolean) => void
-  /** What the scripts take the time from. */
+  /** The Redis expression for the current time. */
   readonly time?: string
 }
 
@@ -44,7 +44,7 @@ export class SharedLimits implements Limits {
       onConnect: (run, process) => run(register, [`${prefix}since`, `${prefix}process`], [process]),
       reportConnected: (shared, reason) => {
         reportShared(shared)
-        if (shared) return context.log.info({}, 'limits are held in Redis')
+        if (shared) return context.log.info({}, 'using shared limits in Redis')
         context.log.error({ reason }, redisDownWarning)
         usage.flush().catch(() => {})
       },
@@ -64,16 +64,16 @@ export class SharedLimits implements Limits {
     const { keyId, perSecond, perDay } = caller
     const { perSecond: perSecondHere = 0 } = endpoint
     if (perSecond === 0 && perSecondHere === 0 && perDay === 0) return this.#local.consume(caller, endpoint)
-    const ask = (day: number, restored: 0 | 1) => {
+    const decide = (day: number, restored: 0 | 1) => {
       const known = this.#usage.acceptedOn(day, keyId)
       const values = [perSecond, perSecondHere, perDay, day, known, restored].map(String)
       return this.#redis.run(this.#decision, redisKeysOf(caller, endpoint), values)
     }
-    let reply = await ask(dayOf(this.#clock.now()), 0)
+    let reply = await decide(dayOf(this.#clock.now()), 0)
     if (reply?.[0] === 3) {
       const day = dayOf((reply[3] ?? 0) / 1000)
       await this.#usage.reloadFromStore(day, keyId)
-      reply = await ask(day, 1)
+      reply = await decide(day, 1)
     }
     if (!reply) return this.#consumeLocally(caller, endpoint)
     const [verdict = 0, waitUs = 0, waitHereUs = 0, nowUs = 0, used = 0] = reply
@@ -84,9 +84,9 @@ export class SharedLimits implements Limits {
     }
     if (verdict === 2)
       return secondLimitFault(caller, endpoint, { waitMs: waitUs / 1000, waitHereMs: waitHereUs / 1000 })
-    // 3 again: midnight has passed between the two.
+    // 4, or 3 again if midnight has passed between the two calls.
     if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: waitHereUs / 1000 })
-    this.#usage.count(keyId, endpoint.id, 'admitted', nowMs, perDay > 0 ? used : undefined)
+    this.#usage.count(keyId, endpoint.id, 'accepted', nowMs, perDay > 0 ? used : undefined)
     return undefined
   }
 
@@ -94,7 +94,7 @@ export class SharedLimits implements Limits {
     return this.#redis.close()
   }
 
-  /** Spec section 8 promises the endpoint's own limit whatever happens; the others may be looser for a while. */
+  /** Limits of endpoints (spec section 8) must hold at all times (behaviour/operations.md#redis-outages). Others may be exceeded for a while. */
   #consumeLocally(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
     if (endpoint.perSecond === undefined) return this.#local.consume(caller, endpoint)
     return new Fault('limit.unavailable', { retryAfterMs: unknownMs })
@@ -103,5 +103,5 @@ export class SharedLimits implements Limits {
 
 function redisKeysOf({ keyId, network }: LimitedCaller, { id }: Endpoint): string[] {
   const name = network === undefined ? `key:${keyId}` : `network:${network}`
-  return ['since', name, `${name}:${id}`, `day:${keyId}`].map((one) => `${prefix}${one}`)
+  return ['since', name, `${name}:${id}`, `day:${keyId}`].map((key) => `${prefix}${key}`)
 }

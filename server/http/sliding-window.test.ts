@@ -5,14 +5,14 @@ import { SlidingWindow, SlidingWindows } from './sliding-window.ts'
 
 const windowMs = 1000
 
-/** The definition itself: a call passes when fewer than `limit` admitted calls lie in (now - window, now]. */
-const naiveWaitMs = (admitted: readonly number[], limit: number, nowMs: number): number => {
-  const live = admitted.filter((atMs) => atMs > nowMs - windowMs)
+/** The definition: a call is accepted if fewer than `limit` accepted calls are in (now - window, now]. */
+const naiveWaitMs = (accepted: readonly number[], limit: number, nowMs: number): number => {
+  const live = accepted.filter((atMs) => atMs > nowMs - windowMs)
   return live.length < limit ? 0 : (live[live.length - limit] as number) + windowMs - nowMs
 }
 
-// Eighths of a millisecond are exact in binary, so the naive sum and ours must agree to the bit.
-// Mostly short steps, so that limits are reached; sometimes the edge of the window or a silence beyond it.
+// Eighths of a millisecond are exact in binary, so both results must be equal.
+// Mostly short steps, so that limits are reached; sometimes the length of the window or more.
 const eighths = (max: number) => fc.integer({ min: 0, max }).map((n) => n / 8)
 const stepMs = fc.oneof(
   { weight: 6, arbitrary: eighths(400) },
@@ -22,29 +22,29 @@ const stepMs = fc.oneof(
 const steps = (maxLength: number) => fc.array(stepMs, { maxLength, size: 'max' })
 
 describe('one name', () => {
-  test('no rolling second passes more than the limit, and nobody under the limit is refused', () => {
+  test('no rolling second exceeds the limit, and no call within the limit is refused', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), steps(300), (limit, taken) => {
         const log = new SlidingWindow(windowMs)
-        const admitted: number[] = []
+        const accepted: number[] = []
         let nowMs = 0
         for (const step of taken) {
           nowMs += step
           const waitMs = log.waitMs(limit, nowMs)
-          assert.equal(waitMs, naiveWaitMs(admitted, limit, nowMs))
+          assert.equal(waitMs, naiveWaitMs(accepted, limit, nowMs))
           if (waitMs > 0) continue
           log.add(nowMs)
-          admitted.push(nowMs)
+          accepted.push(nowMs)
         }
-        for (const fromMs of admitted) {
-          const inside = admitted.filter((atMs) => atMs >= fromMs && atMs < fromMs + windowMs)
+        for (const fromMs of accepted) {
+          const inside = accepted.filter((atMs) => atMs >= fromMs && atMs < fromMs + windowMs)
           assert.ok(inside.length <= limit)
         }
       }),
     )
   })
 
-  test('a refused call passes after exactly the wait it was told, and not before', () => {
+  test('a refused call is accepted exactly after the reported wait', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), steps(100), (limit, taken) => {
         const log = new SlidingWindow(windowMs)
@@ -63,14 +63,14 @@ describe('one name', () => {
     )
   })
 
-  test('the window is half-open: the call of a second ago has left it', () => {
+  test('the window is half-open: a call of exactly one second ago does not count', () => {
     const log = new SlidingWindow(windowMs)
     log.add(500)
     assert.equal(log.waitMs(1, 1499), 1)
     assert.equal(log.waitMs(1, 1500), 0)
   })
 
-  test('the property above is not empty: its arrivals are often refused', () => {
+  test('the generated calls are often refused', () => {
     const refused = fc.sample(steps(300), { numRuns: 50, seed: 1 }).map((taken) => {
       const log = new SlidingWindow(windowMs)
       let nowMs = 0
@@ -85,7 +85,7 @@ describe('one name', () => {
     assert.ok(refused.filter((count) => count > 10).length > 25, `refusals per run: ${refused}`)
   })
 
-  test('a limit of 100 000 holds', () => {
+  test('a limit of 100 000 is enforced', () => {
     const log = new SlidingWindow(windowMs)
     for (let call = 0; call < 100_000; call++) {
       assert.equal(log.waitMs(100_000, call / 200), 0)
@@ -98,7 +98,7 @@ describe('one name', () => {
   test('a limit that becomes lower counts the calls already made', () => {
     const log = new SlidingWindow(windowMs)
     for (const atMs of [0, 100, 200, 300]) log.add(atMs)
-    // Calls at 0 … 300 leave at 1000 … 1300; under a limit of 2 there is room when three have left, at 1200.
+    // Calls at 0 … 300 leave at 1000 … 1300. With a limit of 2, the next call is possible at 1200, when three have left.
     assert.equal(log.waitMs(2, 400), 800)
   })
 })
@@ -109,46 +109,46 @@ describe('many names', () => {
     size: 'max',
   })
 
-  test('names are limited apart from each other, and forgetting a name never loosens its limit', () => {
+  test('names are limited separately, and removing a name does not weaken its limit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), visits, (limit, arrivals) => {
         const windows = new SlidingWindows(windowMs, 100)
-        const admitted: Record<string, number[]> = {}
+        const accepted: Record<string, number[]> = {}
         let nowMs = 0
         for (const { step, name } of arrivals) {
           nowMs += step
-          admitted[name] ??= []
+          accepted[name] ??= []
           const waitMs = windows.waitMs(name, limit, nowMs)
-          assert.equal(waitMs, naiveWaitMs(admitted[name], limit, nowMs))
+          assert.equal(waitMs, naiveWaitMs(accepted[name], limit, nowMs))
           if (waitMs > 0) continue
           assert.ok(windows.add(name, nowMs))
-          admitted[name].push(nowMs)
+          accepted[name].push(nowMs)
         }
       }),
     )
   })
 
-  test('when there is no room, a new name waits and the limits of the others still hold', () => {
+  test('with too many names, a new one waits and the limits of the others hold', () => {
     fc.assert(
       fc.property(visits, (arrivals) => {
         const windows = new SlidingWindows(windowMs, 3)
-        const admitted: Record<string, number[]> = {}
+        const accepted: Record<string, number[]> = {}
         let nowMs = 0
         for (const { step, name } of arrivals) {
           nowMs += step
-          admitted[name] ??= []
+          accepted[name] ??= []
           const waitMs = windows.waitMs(name, 2, nowMs)
           assert.ok(windows.size <= 3)
-          assert.ok(waitMs >= naiveWaitMs(admitted[name], 2, nowMs))
+          assert.ok(waitMs >= naiveWaitMs(accepted[name], 2, nowMs))
           if (waitMs > 0) continue
           assert.ok(windows.add(name, nowMs))
-          admitted[name].push(nowMs)
+          accepted[name].push(nowMs)
         }
       }),
     )
   })
 
-  test('a silent name is forgotten after two windows', () => {
+  test('a name without calls is removed after two windows', () => {
     const windows = new SlidingWindows(windowMs, 2)
     windows.add('a', 0)
     windows.add('b', 0)

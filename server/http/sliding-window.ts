@@ -1,10 +1,10 @@
-// Limits that hold exactly in a rolling window (decisions/enforce-limits-in-any-rolling-second.md): every admitted call is remembered until it leaves the
-// window. Pure: the caller brings the time, which must never go back.
+// Exact limits in a rolling window (decisions/enforce-limits-in-any-rolling-second.md): every accepted call is recorded
+// until it leaves the window. The caller passes the time, which must not go back.
 //
-// 1. A window is half-open: a call at t counts in [t, t + windowMs) and no longer at t + windowMs.
-// 2. A name is forgotten only when all of its calls have left the window, so forgetting never loosens a limit. When there
-//    is no room for another name, that name has to wait; nobody else's calls are dropped for it.
-// 3. Room follows the calls inside the window: logs grow and shrink with them, names go when they fall silent.
+// 1. A call at t counts in [t, t + windowMs).
+// 2. A name is removed only when all its calls have left the window, so that its limit always holds. If there are too
+//    many names, a new name has to wait.
+// 3. Memory is proportional to the calls inside the window.
 
 /** The calls of one name that are still inside the window. */
 export class SlidingWindow {
@@ -17,23 +17,23 @@ export class SlidingWindow {
     this.#windowMs = windowMs
   }
 
-  /** How long until one more call would keep within `limit`; 0 when it does now. */
+  /** How long until one more call is within `limit`; 0: now. */
   waitMs(limit: number, nowMs: number): number {
     this.#dropUntil(nowMs - this.#windowMs)
     if (this.#callsMs.length - this.#first < limit) return 0
-    // Room comes when only limit - 1 calls are left, which is when this one leaves.
+    // The next call is possible when this one leaves the window, because then limit - 1 calls are left.
     const oldest = this.#callsMs[this.#callsMs.length - limit] as number
-    // Rounding must not turn a refusal into "now".
+    // Rounding must not result in 0.
     return Math.max(oldest + this.#windowMs - nowMs, Number.MIN_VALUE)
   }
 
   add(nowMs: number): void {
-    // Most names call once: a literal has room for one, while the first `push` makes room for many.
+    // Most names have one call. A literal allocates one element, while the first `push` allocates many.
     if (this.#callsMs.length === 0) this.#callsMs = [nowMs]
     else this.#callsMs.push(nowMs)
   }
 
-  /** Forgets calls made at or before `untilMs`; moving the rest costs no more than having taken them. */
+  /** Removes calls made at or before `untilMs`, in amortized constant time. */
   #dropUntil(untilMs: number): void {
     const calls = this.#callsMs
     while (this.#first < calls.length && (calls[this.#first] as number) <= untilMs) this.#first += 1
@@ -44,8 +44,8 @@ export class SlidingWindow {
 }
 
 /**
- * A sliding log for each of many names. Names live in two generations that change places at most once a window: whoever
- * was not asked about since the last change has been silent for a whole window and goes at the next one.
+ * A sliding window for each of many names. Names are in two generations that rotate at most once per window. A name that
+ * was not used since the last rotation has no calls inside the window and is removed with the next one.
  */
 export class SlidingWindows {
   readonly #windowMs: number
@@ -63,17 +63,16 @@ export class SlidingWindows {
     return this.#current.size + this.#previous.size
   }
 
-  /** False: this name has no calls inside the window. */
   has(name: string): boolean {
     return this.#current.has(name) || this.#previous.has(name)
   }
 
-  /** How long until one more call under this name would keep within `limit`; a whole window when there is no room for it. */
+  /** How long until one more call of this name is within `limit`; `windowMs` if there are too many names. */
   waitMs(name: string, limit: number, nowMs: number): number {
     return this.#find(name, nowMs)?.waitMs(limit, nowMs) ?? (this.size < this.#namesMax ? 0 : this.#windowMs)
   }
 
-  /** Remembers a call; false when there is no room for its name. */
+  /** Records a call; false if there are too many names. */
   add(name: string, nowMs: number): boolean {
     let window = this.#find(name, nowMs)
     if (!window) {
@@ -87,13 +86,13 @@ export class SlidingWindows {
 
   #find(name: string, nowMs: number): SlidingWindow | undefined {
     if (nowMs - this.#rotatedMs >= this.#windowMs) this.#rotate(nowMs)
-    const young = this.#current.get(name)
-    if (young) return young
-    const old = this.#previous.get(name)
-    if (!old) return undefined
+    const current = this.#current.get(name)
+    if (current) return current
+    const previous = this.#previous.get(name)
+    if (!previous) return undefined
     this.#previous.delete(name)
-    this.#current.set(name, old)
-    return old
+    this.#current.set(name, previous)
+    return previous
   }
 
   #rotate(nowMs: number): void {

@@ -16,7 +16,7 @@ interface Pouring {
   close(): Promise<void>
 }
 
-/** A caller on a raw socket, and an answer of chunks of this size. */
+/** A caller on a raw socket, and a stream of chunks of this size. */
 async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<Pouring> {
   const clock = new ManualClock(0)
   const stopping = new AbortController()
@@ -56,7 +56,7 @@ async function until(what: () => boolean): Promise<void> {
   assert.ok(what())
 }
 
-test('invariants 1 and 2: for a caller that does not read nothing more is made, and after a while it is cut', async () => {
+test('invariants 1 and 2: if the caller does not read, no more chunks are created and the connection is closed', async () => {
   const one = await begin(1_048_576)
   let before = -1
   await until(() => {
@@ -74,7 +74,7 @@ test('invariants 1 and 2: for a caller that does not read nothing more is made, 
   await one.close()
 })
 
-test('invariant 2: when the caller leaves, the making ends', async () => {
+test('invariant 2: the stream ends when the caller leaves', async () => {
   const one = await begin(10, 1)
   await until(() => one.made() === 1)
   one.socket.destroy()
@@ -83,7 +83,7 @@ test('invariant 2: when the caller leaves, the making ends', async () => {
   await one.close()
 })
 
-test('invariant 3: when the server stops, the answer ends properly', async () => {
+test('invariant 3: the response ends properly when the server stops', async () => {
   const one = await begin(10, 2)
   const parts: Buffer[] = []
   one.socket.on('data', (part: Buffer) => parts.push(part)).resume()

@@ -1,8 +1,8 @@
-// Writes an answer without an end to a caller who reads at its own pace.
+// Writes an endless response at the speed of the caller.
 //
-// 1. At most one chunk waits in memory: the next is made when the last has been taken.
-// 2. A caller that takes nothing for `slowMs` is cut; one that leaves ends the making.
-// 3. When the server stops, so does the answer, and the connection is closed properly.
+// 1. At most one chunk is buffered: the next one is created after the last one was sent.
+// 2. If the caller reads nothing for `slowMs`, the connection is closed. If the caller leaves, the stream ends.
+// 3. When the server stops, the response ends and the connection is closed properly.
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '#runtime/clock.ts'
 
@@ -23,7 +23,7 @@ export async function writeStream(
     for await (const chunk of chunks(ended)) {
       if (ended.aborted) break
       if (response.write(chunk)) continue
-      if (!(await drained(response, clock, ended))) {
+      if (!(await waitForDrain(response, clock, ended))) {
         response.destroy()
         return
       }
@@ -35,12 +35,12 @@ export async function writeStream(
   }
 }
 
-/** False: the caller took nothing in time. */
-async function drained(response: ServerResponse, clock: Clock, over: AbortSignal): Promise<boolean> {
+/** False if the caller read nothing in time. */
+async function waitForDrain(response: ServerResponse, clock: Clock, ended: AbortSignal): Promise<boolean> {
   const drained = new AbortController()
   const done = () => drained.abort()
   response.once('drain', done)
-  await clock.sleep(slowMs, AbortSignal.any([drained.signal, over]))
+  await clock.sleep(slowMs, AbortSignal.any([drained.signal, ended]))
   response.off('drain', done)
-  return drained.signal.aborted || over.aborted
+  return drained.signal.aborted || ended.aborted
 }

@@ -20,7 +20,7 @@ import {
 import { openContext, testNowMs } from '#test/context.ts'
 import { openAuthorizer } from './authorize.ts'
 
-test('counts and last-used times are written on the beat of the clock', async () => {
+test('counts and last-used times are written periodically', async () => {
   await using context = await openContext()
   const admission = await openAuthorizer(context)
   const { id, key } = await makeKey(context)
@@ -29,29 +29,29 @@ test('counts and last-used times are written on the beat of the clock', async ()
   const before = context.state.version()
   context.clock.advance(250)
   while (context.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
-  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 1)
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 1)
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs)
   await admission.close()
 })
 
-test('a key that is used again within a minute: its time is stored once, and again at the end of the minute', async () => {
+test('the last-used time of a key is stored at the first call of a minute and at its end', async () => {
   await using context = await openContext()
   const admission = await openAuthorizer(context)
   const { id, key } = await makeKey(context, 'enterprise')
   const breath = () => new Promise((resolve) => setImmediate(resolve))
   const stored = async () => ((await findKey(context.state, id))?.lastUsedAtMs ?? 0) - testNowMs
-  /** One call and one beat. */
-  const beat = async () => {
+  /** One call and one write period. */
+  const callAndTick = async () => {
     await admission.authorize(quote, bearing(key))
     const before = context.state.version()
     context.clock.advance(250)
     while (context.state.version() === before) await breath()
-    // A beat ends a little after its commit, and one that came before that would be left out.
+    // A tick during the previous write would be skipped, so wait for its end.
     for (let breaths = 0; breaths < 50; breaths++) await breath()
   }
-  await beat()
+  await callAndTick()
   assert.equal(await stored(), 0)
-  await beat()
+  await callAndTick()
   assert.equal(await stored(), 0, 'the second call of the minute')
   const before = context.state.version()
   for (let beats = 2; beats < 240; beats++) {
@@ -61,13 +61,13 @@ test('a key that is used again within a minute: its time is stored once, and aga
   }
   while (context.state.version() === before) await breath()
   assert.equal(await stored(), 250, 'at the end of the minute')
-  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 2)
   await admission.authorize(quote, bearing(key))
   await admission.close()
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
 })
 
-test('what could not be written is kept, told once, and written when it can be', async () => {
+test('counts that could not be written are kept, logged once, and written later', async () => {
   await using context = await openContext()
   let broken = false
   const told: string[] = []
@@ -78,7 +78,7 @@ test('what could not be written is kept, told once, and written when it can be',
   const admission = await openAuthorizer({ ...context, state, log })
   const { id, key } = await makeKey(context, 'enterprise')
   broken = true
-  for (let beat = 0; beat < 4; beat++) {
+  for (let tick = 0; tick < 4; tick++) {
     await admission.authorize(quote, bearing(key))
     context.clock.advance(250)
     await new Promise((resolve) => setImmediate(resolve))
@@ -87,11 +87,11 @@ test('what could not be written is kept, told once, and written when it can be',
   assert.equal(told.length, 1)
   broken = false
   await admission.close()
-  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 4)
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 4)
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 750)
 })
 
-test('a flush waits for a write that is under way, so that everything counted before it is stored', async () => {
+test('flush waits for a running write and stores everything that was counted before', async () => {
   await using context = await openContext()
   const { id, key } = await makeKey(context, 'enterprise')
   const hold = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ test('a flush waits for a write that is under way, so that everything counted be
       return context.state.write(work)
     },
   })
-  // The first write is the pruning at open, the second the beat's.
+  // The first write is the pruning at the start, the second the periodic one.
   const admission = await openAuthorizer({ ...context, state })
   await admission.authorize(quote, bearing(key))
   context.clock.advance(250)
@@ -116,16 +116,16 @@ test('a flush waits for a write that is under way, so that everything counted be
   assert.deepEqual([writes, flushed], [2, false])
   hold.resolve()
   await flush
-  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.admitted, 2)
+  assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 2)
   await admission.close()
 })
 
-test('days that are kept no longer are deleted at open and when the day changes', async () => {
+test('old days are deleted at the start and when the day changes', async () => {
   await using context = await openContext()
   const { key } = await makeKey(context, 'enterprise')
   const oldest = dayOf(testNowMs) - usageDaysKept + 1
   const counts = [oldest - 1, oldest].map((day) => ({
-    ...({ day, keyId: 'a', endpoint: 'fx.createQuote', outcome: 'admitted', calls: 1 } as const),
+    ...({ day, keyId: 'a', endpoint: 'fx.createQuote', outcome: 'accepted', calls: 1 } as const),
   }))
   await addUsage(context.state, counts, new Map())
   const kept = async () => (await context.state.all('select day from usage where key_id = ?', 'a')).length
@@ -138,7 +138,7 @@ test('days that are kept no longer are deleted at open and when the day changes'
   await admission.close()
 })
 
-test('calls of two days are counted on their own days, also when the wall clock is set back over midnight', async () => {
+test('calls are counted by day, also if the clock is set back across midnight', async () => {
   await using context = await openContext({ plans: { free: { perSecond: 0, perDay: 2 } } })
   let nowMs = testNowMs
   const clock: Clock = {
@@ -149,21 +149,21 @@ test('calls of two days are counted on their own days, also when the wall clock 
   }
   const admission = await openAuthorizer({ ...context, clock })
   const { id, key } = await makeKey(context)
-  for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
   nowMs = testNowMs + 12 * 3_600_000
-  assert.equal(await codeOf(admission, quote, bearing(key)), 'admitted')
+  assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
   nowMs -= 1
   assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
   await admission.close()
   const days = await usageOf(context.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
   assert.deepEqual(
-    days.map(({ day, admitted }) => `${day} ${admitted}`),
+    days.map(({ day, accepted }) => `${day} ${accepted}`),
     ['2026-11-16 1', '2026-11-15 2'],
   )
 })
 
-test('every refusal is told, with the key only where it was good', async () => {
-  await using context = await openContext({ keys: { badMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
+test('every refusal is reported, with the key id only for valid keys', async () => {
+  await using context = await openContext({ keys: { badKeysMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
   const told: string[] = []
   const admission = await openAuthorizer(context, (what, keyId) => void told.push(`${what} ${keyId}`))
   const { id, key } = await makeKey(context, 'free', { groups: ['fx', 'explorer'] })
@@ -184,7 +184,7 @@ test('every refusal is told, with the key only where it was good', async () => {
     `key.group ${id}`,
     `limit.day ${id}`,
     'key.invalid ',
-    'key.guarded ',
+    'key.throttled ',
   ])
   await admission.close()
 })

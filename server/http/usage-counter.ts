@@ -1,10 +1,10 @@
-// Who called what today. One figure serves twice: the daily limit is held against it and usage reports show it. It lives in
-// memory and is written behind (behaviour/http.md#usage-counters).
+// Counts calls by key, endpoint and day. The same counts enforce the daily limits and appear in usage reports. They are
+// kept in memory and written to the database several times per second (behaviour/http.md#usage-counters).
 //
-// 1. `count` is the only place where a figure grows; what it adds for enforcing it also adds to what will be written.
-// 2. Counts leave memory only when their transaction has committed; after a failure they wait for the next one.
-// 3. The last-used time of a key is stored at its first call of a minute and at the end of it (behaviour/http.md#usage-counters).
-// 4. Only keys known to be good, and `anonymous`, are counted: strangers cannot make this grow.
+// 1. `count` is the only place that increases a count, both for enforcing limits and for writing.
+// 2. Counts are removed from memory only after their transaction has committed. After a failure they are written again.
+// 3. The last-used time of a key is stored at its first call of a minute and at the end of the minute.
+// 4. Only valid keys and `anonymous` are counted, so that invalid keys use no memory.
 import type { AnyId } from '#api/routes.ts'
 import { failureFields } from '#runtime/log.ts'
 import {
@@ -20,10 +20,10 @@ import type { Context } from './context.ts'
 
 const writePeriodMs = 250
 const ticksPerMinute = 60_000 / writePeriodMs
-/** Yesterday stays, so that a wall clock set back across midnight finds its figures again. */
+/** Yesterday is kept in case the clock is set back across midnight. */
 const daysInMemory = 2
 
-/** What is to be written. Few at a time, found by looking: a name made for each call costs more (decisions/accept-the-cost-of-checks-on-every-request.md). */
+/** Counts to be written. There are few, so a list is faster than a map (decisions/accept-the-cost-of-checks-on-every-request.md). */
 interface PendingUsage {
   readonly day: number
   readonly endpoint: AnyId
@@ -40,11 +40,11 @@ function* countsOf(tallies: readonly PendingUsage[]): Generator<UsageCount> {
 
 export class UsageCounter {
   readonly #context: Context
-  /** Day → key → calls admitted. */
+  /** Day → key → accepted calls. */
   readonly #accepted: Map<number, Map<string, number>>
   #tallies: PendingUsage[] = []
   #lastUsedMs = new Map<string, number>()
-  /** Of keys whose time was stored in this minute. */
+  /** For keys whose time was already stored in this minute. */
   #deferredLastUsedMs = new Map<string, number>()
   readonly #storedThisMinute = new Set<string>()
   #ticks = 0
@@ -75,22 +75,22 @@ export class UsageCounter {
     times.set(keyId, nowMs)
   }
 
-  /** `soFar`: the day's figure with this call, where it is counted for several processes; it may come out of order. */
+  /** `soFar`: the count of the day including this call, if it is shared by several processes. It may come out of order. */
   count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number, soFar?: number): void {
     const day = dayOf(nowMs)
-    if (outcome === 'admitted') {
+    if (outcome === 'accepted') {
       if (soFar === undefined) this.#countsOfDay(day).set(keyId, this.acceptedOn(day, keyId) + 1)
       else this.raiseTo(day, keyId, soFar)
     }
     this.#add(day, keyId, endpoint, outcome, 1)
   }
 
-  /** The day's figure is at least so much. */
+  /** Sets the count of the day to at least `calls`. */
   raiseTo(day: number, keyId: string, calls: number): void {
     if (calls > this.acceptedOn(day, keyId)) this.#countsOfDay(day).set(keyId, calls)
   }
 
-  /** Raises the day's figure to what all processes have stored. Where the store fails, the figure stays as it is. */
+  /** Raises the count of the day to what all processes have stored. If the database fails, the count stays unchanged. */
   async reloadFromStore(day: number, keyId: string): Promise<void> {
     try {
       while (this.#writing) await this.#writing.catch(() => {})
@@ -101,7 +101,7 @@ export class UsageCounter {
     }
   }
 
-  /** Everything counted before this call is stored when it resolves. */
+  /** Stores everything that was counted before this call. */
   async flush(): Promise<void> {
     while (this.#writing) await this.#writing.catch(() => {})
     this.#endMinute()
@@ -140,7 +140,9 @@ export class UsageCounter {
   }
 
   #add(day: number, keyId: string, endpoint: AnyId, outcome: UsageOutcome, calls: number): void {
-    let tally = this.#tallies.find((one) => one.endpoint === endpoint && one.outcome === outcome && one.day === day)
+    let tally = this.#tallies.find(
+      (entry) => entry.endpoint === endpoint && entry.outcome === outcome && entry.day === day,
+    )
     if (!tally) {
       tally = { day, endpoint, outcome, callsOf: new Map() }
       this.#tallies.push(tally)
@@ -171,7 +173,7 @@ export class UsageCounter {
     }
   }
 
-  /** On the clock's beat: a write that takes longer is not overtaken, and one long trouble is told once. */
+  /** Runs periodically. Skips if the last write has not finished, and logs consecutive failures once. */
   async #writeQuietly(): Promise<void> {
     if (this.#writing) return
     this.#ticks += 1
@@ -185,8 +187,7 @@ export class UsageCounter {
   }
 
   #logFailure(error: unknown): void {
-    if (!this.#failing)
-      this.#context.log.error(failureFields(error), 'usage cannot be written; it is kept and tried again')
+    if (!this.#failing) this.#context.log.error(failureFields(error), 'cannot write usage; will retry')
     this.#failing = true
   }
 }

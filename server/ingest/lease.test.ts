@@ -22,12 +22,12 @@ import {
   runWhileLeased,
 } from './lease.ts'
 
-/** Lets everything that can run without time passing run, the store included. */
+/** Runs everything that is ready without advancing the clock, including the database. */
 const settle = async () => {
   for (let turn = 0; turn < 50; turn++) await nextEventLoopTurn()
 }
 
-/** One of several processes: its own connection, its own clock, its own loop. */
+/** One of several processes, with its own connection, clock and loop. */
 async function aProcess(dir: string, seed: string) {
   const state = leasedState(await openState(dir))
   const clock = new ManualClock(testNowMs)
@@ -40,7 +40,7 @@ async function aProcess(dir: string, seed: string) {
   }
   const stop = new AbortController()
   let holds = false
-  /** Writes as the ingester would, from outside. */
+  /** Writes under the lease of the ingester. */
   let write: (() => Promise<unknown>) | undefined
   const put = () => state.write((tx) => tx.run(`insert into keys_seen (name) values ('${seed}')`))
   const ended = runWhileLeased(
@@ -85,8 +85,8 @@ const seenTable = async (state: State) => {
 const seen = async (state: State) =>
   (await state.all<{ name: string }>('select name from keys_seen')).map((row) => row.name)
 
-describe('two processes, their clocks in our hands', () => {
-  test('one holds the lease; when it stops the other follows at its next look', async () => {
+describe('two processes with manual clocks', () => {
+  test('one holds the lease; when it stops, the other takes over at its next check', async () => {
     await using context = await openContext()
     await using one = await aProcess(context.dir, 'one')
     await settle()
@@ -101,21 +101,21 @@ describe('two processes, their clocks in our hands', () => {
     assert.equal(other.holds(), true)
   })
 
-  test('a dead holder is replaced within 30 seconds, and not while it might live', async () => {
+  test('a dead holder is replaced within 30 seconds, and not before it has expired', async () => {
     await using context = await openContext()
     await using one = await aProcess(context.dir, 'one')
     await settle()
     await using other = await aProcess(context.dir, 'other')
     await Promise.all([one.move(7000), other.move(7000)])
     assert.equal(one.holds(), true)
-    // From here on `one` stands still. Its last beat, at 5 s, was seen at once; it counts for 15 s.
+    // From now on `one` is suspended. Its last heartbeat, at 5 s, was seen at once and is valid for 15 s.
     await other.move(12_000)
     assert.equal(other.holds(), false)
     await other.move(18_000)
     assert.equal(other.holds(), true)
   })
 
-  test('a holder that was asleep writes nothing more, and stops', async () => {
+  test('a suspended holder that was replaced writes nothing more, and stops', async () => {
     await using context = await openContext()
     await seenTable(context.state)
     await using one = await aProcess(context.dir, 'one')
@@ -128,12 +128,12 @@ describe('two processes, their clocks in our hands', () => {
     assert.deepEqual(await seen(context.state), ['one', 'other'])
     await settle()
     assert.deepEqual([one.holds(), other.holds()], [false, true])
-    assert.ok(one.lines.some((line) => line.includes('another process ingests now')))
+    assert.ok(one.lines.some((line) => line.includes('lease lost to another process')))
     await other.write()
     assert.deepEqual(await seen(context.state), ['one', 'other', 'other'])
   })
 
-  test('a holder learns from its own beat that it was replaced', async () => {
+  test('a holder notices with its heartbeat that it was replaced', async () => {
     await using context = await openContext()
     await using one = await aProcess(context.dir, 'one')
     await settle()
@@ -146,7 +146,7 @@ describe('two processes, their clocks in our hands', () => {
 })
 
 describe('work that ends', () => {
-  /** Asks for its turn; `said` is how that ended, once it has. */
+  /** Requests the lease; `said` is the result, once there is one. */
   const asking = (context: LeaseContext, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
     const stop = new AbortController()
     const asked = { said: undefined as unknown, stop }
@@ -160,7 +160,7 @@ describe('work that ends', () => {
     return asked
   }
 
-  test('a free lease is taken for the time of the work and given back, also when it fails', async () => {
+  test('a free lease is held during the work and released, also if the work fails', async () => {
     await using context = await openContext()
     const leases = () => context.state.all<{ holder: string; token: number }>('select holder, token from leases')
     const turn = await runUnderLease(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
@@ -176,7 +176,7 @@ describe('work that ends', () => {
     assert.deepEqual(await leases(), [{ holder: '', token: 2 }])
   })
 
-  test('beside a living holder it is refused as soon as the beat moves; one that waits follows it', async () => {
+  test('with a live holder, the request is refused when the heartbeat changes; with wait, it runs afterwards', async () => {
     await using context = await openContext()
     await using one = await aProcess(context.dir, 'one')
     await settle()
@@ -199,7 +199,7 @@ describe('work that ends', () => {
     assert.deepEqual([patient.said, begun], [{ done: 1 }, ['patient']])
   })
 
-  test('a dead holder is replaced, without waiting for leave', async () => {
+  test('a dead holder is replaced, also without wait', async () => {
     await using context = await openContext()
     await using one = await aProcess(context.dir, 'one')
     await settle()
@@ -217,7 +217,7 @@ describe('work that ends', () => {
     assert.deepEqual(asked.said, { done: 'mine' })
   })
 
-  test('one that is told to stop while it waits does nothing', async () => {
+  test('the work does not start if the signal aborts during the wait', async () => {
     await using context = await openContext()
     await using _one = await aProcess(context.dir, 'one')
     await settle()
@@ -236,7 +236,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  /** One of several processes that share a PostgreSQL; it looks, and gives a silent holder up, at once. */
+  /** One of several processes on PostgreSQL; leases expire at once. */
   async function aSharer(url: string, seed: string, changes: Partial<State> = {}) {
     const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
     const context: LeaseContext = {
@@ -254,7 +254,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       inTurn: (work: () => Promise<void>) =>
         runUnderLease(
           context,
-          { name: 'beacon', wait: true, pace: { beatMs: 60_000, deadMs: 0, lookMs: 1 } },
+          { name: 'beacon', wait: true, pace: { heartbeatMs: 60_000, expiryMs: 0, checkMs: 1 } },
           work,
           new AbortController().signal,
         ),
@@ -265,7 +265,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     }
   }
 
-  test('a process that was replaced writes none, and outside of an ingester no lease is needed', async () => {
+  test('a replaced process writes no duties; outside an ingester no lease is needed', async () => {
     const url = await server.schema()
     await using one = await aSharer(url, 'one')
     await using other = await aSharer(url, 'other')
@@ -284,7 +284,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(await other.stored(), 4)
   })
 
-  test('a lease is not taken over while duties are written under it, and all other writes go on meanwhile', async () => {
+  test('a lease is not taken over while duties are being written, and other writes continue', async () => {
     const url = await server.schema()
     const [writing, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let duties: State | undefined
@@ -304,8 +304,8 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       order.push('one')
     })
     await writing.promise
-    // As the beat and any other writer would.
-    await one.state.write((tx) => tx.run('update leases set beat = beat + 1'))
+    // Like a heartbeat and any other writer.
+    await one.state.write((tx) => tx.run('update leases set heartbeat = heartbeat + 1'))
     const second = other.inTurn(async () => {
       order.push('other')
       await other.put(2)
@@ -319,7 +319,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
   })
 })
 
-test('an ingester with nothing to do gives the lease back; one that fails is begun again', async () => {
+test('an ingester without work releases the lease; one that fails is restarted', async () => {
   await using context = await openContext()
   const stop = new AbortController()
   await runWhileLeased(context, { name: 'nothing', work: async () => {} }, stop.signal)
@@ -344,7 +344,7 @@ test('an ingester with nothing to do gives the lease back; one that fails is beg
   await ended
 })
 
-test('where the state is a file nothing is written for it', async (t) => {
+test('on SQLite no lease is written', async (t) => {
   await using context = await openContext()
   if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
   const before = context.state.version()
@@ -357,7 +357,7 @@ test('where the state is a file nothing is written for it', async (t) => {
   assert.equal(context.state.version(), before)
 })
 
-test('an ingester that fails is told, waited for and begun again, and what it left running is ended', async () => {
+test('a failed ingester is logged, its remaining loops are stopped, and it is restarted', async () => {
   await using context = await openContext()
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
@@ -380,12 +380,12 @@ test('an ingester that fails is told, waited for and begun again, and what it le
   )
   const told = lines.filter((line) => line.includes('"ingester":"markets"') && line.includes('the disk is full'))
   assert.equal(told.length, 2)
-  assert.match(told[0] ?? '', /an ingester ended; it is begun again/)
+  assert.match(told[0] ?? '', /ingester failed; restarting it/)
   stop.abort()
   await ended
 })
 
-test('what breaks off because of the stop is not told as a failure', async () => {
+test('errors caused by stopping are not logged', async () => {
   await using context = await openContext()
   const lines: string[] = []
   const stop = new AbortController()
@@ -402,7 +402,7 @@ test('what breaks off because of the stop is not told as a failure', async () =>
 })
 
 describe('two real processes', () => {
-  const pace = { beatMs: 100, deadMs: 1500, lookMs: 100 }
+  const pace = { heartbeatMs: 100, expiryMs: 1500, checkMs: 100 }
 
   interface Child extends AsyncDisposable {
     readonly process: ChildProcess
@@ -442,14 +442,14 @@ describe('two real processes', () => {
     )
     return () => state.all<Written>('select process, token from numbers order by id')
   }
-  /** Each process wrote in one stretch and under one token. */
+  /** Each process wrote without interruption and under one token. */
   const turnsOf = (rows: readonly Written[]) => {
     const turns = rows.filter((row, index) => row.process !== rows[index - 1]?.process)
     assert.equal(new Set(rows.map(({ process, token }) => `${process} ${token}`)).size, turns.length)
     return turns.map(({ process }) => process)
   }
 
-  test('one that is killed is followed by the other', async () => {
+  test('a killed process is replaced by the other', async () => {
     await using context = await openContext()
     if (context.state.engine !== 'sqlite') return
     const numbers = await numbersIn(context.state)
@@ -462,7 +462,9 @@ describe('two real processes', () => {
     assert.deepEqual(turnsOf(await numbers()), [1, 2])
   })
 
-  test('on PostgreSQL also one that slept beyond its time writes nothing more', { skip: noPostgres }, async () => {
+  test('on PostgreSQL a suspended process writes nothing after its lease has expired', {
+    skip: noPostgres,
+  }, async () => {
     await using server = await startPostgres()
     const url = await server.schema()
     const state = await openState('', { state: url })

@@ -1,12 +1,14 @@
-// Each ingester runs in one of the processes that share a state (behaviour/operations.md#leases).
+// Runs each ingester in exactly one of the processes that share a database (behaviour/operations.md#leases).
 //
-// 1. A lease is a row: who holds it, a token that grows whenever it changes hands, a beat that grows while the holder lives.
-// 2. Who has watched the same beat for `deadMs` takes the lease over. Only one's own monotonic clock is asked, so it does not
-//    matter how far the clocks of the machines are apart.
-// 3. Every write of an ingester begins by reading that the row still holds its token. Writes run one after another (state 2),
-//    so nothing of a former holder can follow the first write of its successor, however long it was asleep.
-// 4. Duties are written in transactions of their own, which lock the row until their commit (server/validators/duties/operations.ts).
-//    Taking the lease over waits for that lock; the beat does not, because it leaves the key of the row alone.
+// 1. A lease is a row with its holder, a token that grows when the holder changes, and a heartbeat that grows while the
+//    holder is alive.
+// 2. A process that has seen the same heartbeat for `expiryMs` takes over the lease. Each process uses only its own
+//    monotonic clock, so clock differences between machines do not matter.
+// 3. Every write of an ingester first checks its token. Writes are serialized (state 2), so a former holder cannot write
+//    after its successor, even if it was suspended.
+// 4. Duties are written in separate transactions, which lock the row until their commit
+//    (server/validators/duties/operations.ts). Taking over the lease waits for that lock. Heartbeats do not, because they
+//    do not change the key of the row.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields, type Log } from '#runtime/log.ts'
@@ -14,9 +16,9 @@ import type { Random } from '#runtime/random.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 
-/** A dead holder is replaced within lookMs + deadMs + lookMs. */
-const defaultPace = { beatMs: 5000, deadMs: 15_000, lookMs: 5000 }
-/** Somebody sits in front of a command that waits for its turn. */
+/** A dead holder is replaced within 2 · checkMs + expiryMs. */
+const defaultPace = { heartbeatMs: 5000, expiryMs: 15_000, checkMs: 5000 }
+/** Commands check more often, because a person is waiting. */
 const commandCheckMs = 500
 
 export interface LeaseContext {
@@ -28,7 +30,7 @@ export interface LeaseContext {
 
 export interface Ingester {
   readonly name: string
-  /** Runs until the signal aborts, or resolves at once when there is nothing for it to do. */
+  /** Runs until the signal aborts, or resolves at once if there is nothing to do. */
   readonly work: (signal: AbortSignal) => Promise<void>
   /** Whether this process runs it. */
   readonly reportHolding?: (is: boolean) => void
@@ -45,10 +47,10 @@ interface HeldLease {
 interface LeaseRow {
   readonly holder: string
   readonly token: number
-  readonly beat: number
+  readonly heartbeat: number
 }
 
-/** What the code that is running now writes under. */
+/** The lease of the ingester that runs the current code. */
 const currentLease = new AsyncLocalStorage<HeldLease>()
 
 export class LeaseLost extends Error {
@@ -58,7 +60,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The same state; what an ingester writes to it is written under its lease (3). */
+/** Wraps a state: writes of an ingester check its lease (3). */
 export const leasedState = (state: State): State => ({
   engine: state.engine,
   recent: state.recent,
@@ -74,7 +76,7 @@ export const leasedState = (state: State): State => ({
   },
 })
 
-/** The same duties; what an ingester writes to them is written under its lease (4). */
+/** Wraps the duties: writes of an ingester check its lease (4). */
 export const leasedDuties = (duties: Duties): Duties => ({
   engine: duties.engine,
   get: (sql, ...values) => duties.get(sql, ...values),
@@ -85,7 +87,7 @@ export const leasedDuties = (duties: Duties): Duties => ({
     if (!held) return duties.update(name, input, options)
     const lease = { name: held.name, holder: held.holder, token: held.token }
     return duties.update<never>(name, input, { ...options, lease }).catch((error: unknown) => {
-      // It may come from a thread, where it has lost its class.
+      // An error from a thread has lost its class.
       if (!(error instanceof Error && error.name === LeaseLost.name)) throw error
       held.lost.abort()
       throw new LeaseLost(held.name)
@@ -103,27 +105,27 @@ async function confirm(reader: StateReader, held: HeldLease): Promise<void> {
 }
 
 const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined> =>
-  reader.get<LeaseRow>('select holder, token, beat from leases where name = ?', name)
+  reader.get<LeaseRow>('select holder, token, heartbeat from leases where name = ?', name)
 
-/** Where the state is a file its only server is the holder of everything. Resolves when the signal has ended the work. */
+/** On SQLite there is only one server, so no lease is needed. Resolves when the signal has ended the work. */
 export async function runOnce(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   if (context.state.engine !== 'sqlite') return runWhileLeased(context, ingester, signal)
   ingester.reportHolding?.(true)
   while (!signal.aborted) {
     if (await runUntilStopped(context, ingester.name, ingester.work, signal)) return
-    await context.clock.sleep((ingester.pace ?? defaultPace).lookMs, signal)
+    await context.clock.sleep((ingester.pace ?? defaultPace).checkMs, signal)
   }
 }
 
-/** When one of its loops fails the others are ended too, so that none runs twice once it is begun again (behaviour/operations.md#ingester-failures). */
+/** If one loop of an ingester fails, all are stopped before the restart (behaviour/operations.md#ingester-failures). */
 async function runUntilStopped({ log }: LeaseContext, ingester: string, work: Ingester['work'], signal: AbortSignal) {
   const ended = new AbortController()
   try {
     await work(AbortSignal.any([signal, ended.signal]))
     return true
   } catch (error) {
-    // What breaks off because of the stop is no failure.
-    if (!signal.aborted) log.error({ ingester, ...failureFields(error) }, 'an ingester ended; it is begun again')
+    // Errors caused by stopping are not failures.
+    if (!signal.aborted) log.error({ ingester, ...failureFields(error) }, 'ingester failed; restarting it')
     return false
   } finally {
     ended.abort()
@@ -133,7 +135,7 @@ async function runUntilStopped({ log }: LeaseContext, ingester: string, work: In
 /** Runs the ingester whenever this process holds its lease. */
 export async function runWhileLeased(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   const { name, reportHolding, pace = defaultPace } = ingester
-  const waiter = new LeaseWaiter(context, name, pace.deadMs)
+  const waiter = new LeaseWaiter(context, name, pace.expiryMs)
   reportHolding?.(false)
   while (!signal.aborted) {
     const held = await waiter.acquire()
@@ -143,20 +145,20 @@ export async function runWhileLeased(context: LeaseContext, ingester: Ingester, 
       reportHolding?.(false)
       if (idle) return
     }
-    await context.clock.sleep(pace.lookMs, signal)
+    await context.clock.sleep(pace.checkMs, signal)
   }
 }
 
 export interface LeaseRequest {
   readonly name: string
-  /** Waits for as long as another process ingests. */
+  /** Wait while another process holds the lease. */
   readonly wait: boolean
   readonly pace?: typeof defaultPace
 }
 
 /**
- * For work that ends by itself (behaviour/operations.md#ingest-commands): done under the lease, and `done` only then. Undefined: a living process holds
- * it, or the signal came first. A dead one is told from a living one by its beat, which takes a few seconds.
+ * Runs work that ends by itself under the lease (behaviour/operations.md#ingest-commands). Undefined if a live process
+ * holds the lease, or the signal aborted first. It takes a few seconds to see from the heartbeat whether the holder lives.
  */
 export async function runUnderLease<T>(
   context: LeaseContext,
@@ -164,16 +166,15 @@ export async function runUnderLease<T>(
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<{ readonly done: T } | undefined> {
-  const waiter = new LeaseWaiter(context, name, pace.deadMs)
+  const waiter = new LeaseWaiter(context, name, pace.expiryMs)
   while (!signal.aborted && (wait || !waiter.isHolderAlive)) {
     const held = await waiter.tryAcquire()
-    if (held) return { done: await under(context, held, pace.beatMs, work, signal) }
-    await context.clock.sleep(Math.min(pace.lookMs, commandCheckMs), signal)
+    if (held) return { done: await runWithHeartbeats(context, held, pace.heartbeatMs, work, signal) }
+    await context.clock.sleep(Math.min(pace.checkMs, commandCheckMs), signal)
   }
   return undefined
 }
 
-/** One who waits for a lease. */
 class LeaseWaiter {
   readonly #context: LeaseContext
   readonly #name: string
@@ -190,7 +191,7 @@ class LeaseWaiter {
     this.#holder = context.random.uuid()
   }
 
-  /** The beat has moved before our eyes. */
+  /** The heartbeat has changed since the first check. */
   get isHolderAlive(): boolean {
     return this.#isHolderAlive
   }
@@ -202,7 +203,7 @@ class LeaseWaiter {
     return { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
   }
 
-  /** The same for one who asks again in any case. */
+  /** Like `tryAcquire`, but logs errors instead of throwing them. */
   async acquire(): Promise<HeldLease | undefined> {
     try {
       const held = await this.tryAcquire()
@@ -210,7 +211,7 @@ class LeaseWaiter {
       return held
     } catch (error) {
       if (!this.#failing) {
-        this.#context.log.warn({ ingester: this.#name, ...failureFields(error) }, 'nobody can tell who ingests')
+        this.#context.log.warn({ ingester: this.#name, ...failureFields(error) }, 'cannot read the lease; will retry')
       }
       this.#failing = true
       return undefined
@@ -218,7 +219,7 @@ class LeaseWaiter {
   }
 
   #isFree(row: LeaseRow | undefined): boolean {
-    // Ours: a commit of which we did not hear.
+    // The row is ours if the result of our commit was lost.
     if (!row || row.holder === '' || row.holder === this.#holder) return true
     const atMs = this.#context.clock.monotonicMs()
     if (this.#seen && !isSame(row, this.#seen)) this.#isHolderAlive = true
@@ -226,44 +227,44 @@ class LeaseWaiter {
     return atMs - this.#seen.atMs >= this.#expiryMs
   }
 
-  /** The new token, or undefined when somebody was quicker or the holder has moved after all. */
+  /** The new token, or undefined if the row has changed meanwhile. */
   async #writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
     const row = await rowOf(tx, this.#name)
     if (!isSame(row, before)) return undefined
     const token = (row?.token ?? 0) + 1
-    // Invariant 4: an update would not wait.
+    // Invariant 4: an update would not wait for the lock.
     await tx.run('delete from leases where name = ?', this.#name)
     await tx.run(
-      'insert into leases (name, holder, token, beat) values (?, ?, ?, 0)',
+      'insert into leases (name, holder, token, heartbeat) values (?, ?, ?, 0)',
       ...[this.#name, this.#holder, token],
     )
     return token
   }
 }
 
-const isSame = (one: LeaseRow | undefined, other: LeaseRow | undefined): boolean =>
-  one?.holder === other?.holder && one?.token === other?.token && one?.beat === other?.beat
+const isSame = (a: LeaseRow | undefined, b: LeaseRow | undefined): boolean =>
+  a?.holder === b?.holder && a?.token === b?.token && a?.heartbeat === b?.heartbeat
 
-/** Whether the work is over because there was nothing to do. */
+/** True if the work ended because there was nothing to do. */
 async function runHolding(
   context: LeaseContext,
   held: HeldLease,
   { work, pace = defaultPace }: Ingester,
   signal: AbortSignal,
 ) {
-  context.log.info({ ingester: held.name, token: held.token }, 'this process ingests')
+  context.log.info({ ingester: held.name, token: held.token }, 'lease acquired')
   const ends = AbortSignal.any([signal, held.lost.signal])
-  const well = await runUntilStopped(
+  const succeeded = await runUntilStopped(
     context,
     held.name,
-    (until) => under(context, held, pace.beatMs, work, until),
+    (until) => runWithHeartbeats(context, held, pace.heartbeatMs, work, until),
     ends,
   )
-  return well && !ends.aborted
+  return succeeded && !ends.aborted
 }
 
-/** The work with its lease: the beat goes on meanwhile, and the lease is given back however it ends. */
-async function under<T>(
+/** Runs work under a lease: sends heartbeats meanwhile and releases the lease at the end. */
+async function runWithHeartbeats<T>(
   context: LeaseContext,
   held: HeldLease,
   heartbeatMs: number,
@@ -278,7 +279,7 @@ async function under<T>(
   } finally {
     over.abort()
     await heartbeats
-    if (lost.signal.aborted) context.log.warn({ ingester: name, token }, 'another process ingests now')
+    if (lost.signal.aborted) context.log.warn({ ingester: name, token }, 'lease lost to another process')
     else await release(context, held)
   }
 }
@@ -293,25 +294,25 @@ async function sendHeartbeats(
     await clock.sleep(heartbeatMs, over)
     if (over.aborted) return
     try {
-      if (await updateLease(state, held, 'beat = beat + 1')) continue
+      if (await updateLease(state, held, 'heartbeat = heartbeat + 1')) continue
       held.lost.abort()
       return
     } catch {
-      // While the state cannot be written, the ingester cannot write either; who is right will be seen afterwards.
+      // While the database cannot be written, the ingester cannot write either. The next heartbeat checks the lease.
     }
   }
 }
 
-/** So that nobody has to wait for our death. */
+/** Other processes can take over at once. */
 async function release({ state, log }: LeaseContext, held: HeldLease): Promise<void> {
   try {
     await updateLease(state, held, `holder = ''`)
   } catch (error) {
-    log.warn({ ingester: held.name, ...failureFields(error) }, 'the lease could not be given back; it runs out')
+    log.warn({ ingester: held.name, ...failureFields(error) }, 'cannot release the lease; it will expire')
   }
 }
 
-const updateLease = async (state: State, { name, holder, token }: HeldLease, what: string): Promise<boolean> =>
+const updateLease = async (state: State, { name, holder, token }: HeldLease, change: string): Promise<boolean> =>
   (await state.write((tx) =>
-    tx.run(`update leases set ${what} where name = ? and holder = ? and token = ?`, name, holder, token),
+    tx.run(`update leases set ${change} where name = ? and holder = ? and token = ?`, name, holder, token),
   )) > 0

@@ -6,7 +6,7 @@ import type { Random } from '#runtime/random.ts'
 import { type PollOutcome, PollTimeout, poll, WakeSignal, waitMs } from './poll.ts'
 
 const steady = (byte: number): Random => ({ bytes: (count) => new Uint8Array(count).fill(byte), uuid: () => '' })
-/** Lets everything that can run without time passing run. */
+/** Runs everything that is ready without advancing the clock. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 function watch(work: (signal: AbortSignal) => Promise<string>) {
@@ -37,7 +37,7 @@ function watch(work: (signal: AbortSignal) => Promise<string>) {
   return { stop, outcomes, startsMs, ended, move }
 }
 
-test('asks at once and then at the interval, and reports each success', async () => {
+test('polls at once and then at the interval, and reports each success', async () => {
   const { stop, outcomes, startsMs, ended, move } = watch(async () => 'fine')
   await settle()
   await move(2500)
@@ -58,7 +58,7 @@ test('waits longer after each failure up to the limit, and goes back to the inte
   await move(18_500)
   stop.abort()
   await ended
-  // 0 + 2000 + 4000 + 5000 (8000 cut to the limit) + 5000, then every 1000
+  // 0 + 2000 + 4000 + 5000 (8000 limited) + 5000, then every 1000
   assert.deepEqual(startsMs, [0, 2000, 6000, 11_000, 16_000, 17_000, 18_000])
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.is === 'failed' ? outcome.failures : `after ${outcome.failuresBefore}`)),
@@ -66,7 +66,7 @@ test('waits longer after each failure up to the limit, and goes back to the inte
   )
 })
 
-test('an attempt beyond its time is aborted and counts as a failure', async () => {
+test('an attempt beyond its time limit is aborted and counts as a failure', async () => {
   const signals: AbortSignal[] = []
   const { stop, outcomes, ended, move } = watch((signal) => {
     signals.push(signal)
@@ -81,7 +81,7 @@ test('an attempt beyond its time is aborted and counts as a failure', async () =
   await ended
 })
 
-test('the stop ends a running attempt at once and reports nothing about it', async () => {
+test('stopping ends a running attempt at once, without a report', async () => {
   const { stop, outcomes, ended } = watch(() => new Promise(() => {}))
   await settle()
   stop.abort()
@@ -89,7 +89,7 @@ test('the stop ends a running attempt at once and reports nothing about it', asy
   assert.deepEqual(outcomes, [])
 })
 
-test('work that throws before it returns a promise is a failure like any other', async () => {
+test('work that throws synchronously is a failure', async () => {
   const { stop, outcomes, ended } = watch(() => {
     throw new Error('at once')
   })
@@ -99,7 +99,7 @@ test('work that throws before it returns a promise is a failure like any other',
   assert.equal(outcomes[0]?.is, 'failed')
 })
 
-test('the wait after failures lies between half the backoff and the whole of it, whatever chance says', () => {
+test('the wait after failures is between half and all of the backoff', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 0, max: 255 }), (failures, byte) => {
       const wait = waitMs({ everyMs: 1000, backoffMaxMs: 60_000 }, failures, steady(byte))
@@ -109,7 +109,7 @@ test('the wait after failures lies between half the backoff and the whole of it,
   )
 })
 
-test('a bell ends the wait, also when it was rung during the attempt', async () => {
+test('a wake signal ends the wait, also if it came during the attempt', async () => {
   const clock = new ManualClock(0)
   const stop = new AbortController()
   const bell = new WakeSignal()

@@ -1,9 +1,9 @@
-// Asks a source again and again until told to stop: a time limit on each attempt, a longer and longer wait after
-// failures, and an outcome reported for every attempt. What is asked and what becomes of it is the caller's business.
+// Polls a source until the signal aborts, with a time limit for each attempt and a growing wait after failures. Every
+// attempt is reported.
 //
-// 1. Attempts never overlap, unless the work ignores its signal: it must end soon after that aborts.
-// 2. A failure never ends the loop; only the signal does, and at once.
-// 3. The wait never exceeds everyMs after a success, nor backoffMaxMs after failures.
+// 1. Attempts do not overlap, provided that the work ends soon after its signal aborts.
+// 2. Failures do not end the loop; only the signal does, at once.
+// 3. The wait is at most everyMs after a success, and at most backoffMaxMs after failures.
 import type { Clock } from '#runtime/clock.ts'
 import type { Random } from '#runtime/random.ts'
 
@@ -23,7 +23,7 @@ export type PollOutcome<T> =
   | { readonly is: 'done'; readonly value: T; readonly tookMs: number; readonly failuresBefore: number }
   | { readonly is: 'failed'; readonly error: unknown; readonly tookMs: number; readonly failures: number }
 
-/** Rung during an attempt, it makes the next one follow at once. */
+/** If it is called during an attempt, the next attempt follows at once. */
 export class WakeSignal {
   #controller = new AbortController()
 
@@ -31,7 +31,7 @@ export class WakeSignal {
     this.#controller.abort()
   }
 
-  /** Aborts with the next ring. */
+  /** Aborts with the next `wake`. */
   nextWake(): AbortSignal {
     this.#controller = new AbortController()
     return this.#controller.signal
@@ -61,7 +61,7 @@ export async function poll<T>(
       plan.report({ ...outcome, tookMs: tookMs(), failuresBefore: failures })
       failures = 0
     } else {
-      // What breaks off because of the stop is no failure of the source.
+      // Errors caused by stopping are not failures of the source.
       if (signal.aborted) return
       failures += 1
       plan.report({ ...outcome, tookMs: tookMs(), failures })
@@ -92,7 +92,7 @@ async function attempt<T>(clock: Clock, plan: PollPlan<T>, signal: AbortSignal):
 
 const doublingsMax = 16
 
-/** Doubles with each failure; the jitter, up to a half, keeps many loops from asking in step after an outage. */
+/** Doubles with each failure. Random jitter of up to a half prevents simultaneous retries after an outage. */
 export function waitMs(
   plan: Pick<PollPlan<unknown>, 'everyMs' | 'backoffMaxMs'>,
   failures: number,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openContext } from '#test/context.ts'
 import { isMoving, noteStep, stalledAfterMs } from './stream-progress.ts'
 
-test('a stream that this process reads moves with each step of it, for a quarter of an hour', async () => {
+test('a stream of this process makes progress for 15 minutes after each step', async () => {
   await using context = await openContext()
   assert.equal(isMoving(context, 'chain 1', 7), false)
   noteStep(context, 'chain 1')
@@ -13,7 +13,7 @@ test('a stream that this process reads moves with each step of it, for a quarter
   assert.equal(isMoving(context, 'chain 1', 7), false)
 })
 
-test('one that another process reads moves when it has come further since the last look', async () => {
+test('a stream of another process makes progress if its position has changed since the last check', async () => {
   await using context = await openContext()
   assert.equal(isMoving(context, 'chain 1', 7), false)
   assert.equal(isMoving(context, 'chain 1', 8), true)

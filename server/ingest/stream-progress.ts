@@ -1,13 +1,13 @@
-// When each stream of data last made progress, as far as this process knows. A stream that is behind and makes progress is
-// catching up, which takes hours or days the first time. One that is behind and makes none has stalled (behaviour/operations.md#stream-status).
+// Records when each stream of data last made progress. A stream that is behind and makes progress is catching up, which
+// takes hours or days at first. One that is behind without progress is stale (behaviour/operations.md#stream-status).
 import type { Clock } from '#runtime/clock.ts'
 
 export interface StreamProgress {
   /** Time of the last step, by stream. */
   readonly stepMs: Map<string, number>
-  /** How far the stream was when it was last examined. */
+  /** Position of the stream at the last check. */
   readonly reached: Map<string, number>
-  /** Streams that this process follows. */
+  /** Streams that this process reads. */
   readonly followed: Set<string>
 }
 
@@ -22,15 +22,15 @@ export interface StreamContext {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Longer than the slowest step: a range of blocks, an hour of epochs, a page with all its tries. */
+/** Longer than the slowest step: a range of blocks, an hour of epochs, a page with all retries. */
 export const stalledAfterMs = 900_000
 
-/** Something of the stream was read. Call it at the start as well, so that the first step has its time too. */
+/** Call it after every step, and at the start. */
 export function noteStep({ streams, clock }: StreamContext, stream: string): void {
   streams.stepMs.set(stream, clock.now())
 }
 
-/** `reach` is how far the stream is. If it has changed since the last call, another process made a step. */
+/** `reach` is the position of the stream. If it has changed since the last call, another process made a step. */
 export function isMoving(context: StreamContext, stream: string, reach: number): boolean {
   const { streams, clock } = context
   const before = streams.reached.get(stream)

@@ -1,4 +1,4 @@
-// What the markets group keeps in memory while the server runs.
+// In-memory state of the markets group.
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
 import { StreamSlots } from './endpoints/stream-slots.ts'
@@ -8,12 +8,12 @@ import { ResponseCache } from './records/response-cache.ts'
 
 export interface MarketsCaches {
   readonly coverage: VersionCache<FeedCoverage>
-  /** By slug. */
+  /** By slug or id. */
   readonly responses: ResponseCache<ResponseForms>
   readonly streamSlots: StreamSlots
 }
 
-/** The group keeps nothing in the duties database. */
+/** The group does not use the duties database. */
 export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: MarketsCaches }
 
 export const createMarketsCaches = (): MarketsCaches => ({

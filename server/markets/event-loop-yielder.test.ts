@@ -4,7 +4,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { EventLoopYielder, yieldInOrder } from './event-loop-yielder.ts'
 
-test('1: of many that stand in line one goes on in each turn, in the order they came', async () => {
+test('1: one waiting task continues in each turn of the event loop, in order', async () => {
   const seen: number[] = []
   const { turns } = await countLoopTurns(() =>
     Promise.all(Array.from({ length: 50 }, (_, at) => yieldInOrder().then(() => seen.push(at)))),
@@ -16,7 +16,7 @@ test('1: of many that stand in line one goes on in each turn, in the order they 
   )
 })
 
-test('2: who rests until the next turn does not wait for the line', async () => {
+test('2: a task that waits for the next turn does not wait for the others', async () => {
   const order: string[] = []
   await Promise.all([
     ...Array.from({ length: 5 }, () => yieldInOrder().then(() => order.push('line'))),
@@ -25,7 +25,7 @@ test('2: who rests until the next turn does not wait for the line', async () => 
   assert.ok(order.indexOf('turn') <= 1, order.join())
 })
 
-test('a breath is taken once in 500 steps, however they are counted', async () => {
+test('it yields once in 500 steps, however they are added', async () => {
   let rests = 0
   const rest = async () => {
     rests += 1

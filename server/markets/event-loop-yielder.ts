@@ -1,13 +1,13 @@
-// Long work on the thread that also answers callers: it lets go of the thread every few milliseconds.
+// Lets long work yield to the event loop every few milliseconds, so that other requests are not delayed.
 //
-// 1. Of all answers that take long, one goes on in each turn of the event loop: many of them at once make each other slower,
-//    not the answers that are quick.
-// 2. A transaction waits for nobody but what is ready now, because whoever wants to write waits for it.
+// 1. Of all long requests, only one continues in each turn of the event loop (`yieldInOrder`). Many long requests slow
+//    each other down, but not the short ones.
+// 2. A transaction yields with `nextEventLoopTurn` instead, because other writers wait for it.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 
-/** Steps in one stretch. A step is the reading of a row. */
+/** Steps between two yields. A step costs about as much as reading a row. */
 const stepsPerYield = 500
-/** What a statement costs beside its rows. */
+/** The cost of a statement without its rows. */
 export const statementSteps = 4
 
 let lastTurn: Promise<void> = Promise.resolve()
@@ -22,7 +22,7 @@ export class EventLoopYielder {
   readonly #yield: () => Promise<void>
   #steps = 0
 
-  /** `inLine` for answers, `nextTurn` inside a transaction. */
+  /** `yieldInOrder` for requests, `nextEventLoopTurn` inside a transaction. */
   constructor(yieldOnce: () => Promise<void>) {
     this.#yield = yieldOnce
   }

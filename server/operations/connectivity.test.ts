@@ -10,16 +10,18 @@ const limitsOf = async (limits: string, clock = systemClock) =>
     ({ name }) => name === 'limits in Redis',
   )
 
-test('the Redis of the limits answers, or it is told why not and what to do', { skip: noRedis }, async () => {
+test('the Redis of the limits is reachable, or the finding says why not and what to do', {
+  skip: noRedis,
+}, async () => {
   await using redis = await startRedis()
-  // A clock that stands still: no answer is too late.
+  // With a clock that stands still no response is too late.
   assert.deepEqual(await limitsOf(redis.url, new ManualClock(0)), {
-    ...{ name: 'limits in Redis', level: 'ok', message: 'answers' },
+    ...{ name: 'limits in Redis', level: 'ok', message: 'reachable' },
   })
   await redis.kill()
   const gone = await limitsOf(redis.url)
-  assert.equal(gone?.level, 'bad')
+  assert.equal(gone?.level, 'fail')
   assert.match(gone?.message ?? '', /ECONNREFUSED/)
-  assert.match(gone?.todo ?? '', /check the address in limits/)
+  assert.match(gone?.todo ?? '', /check the URL in limits/)
   assert.equal(await limitsOf(''), undefined)
 })

@@ -21,7 +21,7 @@ const source = { id: 'desk', kind: 'http-json', url: 'http://rates.test', staleM
 const feed = { id: 'main', url: 'http://feed.test', staleMs: 120_000 }
 
 describe('coverage', () => {
-  test('a chain tells its stretch, what was read of it, and every hole', async () => {
+  test('a chain reports its range, how much was read, and every gap', async () => {
     await using context = await openContext({ explorer: { chains } })
     await context.state.write(async (tx) => {
       await putHead(tx, '1', 1000)
@@ -36,32 +36,32 @@ describe('coverage', () => {
       from: 0,
       until: 1000,
       read: 900,
-      holes: [{ from: 400, until: 500 }],
-      holesCount: 1,
+      gaps: [{ from: 400, until: 500 }],
+      gapsCount: 1,
       ageSeconds: null,
       complete: false,
       fresh: null,
-      standing: 'holes',
+      status: 'gaps',
     })
-    // Searched when asked: nothing has to be read ahead of time.
-    assert.deepEqual([other?.name, other?.complete, other?.standing], ['chain 137', true, 'on demand'])
+    // A chain in probe mode needs no index.
+    assert.deepEqual([other?.name, other?.complete, other?.status], ['chain 137', true, 'on demand'])
     assert.equal(complete, false)
   })
 
-  test('an indexed chain of which nothing was read is not complete', async () => {
+  test('an indexed chain is not complete before anything was read', async () => {
     await using context = await openContext({ explorer: { chains } })
     assert.equal((await coverageReport(context)).streams[0]?.complete, false)
   })
 
-  test('a chain is as old as the last confirmation of its head, whichever process follows it', async () => {
+  test('the age of a chain is the time since its head was confirmed, by any process', async () => {
     await using context = await openContext({ explorer: { chains } })
     const one = async () => {
       const { ageSeconds, fresh } = (await coverageReport(context)).streams[0] ?? assert.fail()
       return [ageSeconds, fresh]
     }
     assert.deepEqual(await one(), [null, null])
-    const tell = trackHead(context, '1')
-    tell({ is: 'plan', blocks: 10, finalUntil: 10 })
+    const onProgress = trackHead(context, '1')
+    onProgress({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.deepEqual(await one(), [null, false])
     await context.state.write((tx) => putHead(tx, '1', 10))
     await confirmHead(context.state, '1', 10, context.clock.now())
@@ -72,7 +72,7 @@ describe('coverage', () => {
     assert.deepEqual(await one(), [301, false])
   })
 
-  test('a network’s age is that of its newest epoch; one that nobody follows is neither fresh nor stale', async () => {
+  test('the age of a network is that of its newest epoch; one that is not syncing is neither fresh nor stale', async () => {
     const beacon = { urls: ['http://beacon.test'] }
     await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
     const { genesisUnix } = context.settings.validators.networks.mainnet
@@ -87,25 +87,25 @@ describe('coverage', () => {
     const ageSeconds = context.clock.now() / 1000 - genesisUnix - until * 384
     assert.deepEqual([mainnet?.fresh, mainnet?.complete, mainnet?.ageSeconds], [true, true, Math.round(ageSeconds)])
     const hoodi = (await byName()).get('network hoodi')
-    assert.deepEqual([hoodi?.fresh, hoodi?.complete, hoodi?.holes], [null, false, [{ from: 20, until: 30 }]])
+    assert.deepEqual([hoodi?.fresh, hoodi?.complete, hoodi?.gaps], [null, false, [{ from: 20, until: 30 }]])
     assert.equal((await byName()).has('network holesky'), false)
     context.clock.advance(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
     assert.equal((await coverageReport(context)).fresh, false)
   })
 
-  test('a source that waits for its first rate to be set is not followed; one that was set and left is stale', async () => {
+  test('a push source is not syncing before its first rate, and stale if the rate is too old', async () => {
     await using context = await openContext({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
     const rates = async () => (await coverageReport(context)).streams.find(({ name }) => name === 'rates desk')
     const before = await rates()
-    assert.deepEqual([before?.standing, before?.fresh, before?.complete], ['not followed', null, false])
+    assert.deepEqual([before?.status, before?.fresh, before?.complete], ['not syncing', null, false])
     await pushRate(context, { pair: 'EUR/USD', rate: '1.08' })
-    assert.equal((await rates())?.standing, 'well')
+    assert.equal((await rates())?.status, 'healthy')
     context.clock.advance(900_001)
-    assert.equal((await rates())?.standing, 'stale')
+    assert.equal((await rates())?.status, 'stale')
   })
 
-  test('rates and feeds tell how old they are', async () => {
+  test('rates and feeds report their age', async () => {
     await using context = await openContext({ fx: { sources: [source] }, markets: { feeds: [feed] } })
     const byName = async () => new Map((await coverageReport(context)).streams.map((one) => [one.name, one]))
     const unread = await byName()
@@ -129,105 +129,104 @@ describe('coverage', () => {
     assert.equal((await byName()).get('feed main')?.fresh, false)
   })
 
-  test('behaviour/operations.md#stream-status: behind and moving is catching up; behind and standing still for a quarter of an hour is stale', async () => {
+  test('behaviour/operations.md#stream-status: a chain that makes progress is catching up; without progress for 15 minutes it is stale', async () => {
     await using context = await openContext({ explorer: { chains } })
-    const standing = async () => (await coverageReport(context)).streams[0]?.standing
-    const tell = trackHead(context, '1')
-    assert.equal(await standing(), 'catching up')
+    const status = async () => (await coverageReport(context)).streams[0]?.status
+    const onProgress = trackHead(context, '1')
+    assert.equal(await status(), 'catching up')
     context.clock.advance(900_000)
-    tell({ is: 'range', range: { from: 0, until: 100 }, rows: 3 })
-    // A first reading takes days.
+    onProgress({ is: 'range', range: { from: 0, until: 100 }, rows: 3 })
+    // A first pass takes days.
     for (let hours = 0; hours < 100; hours++) {
       context.clock.advance(900_000)
-      assert.equal(await standing(), 'catching up')
-      tell({ is: 'range', range: { from: 100, until: 200 }, rows: 3 })
+      assert.equal(await status(), 'catching up')
+      onProgress({ is: 'range', range: { from: 100, until: 200 }, rows: 3 })
     }
     context.clock.advance(900_001)
-    assert.equal(await standing(), 'stale')
-    // Only finding out what is missing is not yet moving.
-    tell({ is: 'plan', blocks: 10, finalUntil: 10 })
-    assert.equal(await standing(), 'stale')
+    assert.equal(await status(), 'stale')
+    // A plan alone is no progress.
+    onProgress({ is: 'plan', blocks: 10, finalUntil: 10 })
+    assert.equal(await status(), 'stale')
     await context.state.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await addCoverage(tx, blocksStream('1'), 0, 1000)
     })
     await confirmHead(context.state, '1', 1000, context.clock.now())
-    assert.equal(await standing(), 'well')
+    assert.equal(await status(), 'healthy')
   })
 
-  test('behaviour/operations.md#stream-status: a network that is behind and moves is catching up, but a hole behind the newest epoch is a hole', async () => {
+  test('behaviour/operations.md#stream-status: a network that makes progress is catching up, but a gap before its newest epoch is reported as a gap', async () => {
     const beacon = { urls: ['http://beacon.test'] }
     await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
-    const standing = async () =>
-      (await coverageReport(context)).streams.find(({ group }) => group === 'validators')?.standing
+    const status = async () =>
+      (await coverageReport(context)).streams.find(({ group }) => group === 'validators')?.status
     const ready = async () => (await beaconFindings(context as never))[0]
-    assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
+    assert.deepEqual([await status(), (await ready())?.ok], ['stale', false])
     noteStep(context, networkStream('mainnet'))
     await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', 100, 200))
-    assert.equal(await standing(), 'catching up')
+    assert.equal(await status(), 'catching up')
     assert.match((await ready())?.message ?? '', /^catching up, \d+ epochs behind$/)
     assert.equal((await ready())?.ok, true)
     context.clock.advance(900_001)
-    assert.deepEqual([await standing(), (await ready())?.ok], ['stale', false])
+    assert.deepEqual([await status(), (await ready())?.ok], ['stale', false])
     const { genesisUnix } = context.settings.validators.networks.mainnet
     const now = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384)
     await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', now - 10, now - 3))
     noteStep(context, networkStream('mainnet'))
-    assert.equal(await standing(), 'holes')
+    assert.equal(await status(), 'gaps')
   })
 
-  test('behaviour/operations.md#stream-status: a feed that somebody is reading is catching up, one that nobody reads is stale', async () => {
+  test('behaviour/operations.md#stream-status: a feed that is being read is catching up, otherwise it is stale', async () => {
     await using context = await openContext({ markets: { feeds: [feed] } })
-    const standing = async () =>
-      (await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.standing
-    assert.equal(await standing(), 'stale')
-    const held = { holder: 'somebody', heldUntilMs: context.clock.now() + 60_000, page: 3 }
+    const status = async () => (await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.status
+    assert.equal(await status(), 'stale')
+    const held = { holder: 'a process', heldUntilMs: context.clock.now() + 60_000, page: 3 }
     await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...held }))
-    assert.equal(await standing(), 'catching up')
+    assert.equal(await status(), 'catching up')
     context.clock.advance(60_001)
-    assert.equal(await standing(), 'stale')
+    assert.equal(await status(), 'stale')
   })
 
-  test('a feed that shows too few markets or records that cannot be stored is not complete', async () => {
+  test('a feed that omits markets or has records that cannot be stored is not complete', async () => {
     await using context = await openContext({ markets: { feeds: [feed] } })
     const nowMs = context.clock.now()
-    const stand = (absent: number) =>
+    const storeAbsent = (absent: number) =>
       context.state.write((tx) =>
         storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }),
       )
-    const told = async () => {
+    const report = async () => {
       const one = (await coverageReport(context)).streams.find(({ group }) => group === 'markets')
-      return [one?.complete, one?.standing]
+      return [one?.complete, one?.status]
     }
-    await stand(0)
-    assert.deepEqual(await told(), [true, 'well'])
-    await stand(50)
-    assert.deepEqual(await told(), [false, 'holes'])
-    await stand(0)
-    const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
+    await storeAbsent(0)
+    assert.deepEqual(await report(), [true, 'healthy'])
+    await storeAbsent(50)
+    assert.deepEqual(await report(), [false, 'gaps'])
+    await storeAbsent(0)
+    const reject = { kind: 'market', id: '7', slug: '', location: '', problems: [] } as const
     await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
-    assert.deepEqual(await told(), [false, 'holes'])
+    assert.deepEqual(await report(), [false, 'gaps'])
   })
 
-  test('what no node stands behind is not followed, whatever is missing of it', async () => {
+  test('a chain without a node is not syncing, even if blocks are missing', async () => {
     await using context = await openContext()
     await context.state.write(async (tx) => {
       await putHead(tx, '137', 100)
       await addCoverage(tx, blocksStream('137'), 0, 50)
     })
     const one = (await coverageReport(context)).streams.find(({ name }) => name === 'chain 137')
-    assert.deepEqual([one?.standing, one?.holesCount, one?.complete], ['not followed', 1, false])
+    assert.deepEqual([one?.status, one?.gapsCount, one?.complete], ['not syncing', 1, false])
   })
 
-  test('a group that is switched off is left out', async () => {
+  test('a disabled group is left out', async () => {
     await using context = await openContext({
       fx: { sources: [source] },
-      groups: { fx: { on: false }, explorer: { on: false } },
+      groups: { fx: { enabled: false }, explorer: { enabled: false } },
     })
     assert.deepEqual((await coverageReport(context)).streams, [])
   })
 
-  test('GET /coverage gives it as JSON', async () => {
+  test('GET /coverage returns the report as JSON', async () => {
     await using context = await openContext({ explorer: { chains } })
     const { status, headers, body } = await coverageRoute(recentCoverage(context)).read({} as never)
     assert.equal(status, 200)
@@ -235,7 +234,7 @@ describe('coverage', () => {
     assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(context))))
   })
 
-  test('asked again within a second, the stores are left alone; after that they are asked', async () => {
+  test('the report is computed at most once a second', async () => {
     await using context = await openContext({ explorer: { chains } })
     const coverage = recentCoverage(context)
     const first = await coverage()

@@ -1,9 +1,9 @@
-// What the doctor says about one thing: how it is, and what to do about it.
+// A finding of the doctor: the state of one thing, and what to do about it.
 
 export interface DoctorFinding {
   readonly name: string
-  /** `warn`: it works, but not as it should, or not for long. `bad`: answers are missing or wrong. */
-  readonly level: 'ok' | 'warn' | 'bad'
+  /** `warn`: works, but not as it should, or not for long. `fail`: responses are missing or wrong. */
+  readonly level: 'ok' | 'warn' | 'fail'
   readonly message: string
   readonly todo?: string
 }
@@ -15,16 +15,16 @@ export const warnFinding = (name: string, message: string, todo: string): Doctor
   message,
   todo,
 })
-export const badFinding = (name: string, message: string, todo: string): DoctorFinding => ({
+export const failFinding = (name: string, message: string, todo: string): DoctorFinding => ({
   name,
-  level: 'bad',
+  level: 'fail',
   message,
   todo,
 })
 
 export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A part that breaks is a finding, not the end of the examination. */
+/** A check that throws becomes a finding, so that the other checks still run. */
 export async function runCheck(
   name: string,
   todo: string,
@@ -33,6 +33,6 @@ export async function runCheck(
   try {
     return await check()
   } catch (error) {
-    return [badFinding(name, errorMessage(error), todo)]
+    return [failFinding(name, errorMessage(error), todo)]
   }
 }

@@ -27,16 +27,15 @@ import { measures } from '#validators/ratings/measures.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { connectivityFindings } from './connectivity.ts'
 import type { DoctorFinding } from './diagnosis.ts'
-import { storeDiagnoses } from './doctor.ts'
+import { storeDiagnoses, verifications } from './doctor.ts'
 import { machineFindings, settingsFindings } from './machine.ts'
-import { verifications } from './verifications.ts'
 
 const named = (findings: readonly DoctorFinding[], name: string) => {
   const found = findings.find((one) => one.name === name)
   assert.ok(found, `${name} is not among ${findings.map((one) => one.name).join(', ')}`)
   return found
 }
-const recheckOf = (name: string) => {
+const verificationOf = (name: string) => {
   const found = verifications.find((one) => one.name.startsWith(name))
   assert.ok(found, name)
   return found
@@ -46,7 +45,7 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
   const rpc = [{ url: 'http://127.0.0.1:9' }]
   const chains = ['probe', 'both', 'index'].map((mode, at) => ({ id: String(at + 1), name: mode, mode, rpc }))
   await using opened = await openContext({ explorer: { chains: [...chains, { ...chains[0], id: '4' }] } })
-  // The doctor asks the nodes, so time must pass by itself.
+  // The doctor calls nodes with timeouts, so time must pass by itself.
   let aheadMs = 0
   const context = { ...opened, clock: { ...systemClock, now: () => systemClock.now() + aheadMs } }
   for (const { id } of chains) {
@@ -62,16 +61,16 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
   }
   assert.deepEqual(await levels(), ['ok', 'ok', 'ok', 'ok'])
   aheadMs = 301_000
-  assert.deepEqual(await levels(), ['warn', 'bad', 'bad', 'ok'])
+  assert.deepEqual(await levels(), ['warn', 'fail', 'fail', 'ok'])
   const { message, todo } = named(await storeDiagnoses(context, 0), 'chain 1')
   assert.match(`${message} ${todo}`, /its index up to block 99 is not kept up to date .*mode: both/)
-  // Forgetting a part does not make the rest current.
+  // Removing some blocks does not make the rest up to date.
   await forgetFrom(context.state, '2', 50)
   await forgetFrom(context.state, '1', 50)
-  assert.deepEqual(await levels(), ['warn', 'warn', 'bad', 'ok'])
+  assert.deepEqual(await levels(), ['warn', 'warn', 'fail', 'ok'])
 })
 
-/** Of every validator and day part, in the days and blocks but not in the hours. */
+/** Changes days and blocks of every validator, but not the hours. */
 async function changeEarnings(tx: StateWriter, byGwei: number): Promise<void> {
   const reader = new ChunkReader(measures.length)
   for (const level of dayLevels) {
@@ -88,14 +87,14 @@ async function changeEarnings(tx: StateWriter, byGwei: number): Promise<void> {
   }
 }
 
-describe('stored answers of the demo world', () => {
+describe('stored results of the demo', () => {
   let world: DemoServer
   before(async () => {
     world = await openDemoServer()
   })
   after(() => world[Symbol.asyncDispose]())
 
-  test('a sample follows from its sources, each answer once; the hole that the demo has on purpose is worth a look', async () => {
+  test('a sample of the demo data can be derived again; the gap in the demo is only a warning', async () => {
     const made = await fetch(`${world.url}/v1/exchange/fx/quotes`, {
       method: 'POST',
       headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
@@ -109,57 +108,60 @@ describe('stored answers of the demo world', () => {
     assert.equal(made.status, 200)
     const findings = await storeDiagnoses(world.server.context, 10)
     assert.deepEqual(
-      findings.filter(({ level }) => level === 'bad'),
+      findings.filter(({ level }) => level === 'fail'),
       [],
     )
-    for (const what of ['validators’ chain days', 'validators’ UTC days', 'market documents'])
-      assert.match(named(findings, `recheck: ${recheckOf(what).name}`).message, /^10 agree/)
-    // There is one quote: it is one answer, however many are asked for.
-    assert.equal(named(findings, 'recheck: quotes from the rates they name').message, '1 agree')
+    for (const what of ['chain days', 'UTC days', 'market documents'])
+      assert.match(named(findings, `verify: ${verificationOf(what).name}`).message, /^10 agree/)
+    // A sample never contains an item twice: there is only one quote.
+    assert.equal(named(findings, 'verify: quotes against their rates').message, '1 agree')
     assert.match(
-      named(findings, 'recheck: rates from their sources').message,
-      /^16 agree \(\d+ the very same, \d+ newer and near\)$/,
+      named(findings, 'verify: rates against their sources').message,
+      /^16 agree \(\d+ identical, \d+ newer and close\)$/,
     )
-    assert.match(named(findings, 'recheck: markets from their feeds').message, /agree|moved on/)
+    assert.match(named(findings, 'verify: markets against their feeds').message, /agree|changed since/)
     const { level, todo } = named(findings, 'chain 137')
-    assert.deepEqual([level, todo], ['warn', 'give the chain a node (explorer.chains[].rpc), then: tetrad repair'])
+    assert.deepEqual([level, todo], ['warn', 'add a node (explorer.chains[].rpc), then run: tetrad repair'])
   })
 
-  test('a document that does not follow from its records is found', async () => {
+  test('a document that does not match its records is reported', async () => {
     const { state } = world.server.context
     await state.write((tx) => tx.run(`update market_documents set body = ?`, new TextEncoder().encode('{}')))
-    const { differing } = await recheckOf('market documents').run(world.server.context, 3)
-    assert.ok(differing.length > 0 && /its records give another document/.test(differing[0] ?? ''))
-    const finding = named(await storeDiagnoses(world.server.context, 3), 'recheck: market documents from their records')
-    assert.equal(finding.level, 'bad')
-    assert.match(finding.todo ?? '', /read the feed again/)
+    const { differing } = await verificationOf('market documents').run(world.server.context, 3)
+    assert.ok(differing.length > 0 && /its records produce a different document/.test(differing[0] ?? ''))
+    const finding = named(
+      await storeDiagnoses(world.server.context, 3),
+      'verify: market documents against their records',
+    )
+    assert.equal(finding.level, 'fail')
+    assert.match(finding.todo ?? '', /read the whole feed again/)
   })
 
-  test('days that are not the sum of their hours are found, of both kinds', async () => {
+  test('days that are not the sum of their hours are reported, for chain days and UTC days', async () => {
     const duties = await openDuties(world.dir)
     await duties.write((tx) => changeEarnings(tx, -1))
     await duties.close()
     for (const kind of ['chain', 'UTC']) {
-      const { differing } = await recheckOf(`validators’ ${kind} days`).run(world.server.context, 5)
+      const { differing } = await verificationOf(`${kind} days`).run(world.server.context, 5)
       assert.equal(differing.length, 5)
-      const [words = ''] = differing
-      const [, stored, summed] = /: earnings is (-?\d+), its hours give (-?\d+)$/.exec(words) ?? []
-      assert.ok(Number(stored) < Number(summed), words)
+      const [text = ''] = differing
+      const [, stored, summed] = /: earnings is (-?\d+), its hours give (-?\d+)$/.exec(text) ?? []
+      assert.ok(Number(stored) < Number(summed), text)
     }
   })
 
-  test('a quote whose price does not follow from its rates is found', async () => {
+  test('a quote whose price does not follow from its rates is reported', async () => {
     const { state } = world.server.context
     await state.write((tx) =>
       tx.run(`update fx_quotes set priced_from = replace(priced_from, '"amount":"5"', '"amount":"6"')`),
     )
-    const { differing } = await recheckOf('quotes from').run(world.server.context, 2)
-    assert.match(differing[0] ?? '', /^quote [0-9a-f-]{36}: .*works out as/)
+    const { differing } = await verificationOf('quotes against').run(world.server.context, 2)
+    assert.match(differing[0] ?? '', /^quote [0-9a-f-]{36}: .*but should be/)
   })
 })
 
 describe('first fundings', () => {
-  test('are searched for again in a node; one that differs is told with both', async () => {
+  test('are searched again in a node; a difference is reported with both transfers', async () => {
     const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
     await using node = new SimNode(chain)
@@ -168,21 +170,21 @@ describe('first fundings', () => {
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
-    const { fillFinalBlocks: fill } = await import('#explorer/funding/index/index-chain.ts')
-    const { requireNode: needNode } = await import('#explorer/nodes.ts')
+    const { fillFinalBlocks } = await import('#explorer/funding/index/index-chain.ts')
+    const { requireNode } = await import('#explorer/nodes.ts')
     const stop = new AbortController()
-    await fill(live, needNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
-    const good = await recheckOf('first fundings').run(live, 5)
+    await fillFinalBlocks(live, requireNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
+    const good = await verificationOf('first fundings').run(live, 5)
     assert.deepEqual([good.checked, good.differing, good.note], [5, [], undefined])
     await context.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
-    const { differing } = await recheckOf('first fundings').run(live, 3)
+    const { differing } = await verificationOf('first fundings').run(live, 3)
     assert.match(
       differing[0] ?? '',
       /^chain 77 0x[0-9a-f]{40}: stored 0x0{64} in block \d+, the node shows 0x[0-9a-f]{64} with \d+ wei$/,
     )
   })
 
-  test('agree for an account that was only ever paid', async () => {
+  test('agree for an account that never sent a transaction', async () => {
     const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
     await using node = new SimNode(chain, { traces: ['trace_block'] })
@@ -195,11 +197,14 @@ describe('first fundings', () => {
     })
     const { from: funder, to: _, ...rest } = chain.firstFunding(address ?? '') ?? assert.fail('no such address')
     await context.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
-    const { checked, differing, note } = await recheckOf('first fundings').run({ ...context, clock: systemClock }, 3)
+    const { checked, differing, note } = await verificationOf('first fundings').run(
+      { ...context, clock: systemClock },
+      3,
+    )
     assert.deepEqual([checked, differing, note], [1, [], undefined])
   })
 
-  test('a stored transfer that is real but not the first is found', async () => {
+  test('a stored transfer that is real but not the first is reported', async () => {
     const chain = new SimChain({ seed: 'later', id: '77', finalLag: 6 })
     chain.mine(60)
     await using node = new SimNode(chain)
@@ -207,30 +212,30 @@ describe('first fundings', () => {
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
-    const { fillFinalBlocks: fill } = await import('#explorer/funding/index/index-chain.ts')
-    const { requireNode: needNode } = await import('#explorer/nodes.ts')
+    const { fillFinalBlocks } = await import('#explorer/funding/index/index-chain.ts')
+    const { requireNode } = await import('#explorer/nodes.ts')
     const signal = AbortSignal.timeout(60_000)
-    // Only the later half is read, as if coverage had lied about the rest.
-    await fill(live, needNode(live, '77'), { from: 30, until: chain.final + 1 }, () => {}, signal)
-    const { differing } = await recheckOf('first fundings').run(live, 60)
+    // Only the later half is read, as if the coverage of the rest were wrong.
+    await fillFinalBlocks(live, requireNode(live, '77'), { from: 30, until: chain.final + 1 }, () => {}, signal)
+    const { differing } = await verificationOf('first fundings').run(live, 60)
     assert.ok(differing.length > 0)
-    for (const words of differing) {
-      const [, stored, shown] = /in block (\d+), the node shows 0x[0-9a-f]{64} in block (\d+)$/.exec(words) ?? []
-      assert.ok(Number(shown) < 30 && Number(stored) >= 30, words)
+    for (const text of differing) {
+      const [, stored, shown] = /in block (\d+), the node shows 0x[0-9a-f]{64} in block (\d+)$/.exec(text) ?? []
+      assert.ok(Number(shown) < 30 && Number(stored) >= 30, text)
     }
   })
 
-  test('without a node it is said that none were checked', async () => {
+  test('without a node, the result says that none were checked', async () => {
     await using context = await openContext()
     await context.state.write((tx) => putFundings(tx, []))
-    assert.deepEqual(await recheckOf('first fundings').run(context, 3), {
+    assert.deepEqual(await verificationOf('first fundings').run(context, 3), {
       checked: 0,
       differing: [],
       note: 'no chain has a node',
     })
   })
 
-  test('a node that does not answer is worth a look: nothing was compared, and it is said why', async () => {
+  test('an unreachable node is a warning that says why nothing was compared', async () => {
     const explorer = { chains: [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9', timeoutMs: 100 }] }] }
     await using context = await openContext({ explorer })
     const [address, funder, tx] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(32)}`]
@@ -238,7 +243,7 @@ describe('first fundings', () => {
     await context.state.write((tx_) => putFundings(tx_, [{ ...place, address, funder, tx, valueWei: 1n }]))
     const { systemClock } = await import('#runtime/clock.ts')
     const real = { ...context, clock: systemClock }
-    const { level, message } = named(await storeDiagnoses(real, 3), `recheck: ${recheckOf('first fundings').name}`)
+    const { level, message } = named(await storeDiagnoses(real, 3), `verify: ${verificationOf('first fundings').name}`)
     assert.equal(level, 'warn')
     assert.match(message, /^none could be compared: .*node_unavailable/)
   })
@@ -247,7 +252,7 @@ describe('first fundings', () => {
 describe('public keys of validators', () => {
   const pubkeyOf = (index: number) => `0x${String(index).padStart(2, '0').repeat(48)}`
 
-  test('are held against a beacon node’s; one that differs is told with both', async () => {
+  test('are compared with a beacon node; a difference is reported with both keys', async () => {
     await using node = await openReplay({
       meddle: (exchange) => {
         const index = /\/states\/finalized\/validators\/(\d+)$/.exec(exchange.path)?.[1]
@@ -269,45 +274,45 @@ describe('public keys of validators', () => {
       'hoodi',
       [3, 7, 11].map((index) => entry(index, pubkeyOf(index))),
     )
-    assert.deepEqual(await recheckOf('validators’ public keys').run(live, 5), { checked: 3, differing: [] })
+    assert.deepEqual(await verificationOf('public keys').run(live, 5), { checked: 3, differing: [] })
     await putValidators(context.state, 'hoodi', [entry(20, pubkeyOf(21))])
     await context.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
-    const { differing } = await recheckOf('validators’ public keys').run(live, 2)
+    const { differing } = await verificationOf('public keys').run(live, 2)
     assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
   })
 
-  test('without a beacon node it is said why none were checked', async () => {
+  test('without a beacon node, the result says why none were checked', async () => {
     await using context = await openContext()
-    const { note } = await recheckOf('validators’ public keys').run(context, 1)
+    const { note } = await verificationOf('public keys').run(context, 1)
     assert.equal(note, 'no network has a beacon node')
   })
 })
 
 describe('market feeds', () => {
-  test('a feed that leaves out too many markets, or shows records that cannot be stored, is bad', async () => {
+  test('a feed that omits too many markets, or has records that cannot be stored, fails', async () => {
     await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
     const nowMs = context.clock.now()
-    const stand = (absent: number) =>
+    const storeAbsent = (absent: number) =>
       context.state.write((tx) =>
         storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }),
       )
     const finding = async () => named(await storeDiagnoses(context, 0), 'feed main')
-    await stand(50)
+    await storeAbsent(50)
     const empty = await finding()
-    assert.deepEqual([empty.level, /left out 50 markets/.test(empty.message)], ['bad', true])
+    assert.deepEqual([empty.level, /50 markets/.test(empty.message)], ['fail', true])
     assert.match(empty.todo ?? '', /vanishShareMax: 1/)
-    await stand(0)
+    await storeAbsent(0)
     assert.equal((await finding()).level, 'ok')
-    const reject = { kind: 'market', id: '7', slug: '', place: '', problems: [] } as const
+    const reject = { kind: 'market', id: '7', slug: '', location: '', problems: [] } as const
     await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
     const rejected = await finding()
-    assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.message)], ['bad', true])
+    assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.message)], ['fail', true])
     assert.match(rejected.todo ?? '', /tetrad markets rejects/)
   })
 })
 
 describe('machine', () => {
-  test('a folder that others may look into is told with the command that closes it', async () => {
+  test('a folder that other users can read is a warning with the command that fixes it', async () => {
     await using context = await openContext()
     assert.equal(named(await machineFindings(context.dir), 'data folder').level, 'ok')
     await chmod(context.dir, 0o755)
@@ -315,14 +320,14 @@ describe('machine', () => {
     assert.deepEqual([finding.level, finding.todo], ['warn', `chmod 700 ${context.dir}`])
   })
 
-  test('a folder that is not there is bad; a sound state file is told', async () => {
+  test('a missing folder fails; an intact state file is ok', async () => {
     await using context = await openContext()
-    assert.equal(named(await machineFindings(join(context.dir, 'no')), 'data folder').level, 'bad')
-    assert.match(named(await machineFindings(context.dir), 'state.sqlite').message, /sound/)
+    assert.equal(named(await machineFindings(join(context.dir, 'no')), 'data folder').level, 'fail')
+    assert.match(named(await machineFindings(context.dir), 'state.sqlite').message, /intact/)
     assert.match(named(await machineFindings(context.dir), 'disk').message, /[GM]iB free/)
   })
 
-  test('what is valid but hardly meant is told', () => {
+  test('settings that are valid but probably not intended are warnings', () => {
     assert.deepEqual(
       settingsFindings(settingsWith(), false).map(({ name }) => name),
       ['configuration'],
@@ -349,7 +354,7 @@ describe('machine', () => {
   })
 })
 
-test('an alias that does nothing is worth a look', () => {
+test('an alias without effect is a warning', () => {
   const about = (aliases: object) => settingsFindings(settingsWith({ aliases }), true).map(({ name }) => name)
   assert.deepEqual(
     about({
@@ -361,19 +366,19 @@ test('an alias that does nothing is worth a look', () => {
   assert.deepEqual(about({}), ['configuration'])
 })
 
-test('limits that several servers would each count alone are worth a look', () => {
+test('a shared database without shared limits is a warning', () => {
   const shared = { store: { state: 'postgres://db.test/tetrad' } }
   const about = (settings: object) =>
     settingsFindings(settingsWith(settings), true).find(({ name }) => name === 'limits')
   const found = about(shared)
   assert.equal(found?.level, 'warn')
-  assert.match(found?.todo ?? '', /a server that is alone needs none/)
+  assert.match(found?.todo ?? '', /a single server needs none/)
   assert.equal(about({ ...shared, limits: 'redis://cache.test' }), undefined)
   assert.equal(about({}), undefined)
 })
 
-describe('reach', () => {
-  /** A source of everything, whose clock is off. */
+describe('connectivity', () => {
+  /** A server whose clock is off by `leadMs`. */
   async function source(leadMs: number, answer: unknown) {
     const server = createServer((_, response) => {
       response.setHeader('date', new Date(Date.now() + leadMs).toUTCString())
@@ -386,7 +391,7 @@ describe('reach', () => {
   }
   const rates = { rates: [{ base: 'EUR', quote: 'USD', rate: '1.08', time: new Date().toISOString() }] }
 
-  test('a source that answers is well, one that does not is bad, and nobody’s address is told whole', async () => {
+  test('a reachable source is ok, an unreachable one fails, and no finding contains a complete URL', async () => {
     await using good = await source(0, rates)
     await using context = await openContext({
       fx: {
@@ -400,19 +405,19 @@ describe('reach', () => {
     })
     const { systemClock } = await import('#runtime/clock.ts')
     const findings = await connectivityFindings({ settings: context.settings, clock: systemClock })
-    assert.match(named(findings, 'rates good').message, /gives 1 rates/)
+    assert.match(named(findings, 'rates good').message, /returned 1 rates/)
     assert.deepEqual(
       [named(findings, 'rates gone').level, named(findings, 'rates gone').todo !== undefined],
-      ['bad', true],
+      ['fail', true],
     )
     assert.match(named(findings, 'feed main').message, /is not a list/)
-    assert.equal(named(findings, 'beacon hoodi').level, 'bad')
+    assert.equal(named(findings, 'beacon hoodi').level, 'fail')
     assert.equal(named(findings, 'clock').level, 'ok')
     assert.ok(!JSON.stringify(findings).includes('secret=1'))
   })
 
   for (const [leadMs, level] of [
-    [600_000, 'bad'],
+    [600_000, 'fail'],
     [-10_000, 'warn'],
   ] as const) {
     test(`a clock that differs by ${leadMs / 1000} s is ${level}`, async () => {

@@ -1,4 +1,4 @@
-// What the doctor sees without asking anyone: the folder, the disk, the files, the configuration.
+// Doctor checks of this machine: data folder, disk, database and configuration.
 import { existsSync } from 'node:fs'
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { checkState } from '#storage/backup.ts'
 import { checkPostgres } from '#storage/postgres/check.ts'
 import { aliasFindings } from './alias-lint.ts'
-import { badFinding, type DoctorFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
+import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 
 const gibibyte = 2 ** 30
 const freeBytesMin = gibibyte / 4
@@ -21,32 +21,32 @@ export async function machineFindings(
   store: { readonly state: string } = { state: '' },
 ): Promise<readonly DoctorFinding[]> {
   if (!existsSync(dataDir)) {
-    return [
-      badFinding('data folder', `${resolve(dataDir)} is not there`, 'name it with --data, or start the server once'),
-    ]
+    return [failFinding('data folder', `${resolve(dataDir)} does not exist`, 'pass --data, or start the server once')]
   }
   return [
     ...(await runCheck('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),
     ...(await runCheck('disk', 'check the disk', () => diskFindings(dataDir))),
     ...(store.state === ''
       ? await runCheck('state.sqlite', 'restore the last backup', () => stateFindings(dataDir))
-      : await runCheck('state', 'see whether PostgreSQL runs, and its log', () => postgresFindings(store.state))),
+      : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
   ]
 }
 
 async function folderFindings(dataDir: string): Promise<DoctorFinding[]> {
   const { mode, uid } = await stat(dataDir)
-  const me = process.getuid?.()
+  const userId = process.getuid?.()
   const findings: DoctorFinding[] = []
   if ((mode & 0o077) !== 0) {
-    const message = `others on this machine may look into ${resolve(dataDir)} (mode ${(mode & 0o777).toString(8)})`
+    const message = `other users of this machine can read ${resolve(dataDir)} (mode ${(mode & 0o777).toString(8)})`
     findings.push(warnFinding('data folder', message, `chmod 700 ${resolve(dataDir)}`))
   }
-  if (me !== undefined && me !== uid && me !== 0) {
+  if (userId !== undefined && userId !== uid && userId !== 0) {
     const message = 'the folder belongs to another user'
     findings.push(warnFinding('data folder', message, 'run the doctor as the user that runs the server'))
   }
-  return findings.length > 0 ? findings : [okFinding('data folder', `${resolve(dataDir)}, for its owner only`)]
+  return findings.length > 0
+    ? findings
+    : [okFinding('data folder', `${resolve(dataDir)}, accessible only to its owner`)]
 }
 
 async function diskFindings(dataDir: string): Promise<DoctorFinding[]> {
@@ -54,9 +54,9 @@ async function diskFindings(dataDir: string): Promise<DoctorFinding[]> {
   const freeBytes = bavail * bsize
   const usedBytes = await sizeOf(dataDir)
   const message = `${sizeText(freeBytes)} free, ${sizeText(usedBytes)} of data`
-  if (freeBytes < freeBytesMin) return [badFinding('disk', message, 'free some space: nothing can be written soon')]
+  if (freeBytes < freeBytesMin) return [failFinding('disk', message, 'free some space: writes will fail soon')]
   if (freeBytes < Math.max(freeBytesLow, usedBytes / 10)) {
-    return [warnFinding('disk', message, 'make room before it is needed; an upgrade may write a table anew')]
+    return [warnFinding('disk', message, 'free some space; an upgrade may rewrite a table')]
   }
   return [okFinding('disk', message)]
 }
@@ -73,10 +73,16 @@ const sizeText = (bytes: number): string =>
 
 async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
   if (!existsSync(join(dataDir, 'state.sqlite')))
-    return [warnFinding('state.sqlite', 'there is none yet', 'start the server once')]
+    return [warnFinding('state.sqlite', 'does not exist yet', 'start the server once')]
   const problems = checkState(dataDir)
-  if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is sound')]
-  return [badFinding('state.sqlite', problems.join('; '), 'stop the server, keep the file, restore the last backup')]
+  if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is intact')]
+  return [
+    failFinding(
+      'state.sqlite',
+      problems.join('; '),
+      'stop the server, keep a copy of the file, restore the last backup',
+    ),
+  ]
 }
 
 async function postgresFindings(url: string): Promise<DoctorFinding[]> {
@@ -84,54 +90,58 @@ async function postgresFindings(url: string): Promise<DoctorFinding[]> {
   const { used, max } = connections
   const findings: DoctorFinding[] = []
   if (risks.length > 0) {
-    const message = `${name}: ${risks.join(', ')}, so a power cut may take what was acknowledged`
-    findings.push(badFinding('state', message, 'switch it on in postgresql.conf'))
+    const message = `${name}: ${risks.join(', ')}, so a power failure may lose acknowledged writes`
+    findings.push(failFinding('state', message, 'turn it on in postgresql.conf'))
   }
   if (used > max * connectionsFullFrom) {
-    findings.push(
-      warnFinding('state', `${used} of ${max} connections are in use`, 'raise max_connections before it is full'),
-    )
+    findings.push(warnFinding('state', `${used} of ${max} connections are in use`, 'raise max_connections'))
   }
   return findings.length > 0
     ? findings
     : [okFinding('state', `${name}, version ${version}, ${used} of ${max} connections`)]
 }
 
-/** What is valid but hardly meant. */
+/** Settings that are valid but probably not intended. */
 export function settingsFindings(settings: Settings, configured: boolean): readonly DoctorFinding[] {
-  const usual = complete(SettingsSchema, {}).value
+  const defaults = complete(SettingsSchema, {}).value
   const { server, fx, groups } = settings
   const isOpen = !['127.0.0.1', '::1', 'localhost'].includes(server.host)
   const findings: DoctorFinding[] = [
     ...(configured
       ? []
-      : [warnFinding('configuration', 'nothing is configured, so the demo world is shown', 'write tetrad.yaml')]),
+      : [warnFinding('configuration', 'not configured: the server shows demo data', 'write tetrad.yaml')]),
     ...(isOpen && server.publicUrl === ''
-      ? [warnFinding('server.publicUrl', 'links are written with whatever host a caller names', 'set server.publicUrl')]
+      ? [
+          warnFinding(
+            'server.publicUrl',
+            'links in responses use the host name that the caller sent',
+            'set server.publicUrl',
+          ),
+        ]
       : []),
     ...limitsFindings(settings),
     ...aliasFindings(settings.aliases),
-    // Whoever has written nothing about quotes serves something else.
-    ...(configured && groups.fx.on && !isDeepStrictEqual(fx, usual.fx) ? fxFindings(fx) : []),
+    // Without fx settings the operator does not intend to serve quotes.
+    ...(configured && groups.fx.enabled && !isDeepStrictEqual(fx, defaults.fx) ? fxFindings(fx) : []),
   ]
-  return findings.length > 0 ? findings : [okFinding('configuration', 'valid, and nothing in it looks unintended')]
+  return findings.length > 0 ? findings : [okFinding('configuration', 'valid')]
 }
 
-/** Whether a server shares its state is known to whoever started the others. */
+/** The server cannot know whether others share its database, so this is only a warning. */
 export function limitsFindings({ store, limits }: Pick<Settings, 'store' | 'limits'>): readonly DoctorFinding[] {
   if (store.state === '' || limits !== '') return []
-  const message = 'each server on this state counts calls by itself, so two of them let twice as many through'
+  const message = 'each server on this database counts calls separately, so two servers allow twice as many calls'
   return [
-    warnFinding('limits', message, 'set limits to a Redis that all of them reach; a server that is alone needs none'),
+    warnFinding('limits', message, 'set limits to a Redis that all servers can reach; a single server needs none'),
   ]
 }
 
 function fxFindings({ spender, sources }: Settings['fx']): readonly DoctorFinding[] {
   if (spender === '') {
-    const message = 'is not set: tradable quotes are refused, only reference quotes are given'
+    const message = 'not set: tradable quotes are refused, only reference quotes work'
     return [warnFinding('fx.spender', message, 'set it to your settlement contract')]
   }
   if (sources.length === 0 || sources.some(mayPriceTrades)) return []
-  const message = 'none may price tradable quotes, so they are refused'
-  return [warnFinding('fx.sources', message, 'add a source of the moment, or say tradable: true of one')]
+  const message = 'no source may price tradable quotes, so they are refused'
+  return [warnFinding('fx.sources', message, 'add a source with current rates, or set tradable: true for one')]
 }

@@ -10,21 +10,21 @@ const network = { epochsPerHour: 2, epochsPerDay: 6 }
 const settingsOf = (changes: object) =>
   settingsWith({ validators: { networks: { hoodi: { ...network, ...changes } } } })
 
-test('settings that the rows of a network were not made with are bad, and it is said what they were', async () => {
+test('settings that do not match the stored rows of a network fail, with the values of the rows', async () => {
   await using context = await openContext({ validators: { networks: { hoodi: network } } })
   await writeEpochs(context, 'hoodi', { from: 0, until: 12 }, [{ ...perfect, epoch: 3, validator: 5 }])
   assert.deepEqual(await networkFindings(context), [])
   const [found, ...more] = await networkFindings({ ...context, settings: settingsOf({ epochsPerDay: 8 }) })
-  assert.deepEqual([found?.name, found?.level, more], ['network hoodi', 'bad', []])
-  assert.match(found?.message ?? '', /epochsPerDay is 8, but what is stored was added up by 6/)
+  assert.deepEqual([found?.name, found?.level, more], ['network hoodi', 'fail', []])
+  assert.match(found?.message ?? '', /epochsPerDay is 8, but stored figures were added up by 6/)
   const off = {
     ...settingsOf({ epochsPerDay: 8 }),
-    groups: settingsWith({ groups: { validators: { on: false } } }).groups,
+    groups: settingsWith({ groups: { validators: { enabled: false } } }).groups,
   }
   assert.deepEqual(await networkFindings({ ...context, settings: off }), [])
 })
 
-test('a node that has not been readable for a while is bad; watched validators that nobody knows are worth a look', async () => {
+test('a node that cannot be read for a while fails; unknown watched validators are a warning', async () => {
   await using context = await openContext()
   await register(context, 'hoodi', [12])
   const settings = settingsOf({ watch: ['12', '34'], beacon: { urls: ['http://beacon.test'] } })
@@ -38,11 +38,11 @@ test('a node that has not been readable for a while is bad; watched validators t
   assert.deepEqual(
     found.map(({ level, message }) => [level, message]),
     [
-      ['bad', found[0]?.message],
-      ['bad', 'its beacon node has not been readable for 10 min'],
-      ['warn', 'its watch list names nobody by 34'],
+      ['fail', found[0]?.message],
+      ['fail', 'its beacon node has been unreadable for 10 min'],
+      ['warn', 'no validator matches these watch list entries: 34'],
     ],
   )
-  assert.match(found[0]?.message ?? '', /^is stale, and nothing comes/)
+  assert.match(found[0]?.message ?? '', /^stale: no data arrives/)
   assert.match(found[2]?.todo ?? '', /validators\.networks\.hoodi\.watch/)
 })

@@ -13,7 +13,7 @@ async function aboutRates(context: TestContext, name: string): Promise<string> {
   return `${found?.level}: ${found?.message} → ${found?.todo}`
 }
 
-test('a source of pushed rates is told with the command that sets one: worth a look at first, bad when it was let go stale', async () => {
+test('a push source without a rate is a warning, one with a stale rate fails; both findings name the command that sets one', async () => {
   await using context = await openContext({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
   assert.equal(
     await aboutRates(context, 'rates desk'),
@@ -24,21 +24,21 @@ test('a source of pushed rates is told with the command that sets one: worth a l
   context.clock.advance(1_200_000)
   assert.equal(
     await aboutRates(context, 'rates desk'),
-    'bad: is stale: its newest rate is 20 min old, and one that is set counts for 15 min → set one: tetrad fx rate set GBP/USD … --source desk',
+    'fail: stale: the newest rate is 20 min old; a rate is valid for 15 min → set one: tetrad fx rate set GBP/USD … --source desk',
   )
 })
 
-test('a source that is asked is told by what is wrong with it: nobody asks, it fails, it is refused, or it stands still', async () => {
+test('the finding about a polled source says whether it is not polled, fails, is rejected or has nothing new', async () => {
   await using context = await openContext({ fx: { sources: [feed] } })
   const nowMs = context.clock.now()
   const message = () => aboutRates(context, 'rates feed')
-  const serve = 'let the server run: tetrad serve; it asks every 5 s'
-  assert.equal(await message(), `bad: no server has asked it yet; it has given no rate yet → ${serve}`)
+  const serve = 'run the server: tetrad serve; it polls every 5 s'
+  assert.equal(await message(), `fail: no server has polled it yet; no rate received yet → ${serve}`)
   const status = { triedMs: nowMs, goodMs: null, failures: 3, reason: 'answered with status 500' }
   await writeStatus(context.state, 'feed', status)
   assert.match(
     await message(),
-    /^bad: failed 3 times in a row: answered with status 500; it has given no rate yet → check/,
+    /^fail: failed 3 times in a row: answered with status 500; no rate received yet → check/,
   )
   await writeStatus(context.state, 'feed', {
     ...status,
@@ -46,24 +46,21 @@ test('a source that is asked is told by what is wrong with it: nobody asks, it f
     failures: 0,
     reason: 'EUR/USD: the rate is zero',
   })
-  assert.match(
-    await message(),
-    /^bad: answers, and its rates are refused: EUR\/USD: the rate is zero; .* → check fx.sources/,
-  )
+  assert.match(await message(), /^fail: its rates are rejected: EUR\/USD: the rate is zero; .* → check fx.sources/)
   const rate = { source: 'feed', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs - 300_000 }
   await storeRates(context.state, 'feed', [rate], nowMs)
   await writeStatus(context.state, 'feed', { ...status, goodMs: nowMs, failures: 0, reason: null })
   assert.match(
     await message(),
-    /^bad: answers, and has nothing new: its newest rate is 5 min old, and counts for 60 s → ask/,
+    /^fail: responds without new rates: the newest rate is 5 min old; a rate is valid for 60 s → ask/,
   )
   context.clock.advance(29_000)
   await writeStatus(context.state, 'feed', { ...status, triedMs: nowMs + 29_000, failures: 0, reason: null })
   assert.equal(
     await message(),
-    'bad: has not given EUR/USD for 29 s → check whether the source still offers these pairs',
+    'fail: no rate received for EUR/USD for 29 s → check whether the source still offers these pairs',
   )
   context.clock.advance(571_000)
   await writeStatus(context.state, 'feed', { ...status, failures: 0, reason: null })
-  assert.equal(await message(), `bad: no server has asked it for 10 min; its newest rate is 15 min old → ${serve}`)
+  assert.equal(await message(), `fail: no server has polled it for 10 min; the newest rate is 15 min old → ${serve}`)
 })

@@ -1,11 +1,14 @@
-// What the doctor says about a source whose rates are not fresh. Who can mend it differs: whoever sets rates by hand, whoever
-// runs the server, or the source's owner.
+// Doctor findings about rate sources without fresh rates. The advice depends on who can fix it: whoever sets rates by
+// hand, the operator of the server, or the owner of the source.
 import { ageText, formatAgeOf } from '#core/age.ts'
 import { failedText, type SourceHealth } from '#fx/rates/source-health.ts'
 import { timingOf } from '#runtime/settings/fx-sources.ts'
-import { badFinding, type DoctorFinding, warnFinding } from './diagnosis.ts'
+import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
 
-/** A server writes at least once a minute how a source is doing, or as often as it asks; beyond three times that nobody asks. */
+/**
+ * A server stores the status of a source with every poll, but at least once a minute. After three missed ones, no
+ * server polls.
+ */
 const statusEveryMs = 60_000
 const roundsMissed = 3
 
@@ -13,40 +16,40 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
   const { everyMs, staleMs } = timingOf(source)
   const text = (ms: number) => ageText(Math.round(ms / 1000))
   const newestMs = rates.length > 0 ? Math.min(...rates.map(({ ageMs }) => ageMs)) : undefined
-  const newest = newestMs === undefined ? 'it has given no rate yet' : `its newest rate is ${formatAgeOf(newestMs)}`
+  const newest = newestMs === undefined ? 'no rate received yet' : `the newest rate is ${formatAgeOf(newestMs)}`
   if (source.kind === 'push') {
     const [last] = rates
     const pair = last ? `${last.base}/${last.quote}` : 'EUR/USD'
     const todo = `set one: tetrad fx rate set ${pair} … --source ${source.id}`
-    // Never set is how the operator left it; set and gone stale is what somebody forgot.
+    // A rate that was never set is only a warning: the source may not be in use.
     return last
-      ? badFinding(name, `is stale: ${newest}, and one that is set counts for ${text(staleMs)}`, todo)
+      ? failFinding(name, `stale: ${newest}; a rate is valid for ${text(staleMs)}`, todo)
       : warnFinding(name, 'no rate has been set yet', todo)
   }
   if (!status || nowMs - status.triedMs > roundsMissed * Math.max(everyMs, statusEveryMs)) {
     const since = status ? `for ${text(nowMs - status.triedMs)}` : 'yet'
-    return badFinding(
+    return failFinding(
       name,
-      `no server has asked it ${since}; ${newest}`,
-      `let the server run: tetrad serve; it asks every ${text(everyMs)}`,
+      `no server has polled it ${since}; ${newest}`,
+      `run the server: tetrad serve; it polls every ${text(everyMs)}`,
     )
   }
   if (status.failures > 0) {
-    const message = `${failedText(status.failures)}: ${status.reason ?? 'no reason is known'}; ${newest}`
-    return badFinding(name, message, 'check the address of the source, and whether it answers')
+    const message = `${failedText(status.failures)}: ${status.reason ?? 'reason unknown'}; ${newest}`
+    return failFinding(name, message, 'check the URL of the source and whether it responds')
   }
   if (status.reason !== null) {
-    return badFinding(
+    return failFinding(name, `its rates are rejected: ${status.reason}; ${newest}`, 'check fx.sources[].document')
+  }
+  const unconfirmed = rates.filter(({ status }) => status === 'unconfirmed')
+  if (unconfirmed.length > 0) {
+    const pairs = unconfirmed.map(({ base, quote, confirmedMs }) => `${base}/${quote} for ${text(nowMs - confirmedMs)}`)
+    return failFinding(
       name,
-      `answers, and its rates are refused: ${status.reason}; ${newest}`,
-      'check fx.sources[].document',
+      `no rate received for ${pairs.join(', ')}`,
+      'check whether the source still offers these pairs',
     )
   }
-  const gone = rates.filter(({ standing }) => standing === 'unconfirmed')
-  if (gone.length > 0) {
-    const pairs = gone.map(({ base, quote, confirmedMs }) => `${base}/${quote} for ${text(nowMs - confirmedMs)}`)
-    return badFinding(name, `has not given ${pairs.join(', ')}`, 'check whether the source still offers these pairs')
-  }
-  const todo = 'ask whoever runs the source; if it speaks so seldom, raise its staleMs'
-  return badFinding(name, `answers, and has nothing new: ${newest}, and counts for ${text(staleMs)}`, todo)
+  const todo = 'ask the owner of the source; if it publishes rarely, raise its staleMs'
+  return failFinding(name, `responds without new rates: ${newest}; a rate is valid for ${text(staleMs)}`, todo)
 }

@@ -17,25 +17,25 @@ async function putQuotes(context: TestContext, ages: readonly number[]): Promise
   })
 }
 
-const left = async ({ state }: TestContext) =>
+const remainingIds = async ({ state }: TestContext) =>
   (await state.all<{ id: string }>('select id from fx_quotes order by id')).map(({ id }) => id)
 
 describe('quotes', () => {
-  test('those older than asked for go, all others stay', async () => {
+  test('quotes older than quotesDays are deleted, others stay', async () => {
     await using context = await openContext({ retention: { quotesDays: 30 } })
     await putQuotes(context, [0, 29, 30, 31, 400])
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 2)
-    assert.deepEqual(await left(context), ['q0', 'q1', 'q2'])
+    assert.deepEqual(await remainingIds(context), ['q0', 'q1', 'q2'])
   })
 
-  test('a week is the least, whatever is asked for', async () => {
+  test('quotes are kept for at least a week', async () => {
     await using context = await openContext({ retention: { quotesDays: 1 } })
     await putQuotes(context, [2, 6, 8])
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
-    assert.deepEqual(await left(context), ['q0', 'q1'])
+    assert.deepEqual(await remainingIds(context), ['q0', 'q1'])
   })
 
-  test('one that an idempotency key leads to stays for the key’s day, and no longer', async () => {
+  test('a quote with an idempotency key stays until the key expires after a day', async () => {
     await using context = await openContext({ retention: { quotesDays: 7 } })
     await putQuotes(context, [10, 10, 10])
     await context.state.write(async (tx) => {
@@ -46,35 +46,35 @@ describe('quotes', () => {
         )
     })
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 2)
-    assert.deepEqual(await left(context), ['q0'])
+    assert.deepEqual(await remainingIds(context), ['q0'])
     context.clock.advance(1)
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
-    assert.deepEqual(await left(context), [])
+    assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('more than one step’s worth goes in several transactions', async () => {
+  test('many quotes are deleted in several transactions', async () => {
     await using context = await openContext({ retention: { quotesDays: 7 } })
     await putQuotes(context, new Array<number>(1200).fill(9))
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1200)
-    assert.deepEqual(await left(context), [])
+    assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('0 keeps them for ever: the loop ends at once', async () => {
+  test('with quotesDays 0 nothing is deleted and the loop ends at once', async () => {
     await using context = await openContext()
     await putQuotes(context, [30_000])
     await startRetention(context, new AbortController().signal)
-    assert.deepEqual(await left(context), ['q0'])
+    assert.deepEqual(await remainingIds(context), ['q0'])
   })
 
-  test('the loop comes back after its interval, and ends with the signal', async () => {
+  test('the loop repeats after everyMs and ends with the signal', async () => {
     await using context = await openContext({ retention: { quotesDays: 30, everyMs: 60_000 } })
     const stop = new AbortController()
     await putQuotes(context, [40])
     const loop = startRetention(context, stop.signal)
     const until = async (count: number) => {
-      for (let tries = 0; (await left(context)).length !== count && tries < 500; tries++)
+      for (let tries = 0; (await remainingIds(context)).length !== count && tries < 500; tries++)
         await new Promise(setImmediate)
-      assert.equal((await left(context)).length, count)
+      assert.equal((await remainingIds(context)).length, count)
     }
     await until(0)
     await putQuotes(context, [40])

@@ -1,20 +1,20 @@
-// Lets go of what is over, a little at a time, so that no caller ever waits for it (behaviour/operations.md#retention). What has a limit of its
-// own where it is written (rates, usage, market versions, hours of duties) is not touched here. Idempotency keys have one too,
-// but nobody may write another for long, and they hold their quotes.
+// Deletes old quotes in small steps, so that no request waits for it (behaviour/operations.md#retention). Rates, usage,
+// market versions and hourly duties are deleted where they are written. Expired idempotency keys are deleted here too,
+// because they refer to quotes.
 import { dropReplays } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
 
 const dayMs = 86_400_000
-/** Longer than any quote can still matter: the longest tenor is a day, a replay another. */
+/** A quote may be needed for two days: the longest tenor is a day, and it may be replayed for another. */
 const quotesDaysMin = 7
-/** In one transaction: short enough not to be felt. */
+/** Per transaction, which keeps other writes waiting. */
 const rowsPerStep = 500
 const stepsMax = 100_000
 const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
-/** Resolves when the signal has ended it. */
+/** Runs until the signal aborts. */
 export async function startRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
   const { everyMs, quotesDays } = context.settings.retention
   if (quotesDays === 0) return
@@ -28,15 +28,15 @@ export async function startRetention(context: Omit<Context, 'duties'>, signal: A
       report: (outcome) => {
         if (outcome.is === 'failed') {
           const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-          context.log.warn({ reason, failures: outcome.failures }, 'old quotes could not be dropped')
-        } else if (outcome.value > 0) context.log.info({ quotes: outcome.value }, 'old quotes were dropped')
+          context.log.warn({ reason, failures: outcome.failures }, 'cannot delete old quotes')
+        } else if (outcome.value > 0) context.log.info({ quotes: outcome.value }, 'deleted old quotes')
       },
     },
     signal,
   )
 }
 
-/** Resolves to how many are gone. A quote that a replay may still be asked for stays; keys that are over hold none. */
+/** Returns the number of deleted quotes. A quote that may still be replayed stays. */
 export async function dropQuotes(
   context: Pick<Context, 'state' | 'settings' | 'clock'>,
   signal: AbortSignal,
@@ -55,12 +55,12 @@ export async function dropQuotes(
   )
 }
 
-async function inSteps(signal: AbortSignal, drop: () => Promise<number>): Promise<number> {
-  let dropped = 0
+async function inSteps(signal: AbortSignal, deleteSome: () => Promise<number>): Promise<number> {
+  let deleted = 0
   for (let step = 0; step < stepsMax && !signal.aborted; step++) {
-    const count = await drop()
-    dropped += count
+    const count = await deleteSome()
+    deleted += count
     if (count < rowsPerStep) break
   }
-  return dropped
+  return deleted
 }

@@ -1,5 +1,5 @@
-// Upkeep of a running server: what is said once at its start, and the operator's socket. A server without the socket still
-// serves, so one that cannot be made is a warning.
+// Operations of a running server: warnings at its start, and the control socket that commands use. A server works
+// without the socket, so failing to open it is only a warning.
 import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
@@ -14,11 +14,11 @@ import { limitsFindings } from './machine.ts'
 export interface OperationsOptions {
   readonly dataDir: string
   readonly version: string
-  /** Where callers reach it, once it listens. */
+  /** The public URL, once the server listens. */
   readonly url?: () => string | undefined
 }
 
-/** Runs until the signal aborts, and resolves when all of it has ended. */
+/** Runs until the signal aborts. */
 export async function startOperations(
   context: AppContext,
   options: OperationsOptions,
@@ -31,21 +31,21 @@ export async function startOperations(
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
     coverage: () => coverageReport(context),
     rates: () => sourcesReport(context),
-    copy: async (input) => {
+    copyStores: async (input) => {
       const { dir } = input as { dir?: unknown }
-      if (typeof dir !== 'string' || dir === '') throw new Error('name the folder to copy into')
-      context.log.info({ dir }, 'copy of the stores begins')
+      if (typeof dir !== 'string' || dir === '') throw new Error('dir must be the folder to copy into')
+      context.log.info({ dir }, 'copying stores')
       await copyStores(options.dataDir, context.duties, dir)
       context.log.info({ dir }, 'stores copied')
     },
-    beacon: (input) => readIngestStatus(context, input),
-    repair: (input) => startOrReadRepair(context, input),
-    audit: (input) => storeCommandAudit(context.duties, input),
+    ingestStatus: (input) => readIngestStatus(context, input),
+    repairEpochs: (input) => startOrReadRepair(context, input),
+    storeAudit: (input) => storeCommandAudit(context.duties, input),
     explain: (input) => runOperatorQuery(context, 'explain', input),
     find: (input) => runOperatorQuery(context, 'find', input),
     doctor: (input) => storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0)),
   }).catch((error: Error) => {
-    context.log.warn({ reason: error.message }, 'there is no control socket: backups need the server to be stopped')
+    context.log.warn({ reason: error.message }, 'cannot open the control socket; backups need the server to be stopped')
     return undefined
   })
   await untilAborted(signal)

@@ -13,7 +13,7 @@ const population = (size: number, seed: string, withFirst: boolean) => {
   }
 }
 
-test('a sample holds nothing twice, never more than asked for, and all where there is no more', () =>
+test('a sample has no duplicates, at most the requested size, and everything if there is less', () =>
   fc.assert(
     fc.asyncProperty(
       fc.nat(60),
@@ -30,19 +30,19 @@ test('a sample holds nothing twice, never more than asked for, and all where the
     ),
   ))
 
-test('over many draws every one has its turn', async () => {
+test('over many samples every item is drawn', async () => {
   const seen = new Set<number>()
   for (let seed = 0; seed < 40; seed++)
     for (const one of await sampleOf(5, population(30, String(seed), true))) seen.add(one)
   assert.equal(seen.size, 30)
 })
 
-test('what cannot be told ends the sample with the reason; what breaks is not hidden', async () => {
-  const look = async (item: number) => {
+test('an unavailable source ends the sample with its reason; other errors are thrown', async () => {
+  const compare = async (item: number) => {
     if (item === 2) throw new SourceUnavailable('the node is gone')
     return item === 1 ? 'one differs' : undefined
   }
-  assert.deepEqual(await compareEach([0, 1, 2, 3], look), {
+  assert.deepEqual(await compareEach([0, 1, 2, 3], compare), {
     checked: 2,
     differing: ['one differs'],
     unable: 'the node is gone',

@@ -1,48 +1,48 @@
-// How stored answers are drawn and compared: a few different ones at random, each worked out once more from what it came from.
+// Verification of stored results: draws a random sample and derives each result again from its sources.
 import type { AppContext } from '#server/context.ts'
 import { errorMessage } from './diagnosis.ts'
 
 export interface VerificationResult {
   readonly checked: number
-  /** Each in words: which answer, what is stored, what comes out now. */
+  /** One text for each difference: which result, what is stored, what the source gives now. */
   readonly differing: readonly string[]
-  /** Likewise, where it may be the source that has changed. */
+  /** Differences that may be due to a changed source. */
   readonly doubtful?: readonly string[]
   /** What was compared, or why there is nothing to compare. */
   readonly note?: string
-  /** Why the rest of them could not be compared. */
+  /** Why the rest of the sample could not be compared. */
   readonly unable?: string
 }
 
 export interface Verification {
-  /** What is derived from what. */
+  /** What is compared with what. */
   readonly name: string
   readonly run: (context: AppContext, sampleSize: number) => Promise<VerificationResult>
   /** What to do about a difference. */
   readonly todo: string
 }
 
-/** Why the sources cannot tell: the rest of the sample is left out, and the reason is told. */
+/** The source of a result cannot be read. The rest of the sample is skipped, and the message is reported. */
 export class SourceUnavailable extends Error {}
 
-/** A whole number from 0 up to and without `until`. */
+/** A random integer from 0 to `until - 1`. */
 export function randomBelow({ random }: Pick<AppContext, 'random'>, until: number): number {
   const value = random.bytes(6).reduce((sum, byte) => sum * 256 + byte, 0)
   return Math.floor((value / 2 ** 48) * until)
 }
 
-/** Draws that may give what was drawn before. */
+/** A draw may return an item that was drawn before. */
 const drawsPerItem = 4
 
 export interface Population<T> {
-  /** The first of them, at most so many; left out where even that is too much to ask. */
+  /** The first `limit` items; left out if reading them is too expensive. */
   readonly first?: (limit: number) => Promise<readonly T[]>
-  /** One at random; undefined: there are none. */
+  /** A random item; undefined: there are none. */
   readonly any: () => Promise<T | undefined>
   readonly keyOf: (item: T) => string
 }
 
-/** Different ones, at most `count`: all where there are no more, otherwise drawn. */
+/** At most `count` distinct items: all of them if there are so few, otherwise a random sample. */
 export async function sampleOf<T>(count: number, { first, any, keyOf }: Population<T>): Promise<readonly T[]> {
   const all = (await first?.(count + 1)) ?? []
   if (first && all.length <= count) return all
@@ -55,7 +55,7 @@ export async function sampleOf<T>(count: number, { first, any, keyOf }: Populati
   return [...drawn.values()]
 }
 
-/** `look` resolves to what is wrong, in words. */
+/** `compare` returns a description of the difference, if there is one. */
 export async function compareEach<T>(
   items: readonly T[],
   compare: (item: T) => Promise<string | undefined>,
@@ -75,7 +75,6 @@ export async function compareEach<T>(
   return { checked, differing }
 }
 
-/** What is told beside the figures, each where there is anything to tell. */
 export const optionalNotes = (
   notes: readonly string[],
   unable: readonly string[],

@@ -1,4 +1,4 @@
-// First fundings from a node: the transfer is in its block, and a search finds none before it.
+// Verifies first fundings against a node: the transfer must be in its block, and a search must find no earlier one.
 import { Fault } from '#core/fault.ts'
 import { type Funding, isBefore, type StoredFunding, toFunding, toHex } from '#explorer/funding/fundings.ts'
 import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
@@ -23,8 +23,8 @@ interface FundingSample {
 }
 
 export const fundingVerification: Verification = {
-  name: 'first fundings from a node',
-  todo: 'ask a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
+  name: 'first fundings against a node',
+  todo: 'compare with a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
   async run(context, count) {
     const nodes = context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
     if (nodes.length === 0) return nothingToVerify('no chain has a node')
@@ -50,7 +50,7 @@ export const fundingVerification: Verification = {
   },
 }
 
-/** The table is ordered by address: those from here on. */
+/** Rows in the order of their addresses, from `from` on. */
 async function fundingsFrom(
   { state }: AppContext,
   node: ChainNode,
@@ -71,20 +71,22 @@ async function compareFunding(context: AppContext, node: ChainNode, stored: Fund
   const difference = `chain ${node.chain.id} ${stored.address}: stored ${stored.tx} in block ${stored.block}`
   const untilMs = context.clock.monotonicMs() + probeMs
   const [seen] = await node.read([stored.block], { untilMs })
-  const there = seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
-  const isSame = there?.tx === stored.tx && there.valueWei === stored.valueWei && there.funder === stored.funder
+  const transfer =
+    seen && fundingsOf(node.chain.id, transfersOf(seen)).find(({ address }) => address === stored.address)
+  const isSame =
+    transfer?.tx === stored.tx && transfer.valueWei === stored.valueWei && transfer.funder === stored.funder
   if (!isSame)
-    return `${difference}, the node shows ${there ? `${there.tx} with ${there.valueWei} wei` : 'no such transfer'}`
+    return `${difference}, the node shows ${transfer ? `${transfer.tx} with ${transfer.valueWei} wei` : 'no such transfer'}`
   if (!node.chain.archive) return undefined
   const { fanOut } = context.settings.explorer.probe
-  const funding = await searched(new AccountReader(node, stored.address, { fanOut, untilMs }))
+  const funding = await searchOrSkip(new AccountReader(node, stored.address, { fanOut, untilMs }))
   return funding && isBefore(funding, stored)
     ? `${difference}, the node shows ${funding.tx} in block ${funding.block}`
     : undefined
 }
 
-/** undefined also for an account that only an index can answer for: then the transfer in its block has to do. */
-async function searched(reader: AccountReader): Promise<Funding | undefined> {
+/** undefined also for an account that cannot be searched: then only the transfer in its block is compared. */
+async function searchOrSkip(reader: AccountReader): Promise<Funding | undefined> {
   try {
     return (await searchFunding(reader)).funding
   } catch (error) {

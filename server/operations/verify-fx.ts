@@ -1,4 +1,4 @@
-// Quotes from the rates they name, and rates from what their sources say.
+// Verifies quotes against the rates they were priced with, and rates against their sources.
 
 import { readReceipt } from '#fx/endpoints/receipt.ts'
 import { verifySources } from '#fx/rates/verify-sources.ts'
@@ -11,8 +11,8 @@ interface QuoteRow {
 }
 
 export const quotePriceVerification: Verification = {
-  name: 'quotes from the rates they name',
-  todo: 'keep the quote and its receipt; the price was worked out wrongly or the row was changed',
+  name: 'quotes against their rates',
+  todo: 'keep the quote and its receipt: the price was computed wrongly, or the row was changed',
   async run(context, count) {
     const from = (id: string, limit: number) =>
       context.state.all<QuoteRow>('select id, reply from fx_quotes where id >= ? order by id limit ?', ...[id, limit])
@@ -23,21 +23,21 @@ export const quotePriceVerification: Verification = {
     })
     return compareEach(items, async ({ id, reply }) => {
       const checks = checkReceipt(await readReceipt(context.state, id), { reply })
-      const wrong = checks.filter(({ ok }) => !ok)
-      return wrong.length === 0 ? undefined : `quote ${id}: ${wrong.map(({ message }) => message).join('; ')}`
+      const failed = checks.filter(({ ok }) => !ok)
+      return failed.length === 0 ? undefined : `quote ${id}: ${failed.map(({ message }) => message).join('; ')}`
     })
   },
 }
 
 export const rateVerification: Verification = {
-  name: 'rates from their sources',
-  todo: 'compare with a third party; a source that changes a rate without its time cannot be relied on',
+  name: 'rates against their sources',
+  todo: 'compare with a third source; a source that changes a rate without changing its time is not reliable',
   async run(context) {
     const { fx, groups } = context.settings
-    if (!groups.fx.on || fx.sources.every(({ kind }) => kind === 'push'))
-      return nothingToVerify('no source can be asked')
+    if (!groups.fx.enabled || fx.sources.every(({ kind }) => kind === 'push'))
+      return nothingToVerify('no source can be polled')
     const { same, near, differing, far, silent } = await verifySources(context)
-    const told = optionalNotes([`${same} the very same, ${near} newer and near`], silent)
-    return { checked: same + near, differing, doubtful: far, ...told }
+    const notes = optionalNotes([`${same} identical, ${near} newer and close`], silent)
+    return { checked: same + near, differing, doubtful: far, ...notes }
   },
 }

@@ -1,4 +1,4 @@
-// Market documents from their records, and records from the feeds they came from.
+// Verifies market documents against their records, and records against their feeds.
 
 import { verifyFeed } from '#markets/feeds/verify-feed.ts'
 import { writeMarket } from '#markets/records/documents.ts'
@@ -20,8 +20,8 @@ interface DocumentRow {
 }
 
 export const marketDocumentVerification: Verification = {
-  name: 'market documents from their records',
-  todo: 'the document was changed outside the server, or a record was written without it; read the feed again in full',
+  name: 'market documents against their records',
+  todo: 'the document was changed outside the server, or a record was written without it; read the whole feed again (tetrad ingest markets --full)',
   async run(context, count) {
     const from = (limit: number, offset: number) =>
       context.state.all<DocumentRow>(
@@ -35,22 +35,22 @@ export const marketDocumentVerification: Verification = {
       keyOf: (row) => row.market_id,
     })
     return compareEach(items, async ({ market_id: id, etag, body }) => {
-      const library = await loadRecordGraph(currentRecords(context.state), [id])
-      const document = writeMarket(library, id, new Map())
-      if (!document) return `market ${id}: there is a document but no record`
+      const graph = await loadRecordGraph(currentRecords(context.state), [id])
+      const document = writeMarket(graph, id, new Map())
+      if (!document) return `market ${id}: it has a document but no record`
       const isSame = Buffer.compare(document.body, body) === 0 && document.etag === etag
-      return isSame ? undefined : `market ${id}: its records give another document`
+      return isSame ? undefined : `market ${id}: its records produce a different document`
     })
   },
 }
 
-/** A source that changes a record without saying so cannot be told from a row that was changed here: doubtful, not wrong. */
+/** A difference is only doubtful: the feed may have changed the record without changing its updatedAt. */
 export const marketRecordVerification: Verification = {
-  name: 'markets from their feeds',
-  todo: 'read the feed again in full (tetrad ingest markets --full); if it happens again, the source changes records without changing updatedAt: lower fullEveryMs',
+  name: 'markets against their feeds',
+  todo: 'read the whole feed again (tetrad ingest markets --full); if it happens again, the feed changes records without changing updatedAt: lower fullEveryMs',
   async run(context, count) {
     const { groups, markets } = context.settings
-    if (!groups.markets.on || markets.feeds.length === 0) return nothingToVerify('no feed is configured')
+    if (!groups.markets.enabled || markets.feeds.length === 0) return nothingToVerify('no feed is configured')
     let [checked, movedOn] = [0, 0]
     const [doubtful, silent]: [string[], string[]] = [[], []]
     for (const feed of markets.feeds) {
@@ -67,7 +67,7 @@ export const marketRecordVerification: Verification = {
       checked,
       differing: [],
       doubtful,
-      ...optionalNotes(movedOn > 0 ? [`${movedOn} have moved on since`] : [], silent),
+      ...optionalNotes(movedOn > 0 ? [`${movedOn} have changed since`] : [], silent),
     }
   },
 }

@@ -1,4 +1,5 @@
-// Days of duties from their hours, an hour of duties from a beacon node, and public keys from a beacon node.
+// Verifies daily duties against hourly ones, one hour of duties against a beacon node, and public keys against a beacon
+// node.
 import { type Network, networks } from '#api/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
@@ -29,36 +30,39 @@ interface DutyDay {
   readonly validator: number
 }
 
-/** Days are sums of hours; hours that have expired cannot be added up. */
+/** Days are sums of hours, so only days whose hours are still stored can be verified. */
 export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
-  name: `validators’ ${kind} days from their hours`,
+  name: `${kind} days of validators against their hours`,
   todo: 'run `tetrad repair --network … --from-epoch … --until-epoch …` for the epochs of these days, or restore a backup',
   async run(context, count) {
     const { duties, settings } = context
     const isUtc = kind === 'UTC'
-    const lineOf = (network: Network) =>
+    const calendarOf = (network: Network) =>
       (isUtc ? utcDays : chainDays)(settings.validators.networks[network]) as DayCalendar
     const known = await Promise.all(
       networks.map(async (network) => ({ network, ranges: await hourEpochs(duties, network) })),
     )
-    const places = known.filter(({ ranges }) => ranges.length > 0)
+    const candidates = known.filter(({ ranges }) => ranges.length > 0)
     const any = async (): Promise<DutyDay | undefined> => {
-      const place = places[randomBelow(context, places.length)]
-      if (!place) return undefined
-      const { network, ranges } = place
-      const line = lineOf(network)
+      const candidate = candidates[randomBelow(context, candidates.length)]
+      if (!candidate) return undefined
+      const { network, ranges } = candidate
+      const calendar = calendarOf(network)
       const epoch = numberIn(context, ranges) as Epoch
-      const day = line.dayOf(epoch)
-      const { from, until } = line.epochsOf(day)
-      // Of a day that has lost some of its hours, the sum is not known.
+      const day = calendar.dayOf(epoch)
+      const { from, until } = calendar.epochsOf(day)
+      // Skip a day that has lost some of its hours.
       const read = within(await coveredEpochs(duties, network), { from, until })
       if (read.some((range) => holes(ranges, range).length > 0)) return undefined
       const part = partOf(settings.validators.networks[network], epoch)
-      const who = await queryDuties(duties, 'validatorsIn', { network, part })
-      const validator = who[randomBelow(context, who.length)]
+      const validators = await queryDuties(duties, 'validatorsIn', { network, part })
+      const validator = validators[randomBelow(context, validators.length)]
       return validator === undefined ? undefined : { network, day, validator }
     }
-    const items = await sampleOf(count, { any, keyOf: (one) => `${one.network} ${one.day} ${one.validator}` })
+    const items = await sampleOf(count, {
+      any,
+      keyOf: ({ network, day, validator }) => `${network} ${day} ${validator}`,
+    })
     return compareEach(items, async ({ network, day, validator }) => {
       const sums = async (grain: 'days' | 'hours') => {
         const query = {
@@ -68,37 +72,37 @@ export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
           windowOf: [day],
           byValidator: false,
         }
-        const found = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
-        return (measure: Measure) => (found.sums[measure] as Float64Array).reduce((total, one) => total + one, 0)
+        const result = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
+        return (measure: Measure) => (result.sums[measure] as Float64Array).reduce((total, value) => total + value, 0)
       }
       const [stored, summed] = [await sums('days'), await sums('hours')]
-      const odd = measures.find((name) => stored(name) !== summed(name))
-      const { from, until } = lineOf(network).epochsOf(day)
-      const words = `${network} validator ${validator} ${kind} day ${day} (epochs ${from} to ${until - 1})`
-      return odd && `${words}: ${odd} is ${stored(odd)}, its hours give ${summed(odd)}`
+      const differing = measures.find((name) => stored(name) !== summed(name))
+      const { from, until } = calendarOf(network).epochsOf(day)
+      const subject = `${network} validator ${validator} ${kind} day ${day} (epochs ${from} to ${until - 1})`
+      return differing && `${subject}: ${differing} is ${stored(differing)}, its hours give ${summed(differing)}`
     })
   },
 })
 
-/** Reading an hour takes what ingesting it took. */
-const rereadMs = 600_000
+/** Reading an hour again takes as long as ingesting it. */
+const rereadTimeoutMs = 600_000
 
-/** One hour of each network, every row of it. Nodes keep old states for a while only: then the newest hour has to do. */
+/** Every row of one hour per network: a random hour, or the newest one if the node no longer has the old states. */
 export const dutyHourVerification: Verification = {
-  name: 'an hour of duties from a beacon node',
-  todo: 'ask a second node; if it agrees with the first, run `tetrad repair --network … --from-epoch … --until-epoch …` for its epochs',
+  name: 'one hour of duties against a beacon node',
+  todo: 'compare with a second node; if it agrees with the first, run `tetrad repair --network … --from-epoch … --until-epoch …` for its epochs',
   async run(context) {
-    const own = followedNetworks(context)
-    if (own.length === 0) return nothingToVerify('no network has a beacon node')
+    const followed = followedNetworks(context)
+    if (followed.length === 0) return nothingToVerify('no network has a beacon node')
     let checked = 0
     const [differing, notes, unable]: [string[], string[], string[]] = [[], [], []]
-    for (const network of own) {
+    for (const network of followed) {
       const ranges = await storedHours(context, network)
       const newest = (ranges.at(-1)?.until ?? 0) - 1
       const failed: string[] = []
       for (const hour of new Set(ranges.length > 0 ? [numberIn(context, ranges), newest] : [])) {
         try {
-          const read = await verifyHour(context, network, hour, AbortSignal.timeout(rereadMs))
+          const read = await verifyHour(context, network, hour, AbortSignal.timeout(rereadTimeoutMs))
           checked += read.checked
           differing.push(...read.differing)
           notes.push(...failed.splice(0), `${network} hour ${hour}`)
@@ -113,7 +117,7 @@ export const dutyHourVerification: Verification = {
   },
 }
 
-/** Any number of the ranges. */
+/** A random number within the ranges. */
 function numberIn(context: AppContext, ranges: readonly Range[]): number {
   let at = randomBelow(
     context,
@@ -123,11 +127,11 @@ function numberIn(context: AppContext, ranges: readonly Range[]): number {
     if (at < until - from) return from + at
     at -= until - from
   }
-  throw new Error('a draw lies outside the ranges')
+  throw new Error('the drawn number is outside the ranges')
 }
 
 export const registryVerification: Verification = {
-  name: 'validators’ public keys from a beacon node',
+  name: 'public keys of validators against a beacon node',
   todo: 'the node is on another chain, or the registry was filled from one; correct validators.networks',
   async run(context, count) {
     const own = networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)

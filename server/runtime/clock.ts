@@ -1,11 +1,11 @@
-// Time enters the house here and nowhere else, so that a test can own it.
+// The clock that all code uses, so that tests can control time.
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number
-  /** Milliseconds that never go back; only differences mean anything. */
+  /** Never goes back; only differences are meaningful. */
   monotonicMs(): number
-  /** Resolves after `waitMs`, or at once when the signal aborts. */
+  /** Resolves after `waitMs`, or when the signal aborts. */
   sleep(waitMs: number, signal?: AbortSignal): Promise<void>
   /** Calls `work` every `periodMs` until the returned function is called. Never keeps the process alive. */
   every(periodMs: number, work: () => void): () => void
@@ -33,10 +33,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** Resolves when whatever is ready now has had its turn. No time passes, so it is the same under every clock. */
+/** Resolves after everything that is ready now has run. Independent of the clock. */
 export const nextEventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A clock that stands still until it is moved; sleepers and periodic work wake in order of their time. */
+/** A clock for tests. `advance` moves it and runs what is due in order of time. */
 export class ManualClock implements Clock {
   #nowMs: number
   readonly #startMs: number
@@ -81,7 +81,6 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves time forward and wakes whoever is due, earliest first. */
   advance(byMs: number): void {
     const untilMs = this.#nowMs + byMs
     for (;;) {

@@ -20,7 +20,7 @@ async function load(text: string | Uint8Array | undefined, request: Partial<Conf
   return await loadConfig({ env: {}, flags: [], folder: home.folder, ...request })
 }
 
-/** `where  says` of each problem. */
+/** `where  message` of each problem. */
 async function problemsOf(text: string | Uint8Array | undefined, request: Partial<ConfigRequest> = {}) {
   try {
     await load(text, request)
@@ -34,13 +34,13 @@ async function problemsOf(text: string | Uint8Array | undefined, request: Partia
 const port = (text: string) => ({ name: '--port', path: 'server.port', text })
 
 describe('precedence', () => {
-  test('with nothing given every setting has its default', async () => {
+  test('without configuration every setting has its default', async () => {
     const { settings, sources } = await load(undefined)
     assert.deepEqual(settings, complete(SettingsSchema, {}).value)
     assert.deepEqual(sources, { file: undefined, variables: [], flags: [] })
   })
 
-  test('the file beats the default, the variable beats the file, the flag beats the variable', async () => {
+  test('a file overrides defaults, a variable overrides the file, a flag overrides the variable', async () => {
     const text = 'server:\n  port: 1001\n  host: 0.0.0.0\n'
     const env = { TETRAD_SERVER_PORT: '1002' }
     assert.equal((await load(text)).settings.server.port, 1001)
@@ -51,7 +51,7 @@ describe('precedence', () => {
     assert.deepEqual(sources, { file: 'tetrad.yaml', variables: ['TETRAD_SERVER_PORT'], flags: ['--port'] })
   })
 
-  test('a file that is named is read instead of tetrad.yaml, by flag before variable', async () => {
+  test('a file given by flag, or else by variable, is read instead of tetrad.yaml', async () => {
     await using home = await folderWith('server: { port: 1 }')
     await writeFile(join(home.folder, 'a.yaml'), 'server: { port: 2 }')
     await writeFile(join(home.folder, 'b.yaml'), 'server: { port: 3 }')
@@ -62,7 +62,7 @@ describe('precedence', () => {
     assert.equal(await at({ env: { TETRAD_CONFIG: 'a.yaml' }, file: 'b.yaml' }), 3)
   })
 
-  test('every setting can be given by a variable of its own, and survives the trip', async () => {
+  test('every setting can be set by its variable without changes', async () => {
     assert.equal(new Set([...leaves.map(({ variable }) => variable), ...otherVariables]).size, leaves.length + 4)
     for (const { variable, node, path } of leaves) {
       const value = node.default
@@ -73,14 +73,14 @@ describe('precedence', () => {
     }
   })
 
-  test('variables carry text, numbers, switches, and lists and tables as JSON', async () => {
+  test('variables accept text, numbers, booleans, and lists and objects as JSON', async () => {
     const { settings } = await load(undefined, {
       env: {
         TETRAD_SERVER_PUBLIC_URL: 'https://tetrad.example',
         TETRAD_EXPLORER_LABELS_INLINE_MAX: '7',
         TETRAD_FX_TERMS_DAILY_SPREAD_BPS: '1.5',
         TETRAD_FX_TERMS_DAILY_FEE_BPS: '3',
-        TETRAD_MARKETS_KEY_NEEDED: 'true',
+        TETRAD_MARKETS_REQUIRE_KEY: 'true',
         TETRAD_EXPLORER_CHAINS: '[{"id":"10","name":"Ten"}]',
         TETRAD_ALIASES_PATHS: '{"/old":"/v2/api"}',
       },
@@ -89,7 +89,7 @@ describe('precedence', () => {
     assert.equal(settings.explorer.labels.inlineMax, 7)
     assert.equal(settings.fx.terms.daily.spreadBps, '1.5')
     assert.equal(settings.fx.terms.daily.feeBps, 3)
-    assert.equal(settings.markets.keyNeeded, true)
+    assert.equal(settings.markets.requireKey, true)
     assert.deepEqual(
       settings.explorer.chains.map(({ id, name }) => ({ id, name })),
       [{ id: '10', name: 'Ten' }],
@@ -97,16 +97,16 @@ describe('precedence', () => {
     assert.deepEqual(settings.aliases.paths, { '/old': '/v2/api' })
   })
 
-  test('an empty variable is one that is not set', async () => {
+  test('an empty variable counts as not set', async () => {
     assert.equal((await load('server: { port: 5 }', { env: { TETRAD_SERVER_PORT: '' } })).settings.server.port, 5)
   })
 
-  test('an empty file, and a section whose lines are all commented out, mean the defaults', async () => {
+  test('an empty file and a section with only comments mean the defaults', async () => {
     assert.equal((await load('')).settings.server.port, 8080)
     assert.equal((await load('server:\n  # port: 9000\nfx:\n  terms:\n    daily:\n')).settings.server.port, 8080)
   })
 
-  test('an anchor may be used where two settings share a value', async () => {
+  test('anchors can be used to share values', async () => {
     const { settings } = await load('plans:\n  free: &few { perSecond: 1 }\n  lite: *few\n')
     assert.equal(settings.plans.lite.perSecond, 1)
     assert.equal(settings.plans.lite.perDay, 100_000)
@@ -117,19 +117,19 @@ describe('configured', () => {
   const configured = async (text: string | undefined, env: Record<string, string> = {}) =>
     (await load(text, { env, flags: [port('0')] })).configured
 
-  test('address and log alone are no configuration, so the demo world shows', async () => {
+  test('is false with only address and log settings, so that the demo is shown', async () => {
     assert.equal(await configured(undefined), false)
     assert.equal(await configured(undefined, { TETRAD_SERVER_PORT: '1', TETRAD_LOG_LEVEL: 'warn' }), false)
     assert.equal(await configured(undefined, { TETRAD_KEY: 'x', TETRAD_DATA: 'elsewhere' }), false)
   })
 
-  test('a file, or a variable about anything else, is one', async () => {
+  test('is true with a file or any other variable', async () => {
     assert.equal(await configured(''), true)
-    assert.equal(await configured(undefined, { TETRAD_MARKETS_KEY_NEEDED: 'true' }), true)
+    assert.equal(await configured(undefined, { TETRAD_MARKETS_REQUIRE_KEY: 'true' }), true)
   })
 })
 
-describe('problems in the file name file, line and column, what was expected and what was found', () => {
+describe('problems in the file have file, line and column, what is expected and what was found', () => {
   const table: readonly (readonly [string, string, readonly string[]])[] = [
     ['a wrong type', 'server:\n  port: abc\n', ['tetrad.yaml:2:9  server.port must be integer, found "abc"']],
     ['too large', 'server: { port: 65536 }\n', ['tetrad.yaml:1:17  server.port must be at most 65535, found 65536']],
@@ -139,7 +139,7 @@ describe('problems in the file name file, line and column, what was expected and
       ['tetrad.yaml:2:10  log.level must be one of debug, info, warn, error, silent, found "loud"'],
     ],
     [
-      'an unknown name, with the likely one',
+      'unknown names, with a suggestion',
       'sevrer:\n  port: 1\n',
       ['tetrad.yaml:1:1  sevrer is not a known name; did you mean server?'],
     ],
@@ -170,9 +170,9 @@ describe('problems in the file name file, line and column, what was expected and
       'settings that do not fit together',
       'fx:\n  pairs:\n    - { from: USDC, to: GBPX }\n  limits: { max: "0.5" }\n',
       [
-        'tetrad.yaml:4:11  fx.limits must have a max (0.5) that is not below its min (1), found a section',
+        'tetrad.yaml:4:11  fx.limits must have a max (0.5) that is at least its min (1), found a section',
         'tetrad.yaml:3:25  fx.pairs[0].to must be the code of a token, found "GBPX"',
-        'tetrad.yaml:3:7  fx.pairs[0] must have a max (0.5) that is not below its min (1), found a section',
+        'tetrad.yaml:3:7  fx.pairs[0] must have a max (0.5) that is at least its min (1), found a section',
       ],
     ],
     ['a list instead of a section', 'server: [1]\n', ['tetrad.yaml:1:9  server must be object, found a list']],
@@ -187,15 +187,11 @@ describe('problems in the file name file, line and column, what was expected and
       'log:\n  level: info\nlog:\n  level: warn\n',
       ['tetrad.yaml:3:1  log is set twice; keep one of them'],
     ],
-    [
-      'a tab',
-      'server:\n\tport: 1\n',
-      ['tetrad.yaml:2:1  a tab stands where spaces are expected; YAML is indented with spaces only'],
-    ],
+    ['a tab', 'server:\n\tport: 1\n', ['tetrad.yaml:2:1  a tab is used for indentation; use spaces']],
     [
       'two documents',
       'log:\n  level: info\n---\nlog:\n',
-      ['tetrad.yaml:3:1  a second document begins here; a configuration is one document'],
+      ['tetrad.yaml:3:1  a second document starts here; use a single document'],
     ],
     ['an unknown tag', 'server: !home { port: 1 }\n', ['tetrad.yaml:1:9  not valid YAML: Unresolved tag: !home']],
     ['a list as a name', '? [a, b]\n: 1\n', ['tetrad.yaml:1:3  a name must be plain text']],
@@ -219,10 +215,10 @@ describe('problems in the file name file, line and column, what was expected and
     test(what, async () => assert.deepEqual(await problemsOf(text), expected))
   }
 
-  test('all problems are told at once, whatever they were written in', async () => {
+  test('all problems of file, variables and flags are reported together', async () => {
     assert.deepEqual(
       await problemsOf('server:\n  port: x\nlog: { level: 1 }\n', {
-        env: { TETRAD_MARKETS_KEY_NEEDED: 'perhaps', TETRAD_EXPLORER_CHAINS: '[{' },
+        env: { TETRAD_MARKETS_REQUIRE_KEY: 'perhaps', TETRAD_EXPLORER_CHAINS: '[{' },
         flags: [{ name: '--host', path: 'server.host', text: 'h' }],
       }),
       [
@@ -230,22 +226,22 @@ describe('problems in the file name file, line and column, what was expected and
         'tetrad.yaml:2:9  server.port must be integer, found "x"',
         'tetrad.yaml:3:15  log.level must be string, found 1; put it in quotes',
         'tetrad.yaml:3:15  log.level must be one of debug, info, warn, error, silent, found 1',
-        'TETRAD_MARKETS_KEY_NEEDED  markets.keyNeeded must be boolean, found "perhaps"',
+        'TETRAD_MARKETS_REQUIRE_KEY  markets.requireKey must be boolean, found "perhaps"',
       ],
     )
   })
 
-  test('text that breaks off is told with its line', async () => {
+  test('truncated YAML is reported with its line', async () => {
     const [first = ''] = await problemsOf('server:\n  host: "x\n')
     assert.match(first, /^tetrad\.yaml:3:1 {2}not valid YAML: Missing closing "quote/)
   })
 
-  test('nesting without end is refused, not a crash', async () => {
+  test('extreme nesting is refused without a crash', async () => {
     const [first = ''] = await problemsOf('['.repeat(50_000))
-    assert.match(first, /the nesting is too deep to be read/)
+    assert.match(first, /the nesting is too deep/)
   })
 
-  test('tens of thousands of names are read in the time of a blink, not in a minute', async () => {
+  test('tens of thousands of names are parsed quickly', async () => {
     const names = Array.from({ length: 40_000 }, (_, at) => `  "/${at}": /v2/api`)
     const { settings } = await load(`aliases:\n paths:\n${names.join('\n')}\n`)
     assert.equal(Object.keys(settings.aliases.paths).length, 40_000)
@@ -253,10 +249,8 @@ describe('problems in the file name file, line and column, what was expected and
 })
 
 describe('problems with the file itself', () => {
-  test('a file that is named must exist', async () => {
-    assert.deepEqual(await problemsOf(undefined, { file: 'none.yaml' }), [
-      'none.yaml  does not exist; check the name given with --config',
-    ])
+  test('a given file must exist', async () => {
+    assert.deepEqual(await problemsOf(undefined, { file: 'none.yaml' }), ['none.yaml  does not exist; check --config'])
   })
 
   test('a folder is not a file', async () => {
@@ -265,7 +259,7 @@ describe('problems with the file itself', () => {
     await assert.rejects(loadConfig({ env: {}, flags: [], folder: home.folder, file: 'etc' }), /etc {2}is a folder/)
   })
 
-  test('more than 1 MiB is refused, exactly 1 MiB is read', async () => {
+  test('more than 1 MiB is refused; exactly 1 MiB is accepted', async () => {
     const line = 'log: { level: warn }\n'
     assert.equal((await load(line.padEnd(1_048_576, '#'))).settings.log.level, 'warn')
     assert.deepEqual(await problemsOf(line.padEnd(1_048_577, '#')), ['tetrad.yaml  is longer than 1048576 bytes'])
@@ -276,10 +270,10 @@ describe('problems with the file itself', () => {
   })
 })
 
-describe('problems in variables and flags name them', () => {
+describe('problems in variables and flags have their name', () => {
   const env = (name: string, text: string) => problemsOf(undefined, { env: { [name]: text } })
 
-  test('a value that does not fit', async () => {
+  test('invalid values', async () => {
     assert.deepEqual(await env('TETRAD_SERVER_PORT', '70000'), [
       'TETRAD_SERVER_PORT  server.port must be at most 65535, found 70000',
     ])
@@ -291,7 +285,7 @@ describe('problems in variables and flags name them', () => {
     ])
   })
 
-  test('an unknown name, with the likely one', async () => {
+  test('unknown names, with a suggestion', async () => {
     assert.deepEqual(await env('TETRAD_SERVER_PROT', '1'), [
       'TETRAD_SERVER_PROT  is not a known variable; did you mean TETRAD_SERVER_PORT?',
     ])
@@ -301,7 +295,7 @@ describe('problems in variables and flags name them', () => {
     assert.deepEqual(await env('TETRAD_SOMETHING_ELSE', '1'), ['TETRAD_SOMETHING_ELSE  is not a known variable'])
   })
 
-  test('two chains or two feeds of the same name, and an address that nobody can read', async () => {
+  test('duplicate ids of chains and feeds, and invalid URLs', async () => {
     const chain = { id: '5', name: 'Five' }
     const feed = { id: 'a', url: 'https://feed.test/' }
     const twice = { explorer: { chains: [chain, chain] }, markets: { feeds: [feed, feed] } }
@@ -314,29 +308,29 @@ describe('problems in variables and flags name them', () => {
     await assert.rejects(load(JSON.stringify(astray)), /markets\.feeds\[0\]\.url must begin with http/)
   })
 
-  test('an alias that leads to a name it does not have, with its line', async () => {
+  test('an alias with an unknown placeholder, with its line', async () => {
     assert.deepEqual(await problemsOf('aliases:\n  paths:\n    /old/{a}: /new/{b}\n'), [
-      'tetrad.yaml:3:15  aliases.paths./old/{a} leads to {b}, but /old/{a} names {a}; use the same name on both sides, found "/new/{b}"',
+      'tetrad.yaml:3:15  aliases.paths./old/{a} uses {b}, but /old/{a} has {a}; use the same names on both sides, found "/new/{b}"',
     ])
   })
 
-  test('an alias that leads nowhere, a host that is an address, and a spender from which nobody settles', async () => {
+  test('an alias to an unknown path, a host that is a URL, and an invalid spender', async () => {
     assert.deepEqual(await problemsOf('aliases:\n  paths:\n    /old: /v2/apis\n'), [
-      'tetrad.yaml:3:11  aliases.paths./old leads to /v2/apis, which is no path of this server, found "/v2/apis"',
+      'tetrad.yaml:3:11  aliases.paths./old leads to /v2/apis, which is not a path of this server, found "/v2/apis"',
     ])
     for (const host of ['http://x', 'x.test:8080', 'x.test/', '-x', 'a b']) {
       const [first = ''] = await problemsOf(JSON.stringify({ groups: { markets: { host } } }))
-      assert.match(first, /groups\.markets\.host must be a host name alone/, host)
+      assert.match(first, /groups\.markets\.host must be a host name such as/, host)
     }
     for (const host of ['', 'x', 'Markets.example.net', '127.0.0.1', '[::1]', 'my_service']) {
       assert.equal((await load(JSON.stringify({ groups: { markets: { host } } }))).settings.groups.markets.host, host)
     }
     assert.deepEqual(await problemsOf(`fx:\n  spender: '0x${'0'.repeat(40)}'\n`), [
-      `tetrad.yaml:2:12  fx.spender must not be the zero address; empty gives reference quotes only, found "0x${'0'.repeat(40)}"`,
+      `tetrad.yaml:2:12  fx.spender must not be the zero address; leave it empty to give reference quotes only, found "0x${'0'.repeat(40)}"`,
     ])
   })
 
-  test('what an orchestrator announces about a service called tetrad is not ours', async () => {
+  test('variables that Kubernetes sets for a service named tetrad are ignored', async () => {
     const links = {
       TETRAD_PORT: 'tcp://10.0.0.7:8080',
       TETRAD_SERVICE_HOST: '10.0.0.7',
@@ -347,7 +341,7 @@ describe('problems in variables and flags name them', () => {
     assert.deepEqual([sources.variables, configured], [[], false])
   })
 
-  test('a credential in an address is never repeated', async () => {
+  test('credentials in URLs are not repeated', async () => {
     const secret = 'hunter2'
     const said = await problemsOf(`fx:\n  sources: [{ id: a, kind: http-jsn, url: "ht tp://u:${secret}@h/${secret}" }]`)
     assert.ok(said.length > 0)

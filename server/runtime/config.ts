@@ -1,5 +1,5 @@
-// Settings from one YAML file, the environment and flags; the later wins (behaviour/http.md#configuration). Every problem is told at
-// once, each with the place it was written at: file, line and column, variable or flag.
+// Loads the settings from a YAML file, the environment and flags, with increasing priority
+// (behaviour/http.md#configuration). All problems are reported together, each with its file and line, variable or flag.
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Problem } from '#core/fault.ts'
@@ -18,7 +18,7 @@ const prefix = 'TETRAD_'
 const fileBytesMax = 1_048_576
 const foundCharsMax = 60
 
-/** Variables that are read by the command line and name no setting. */
+/** Variables that the command line reads and that are not settings. */
 export const otherVariables = ['TETRAD_CONFIG', 'TETRAD_DATA', 'TETRAD_KEY', 'TETRAD_URL']
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -34,13 +34,13 @@ export interface Flag {
 
 export interface Config {
   readonly settings: Settings
-  /** Where the settings came from, besides the defaults. */
+  /** Where settings came from, except defaults. */
   readonly sources: {
     readonly file: string | undefined
     readonly variables: readonly string[]
     readonly flags: readonly string[]
   }
-  /** Whether anything beyond address and log was configured; a server with nothing configured shows the demo world. */
+  /** Whether anything except address and log is configured. Otherwise the server shows the demo. */
   readonly configured: boolean
 }
 
@@ -61,7 +61,7 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigRequest {
-  /** Must exist when named; otherwise `tetrad.yaml` is read if it is there. */
+  /** Must exist if given. Default: `tetrad.yaml`, if it exists. */
   readonly file?: string | undefined
   readonly env: Environment
   readonly flags: readonly Flag[]
@@ -70,24 +70,24 @@ export interface ConfigRequest {
 }
 
 export async function loadConfig(request: ConfigRequest): Promise<Config> {
-  const given = request.file ?? (request.env.TETRAD_CONFIG || undefined)
-  const name = given ?? defaultFile
-  const text = await readConfigText(name, resolve(request.folder ?? '', name), given !== undefined)
+  const requestedFile = request.file ?? (request.env.TETRAD_CONFIG || undefined)
+  const name = requestedFile ?? defaultFile
+  const text = await readConfigText(name, resolve(request.folder ?? '', name), requestedFile !== undefined)
   const yaml = text === undefined ? undefined : readYaml(text)
-  const unread =
+  const yamlProblems =
     yaml?.problems.map(({ line, column, message }) => ({ where: `${name}:${line}:${column}`, message })) ?? []
 
   const variables = fromEnvironment(request.env)
   const flags = request.flags.map(fromFlag)
   const overrides = [...variables.given, ...flags]
-  const problems = [...unread, ...variables.problems]
+  const problems = [...yamlProblems, ...variables.problems]
   for (const { where, problem: message } of overrides) if (message) problems.push({ where, message })
 
   const merged = withOverrides(yaml?.value, overrides)
-  const { value: settings, problems: found } = complete(SettingsSchema, merged)
-  if (unread.length === 0) {
+  const { value: settings, problems: schemaProblems } = complete(SettingsSchema, merged)
+  if (yamlProblems.length === 0) {
     const source = yaml && { name, yaml }
-    const all = found.length > 0 ? found : problemsBeyondSchema(settings)
+    const all = schemaProblems.length > 0 ? schemaProblems : problemsBeyondSchema(settings)
     problems.push(...all.map((problem) => locateProblem(problem, settings, overrides, source)))
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -102,7 +102,7 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
   }
 }
 
-/** Where it listens and what it logs says nothing about whose data it serves. */
+/** These settings do not say what data to serve. */
 const isAddressOrLogSetting = (leaf: Leaf): boolean => leaf.path[0] === 'server' || leaf.path[0] === 'log'
 
 async function readConfigText(name: string, path: string, needed: boolean): Promise<string | undefined> {
@@ -111,7 +111,7 @@ async function readConfigText(name: string, path: string, needed: boolean): Prom
   }
   try {
     await using file = await open(path)
-    // One byte more than allowed tells a file that is too long from one that just fits, also where size is not known.
+    // One byte more than allowed, to detect files that are too long, also if their size is unknown.
     const buffer = Buffer.alloc(fileBytesMax + 1)
     let length = 0
     for (let read = 1; read > 0 && length < buffer.length; length += read) {
@@ -122,9 +122,9 @@ async function readConfigText(name: string, path: string, needed: boolean): Prom
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' && !needed) return undefined
-    if (code === 'ENOENT') return refuse('does not exist; check the name given with --config')
-    if (code === 'EISDIR') return refuse('is a folder; name the file in it')
-    if (code === 'EACCES') return refuse('may not be read by this user')
+    if (code === 'ENOENT') return refuse('does not exist; check --config')
+    if (code === 'EISDIR') return refuse('is a folder; give the file')
+    if (code === 'EACCES') return refuse('cannot be read: permission denied')
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return refuse('is not UTF-8 text')
     throw error
   }
@@ -134,7 +134,7 @@ interface Override {
   readonly where: string
   readonly leaf: Leaf
   readonly value?: unknown
-  /** Why the text could not be read; then there is no value. */
+  /** Why the text is invalid; then there is no value. */
   readonly problem?: string
 }
 
@@ -142,7 +142,7 @@ function fromEnvironment(env: Environment): { given: Override[]; problems: Confi
   const given: Override[] = []
   const problems: ConfigProblem[] = []
   for (const [where, text] of Object.entries(env)) {
-    // An empty variable is how container tools pass "not set".
+    // Container tools pass unset variables as empty ones.
     if (!where.startsWith(prefix) || !text || otherVariables.includes(where)) continue
     const leaf = leaves.find(({ variable }) => variable === where)
     if (leaf) given.push({ where, leaf, ...fromText(leaf.node, text) })
@@ -153,19 +153,19 @@ function fromEnvironment(env: Environment): { given: Override[]; problems: Confi
   return { given, problems }
 }
 
-/** Orchestrators announce a service called "tetrad" to its neighbours under names that look like ours. */
+/** Kubernetes sets such variables for a service named "tetrad". */
 const isServiceLink = (name: string, text: string): boolean =>
   /^TETRAD_SERVICE_(HOST|PORT)(_\w+)?$|^TETRAD_PORT_\d+_(TCP|UDP)(_\w+)?$/.test(name) ||
   (name === 'TETRAD_PORT' && /^(tcp|udp):\/\//.test(text))
 
 function fromFlag({ name, path, text }: Flag): Override {
-  const leaf = leaves.find((one) => one.path.join('.') === path)
-  if (!leaf) throw new Error(`flag ${name} stands for ${path}, which is no setting`)
+  const leaf = leaves.find((candidate) => candidate.path.join('.') === path)
+  if (!leaf) throw new Error(`flag ${name} is for ${path}, which is not a setting`)
   return { where: name, leaf, ...fromText(leaf.node, text) }
 }
 
-/** A text that does not fit its type is passed on as it is: the schema then says what was expected. */
-function fromText(node: SchemaNode, text: string): { value: unknown } | { message: string } {
+/** A text of the wrong type is returned unchanged; the schema then reports what is expected. */
+function fromText(node: SchemaNode, text: string): { value: unknown } | { problem: string } {
   const types = [node.type].flat()
   const is = (type: string) => types.includes(type)
   if (is('integer') && /^-?\d+$/.test(text)) return { value: Number(text) }
@@ -175,11 +175,11 @@ function fromText(node: SchemaNode, text: string): { value: unknown } | { messag
   try {
     return { value: JSON.parse(text) }
   } catch {
-    return { message: `must be ${is('array') ? 'a list' : 'an object'} written as JSON` }
+    return { problem: `must be ${is('array') ? 'a list' : 'an object'} written as JSON` }
   }
 }
 
-/** A file's value with nulls taken as "left out", and each override in its place. */
+/** The value of the file without nulls, with the overrides. */
 function withOverrides(fileValue: unknown, overrides: readonly Override[]): unknown {
   const root =
     fileValue === undefined || fileValue === null ? {} : withoutNulls(structuredClone(fileValue), settingsNode)
@@ -187,7 +187,7 @@ function withOverrides(fileValue: unknown, overrides: readonly Override[]): unkn
   return root
 }
 
-/** Where the file has a text or a list instead of a section nothing is put: that is the problem to tell. */
+/** Does nothing if the file has a text or a list instead of a section. The schema reports that. */
 function put(holder: unknown, [name = '', ...rest]: readonly string[], value: unknown): void {
   if (!isObject(holder)) return
   if (rest.length === 0) holder[name] = value
@@ -197,7 +197,7 @@ function put(holder: unknown, [name = '', ...rest]: readonly string[], value: un
   }
 }
 
-/** `server:` with every line below it commented out is a null in YAML and means the section's defaults. */
+/** A section whose lines are all commented out is null in YAML. It means the defaults. */
 function withoutNulls(value: unknown, node: SchemaNode): unknown {
   if (!isObject(value)) return value
   for (const [name, member] of Object.entries(node.properties ?? {})) {
@@ -221,7 +221,7 @@ function locateProblem(
   const message = `${pathText(at)} ${problem}${unknown ? didYouMean(suggestName(at)) : describeFound(value, problem)}`
   const override = overrides.findLast(({ leaf }) => leaf.path.every((step, index) => step === at[index]))
   if (override) return { where: override.where, message }
-  // Two settings that do not fit together, the other of which is a default.
+  // Two settings contradict each other, and one of them is a default.
   if (!source) return { where: 'the settings', message }
   const { line, column } = source.yaml.positionOf(at, unknown ? 'name' : 'value')
   return { where: `${source.name}:${line}:${column}`, message }
@@ -240,14 +240,14 @@ function describeFound(value: unknown, message: string): string {
   return `, found ${typeof value === 'string' ? JSON.stringify(presentable(value).slice(0, foundCharsMax)) : value}${hint}`
 }
 
-/** A text that may hold a credential, fit to be shown: of an address only scheme and host are kept. */
+/** Removes credentials: keys are masked, and URLs are shortened to scheme and host. */
 export const presentable = (text: string): string =>
   withoutKeys(text).replace(
     /([a-z][a-z0-9+.-]*:\/\/)(?:[^/\s@]*@)?([^/?#\s]*)([/?#]\S*)?/gi,
     (_, scheme, host, rest) => (rest ? `${scheme}${host}/…` : `${scheme}${host}`),
   )
 
-/** The setting a wrong name was probably meant to be: one beside it, or the only one of exactly that name elsewhere. */
+/** Suggests a setting for an unknown name: a similar one in the same section, or one with this name elsewhere. */
 function suggestName(at: readonly string[]): string | undefined {
   const name = at.at(-1) ?? ''
   const sibling = findClosest(name, Object.keys(nodeAt(at.slice(0, -1))?.properties ?? {}))

@@ -12,7 +12,7 @@ async function folder() {
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-test('a question is answered, and only the owner may ask', async () => {
+test('a call returns its result, and only the owner can open the socket', async () => {
   await using here = await folder()
   const control = await startControlServer(here.dir, {
     double: async (input) => Number(input) * 2,
@@ -24,7 +24,7 @@ test('a question is answered, and only the owner may ask', async () => {
   await control.close()
 })
 
-test('what a handler throws is told in its words; an unknown question too', async () => {
+test('errors of handlers and unknown calls are reported', async () => {
   await using here = await folder()
   const control = await startControlServer(here.dir, {
     fail: async () => {
@@ -32,18 +32,22 @@ test('what a handler throws is told in its words; an unknown question too', asyn
     },
   })
   await assert.rejects(callControl(here.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
-  await assert.rejects(callControl(here.dir, 'dance'), { message: 'this server cannot dance' })
-  await assert.rejects(callControl(here.dir, 'toString'), { message: 'this server cannot toString' })
+  await assert.rejects(callControl(here.dir, 'dance'), {
+    message: 'this server does not support the call dance; it may be of another version',
+  })
+  await assert.rejects(callControl(here.dir, 'toString'), {
+    message: 'this server does not support the call toString; it may be of another version',
+  })
   await control.close()
 })
 
-test('no server: undefined, also when one that was killed has left its socket behind', async () => {
+test('without a server the result is undefined, also if a killed server left its socket', async () => {
   await using here = await folder()
   assert.equal(await callControl(here.dir, 'status'), undefined)
   assert.equal(await callControl(join(here.dir, 'nowhere'), 'status'), undefined)
   const control = await startControlServer(here.dir, { status: async () => 'first' })
   await control.close()
-  // A file in its place, as after a copy of the folder.
+  // A regular file at this path, as after copying the folder.
   await writeFile(join(here.dir, 'control.sock'), '')
   assert.equal(await callControl(here.dir, 'status'), undefined)
   const second = await startControlServer(here.dir, { status: async () => 'second' })
@@ -51,7 +55,7 @@ test('no server: undefined, also when one that was killed has left its socket be
   await second.close()
 })
 
-test('a folder is served while a server has its socket open, whether or not it answers', async () => {
+test('a server is running while its socket is open, even if it does not respond', async () => {
   await using here = await folder()
   const path = join(here.dir, 'control.sock')
   assert.equal(await isServerRunning(here.dir), false)
@@ -64,7 +68,7 @@ test('a folder is served while a server has its socket open, whether or not it a
   assert.equal(await isServerRunning(here.dir), false)
 })
 
-test('a path that no socket can have is told when it is opened, and taken for no server when it is asked', async () => {
+test('a path that is too long is an error for the server, and means no server for a call', async () => {
   await using here = await folder()
   const deep = join(here.dir, 'd'.repeat(100))
   await mkdir(deep)
@@ -73,7 +77,7 @@ test('a path that no socket can have is told when it is opened, and taken for no
   assert.equal(await isServerRunning(deep), false)
 })
 
-test('a question that is too long is refused', async () => {
+test('an input that is too long is refused', async () => {
   await using here = await folder()
   let heard = 0
   const control = await startControlServer(here.dir, { hear: async () => (heard += 1) })
@@ -82,7 +86,7 @@ test('a question that is too long is refused', async () => {
   await control.close()
 })
 
-test('only POST is a question', async () => {
+test('only POST is accepted', async () => {
   await using here = await folder()
   const control = await startControlServer(here.dir, { status: async () => 1 })
   const status = await new Promise((resolve, reject) => {

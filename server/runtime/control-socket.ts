@@ -1,17 +1,16 @@
-// A door for the operator's own commands, beside the one for callers: a socket in the data folder that only the owner of
-// the folder may open (behaviour/operations.md#control-socket). A command asks the running server for what only it can do; where no server runs,
-// the command does it itself.
+// A socket in the data folder over which commands call the running server (behaviour/operations.md#control-socket). Only
+// the owner of the folder can open it. If no server runs, commands do the work themselves.
 //
-// 1. The socket is made after the stores have been opened. Whoever owns those owns the folder, so a socket that is already
-//    there was left behind, and is replaced.
-// 2. One question a connection: POST /name with JSON, answered with JSON. Questions are small; answers may be large.
+// 1. The socket is created after the databases are open, which only one process can do. So a socket that already exists
+//    was left by a killed server and is replaced.
+// 2. One call per connection: POST /name with JSON, answered with JSON. Inputs are small; results may be large.
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 
 const socketName = 'control.sock'
-/** What the operating systems allow for a socket's path, with room to spare. */
+/** Slightly below the limit of operating systems. */
 const pathBytesMax = 100
 const requestBytesMax = 65_536
 const responseBytesMax = 64 * 1024 * 1024
@@ -22,28 +21,27 @@ export interface ControlServer {
   close(): Promise<void>
 }
 
-/** What the server said instead of an answer. */
+/** The server reported an error, or could not be called. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
 }
 
-/** Throws where such a socket cannot be made; a server can do without it. */
+/** Throws if the socket cannot be created. The server works without it. */
 export async function startControlServer(dataDir: string, handlers: ControlHandlers): Promise<ControlServer> {
   const path = socketPath(dataDir)
   if (Buffer.byteLength(path) > pathBytesMax) {
-    throw new Error(`${path} is too long for a socket; commands beside the server need a shorter data folder`)
+    throw new Error(`the path ${path} is too long for a socket; use a shorter data folder`)
   }
   await rm(path, { force: true })
   const server = createServer((incoming, outgoing) => void respond(handlers, incoming, outgoing))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    // Made for its owner from the first moment on: the call binds before it returns.
+    // `listen` binds before it returns, so the socket has these permissions from the start.
     const mask = process.umask(0o177)
     server.listen(path, resolve)
     process.umask(mask)
   })
   await chmod(path, 0o600)
-  // The server does not live for its control socket's sake.
   server.unref()
   return {
     close: () =>
@@ -62,7 +60,8 @@ async function respond(handlers: ControlHandlers, incoming: IncomingMessage, out
   try {
     const name = (incoming.url ?? '').slice(1)
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined
-    if (incoming.method !== 'POST' || !handler) return send(404, { error: `this server cannot ${name}` })
+    if (incoming.method !== 'POST' || !handler)
+      return send(404, { error: `this server does not support the call ${name}; it may be of another version` })
     const text = await readText(incoming, requestBytesMax)
     send(200, { result: (await handler(text === '' ? undefined : JSON.parse(text))) ?? null })
   } catch (error) {
@@ -70,7 +69,7 @@ async function respond(handlers: ControlHandlers, incoming: IncomingMessage, out
   }
 }
 
-/** The server's answer; undefined when none runs on this folder. */
+/** The result of the server; undefined if no server runs on this folder. */
 export async function callControl(
   dataDir: string,
   name: string,
@@ -82,18 +81,20 @@ export async function callControl(
     const clientRequest = request({ socketPath: path, path: `/${name}`, method: 'POST', agent: false }, resolve)
     clientRequest.on('error', (error: NodeJS.ErrnoException) => {
       if (isServerGone(error)) resolve(undefined)
-      else if (error.code === 'EACCES') reject(new ControlError(`${path} belongs to another user; ask as that user`))
-      else reject(new ControlError(`the server behind ${path} did not answer (${error.message})`))
+      else if (error.code === 'EACCES')
+        reject(new ControlError(`${path} belongs to another user; run the command as that user`))
+      else reject(new ControlError(`the server at ${path} did not respond (${error.message})`))
     })
     clientRequest.end(input === undefined ? '' : JSON.stringify(input))
   })
   if (!response) return undefined
   const body = JSON.parse(await readText(response, responseBytesMax)) as { result?: unknown; error?: string }
-  if (response.statusCode !== 200) throw new ControlError(body.error ?? 'the server gave no reason')
+  if (response.statusCode !== 200)
+    throw new ControlError(body.error ?? `the server returned status ${response.statusCode}`)
   return { result: body.result }
 }
 
-/** Whether a server lives on this folder, also one that does not get round to answering. */
+/** Whether a server runs on this folder, even if it does not respond. */
 export async function isServerRunning(dataDir: string): Promise<boolean> {
   const path = socketPath(dataDir)
   if (Buffer.byteLength(path) > pathBytesMax) return false
@@ -106,7 +107,7 @@ export async function isServerRunning(dataDir: string): Promise<boolean> {
   })
 }
 
-/** Nobody there, or only what a server that was killed has left. */
+/** No socket, or one left by a killed server. */
 const isServerGone = ({ code = '' }: NodeJS.ErrnoException): boolean =>
   ['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)
 

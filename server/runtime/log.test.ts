@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLog } from './log.ts'
 
-test('no field makes a line long, however deep it is', () => {
+test('long and nested fields are shortened', () => {
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
   const long = 'x'.repeat(1_000_000)

@@ -1,14 +1,14 @@
-// Structured log lines. The only file that names the logging library. Whatever is logged has been cleaned of keys
-// before it gets here; the redaction below is the second lock on that door.
+// Structured log as JSON lines. The only file that imports the logging library. Callers must not log keys; as a second
+// protection, keys are removed from every line.
 import { pino } from 'pino'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 
 export interface Log {
-  debug(fields: object, words: string): void
-  info(fields: object, words: string): void
-  warn(fields: object, words: string): void
-  error(fields: object, words: string): void
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
   child(fields: object): Log
 }
 
@@ -21,7 +21,7 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
   )
 }
 
-/** Callers, nodes and feeds decide what stands in a field: no line may grow with it. */
+/** Limits for fields, whose content may come from callers, nodes and feeds. */
 const textCharsMax = 2000
 const itemsMax = 100
 const depthMax = 4
@@ -40,12 +40,12 @@ function boundValue(value: unknown, depth: number): unknown {
 export const silentLog: Log = openLog('silent', () => {})
 
 /**
- * A failure in fields fit for a log line: its kind, words and first line of ours, without stack or paths. A fault's own words were
- * written for the operator, who needs to know which file it is.
+ * Log fields of an error: its message without paths, and the first line of the stack that is in this project. The message
+ * of a fault keeps its paths, because it is written for the operator.
  */
-export function failureFields(error: unknown): { error: string; where: string } {
-  if (!(error instanceof Error)) return { error: String(error), where: 'unknown' }
-  const where = /\/((?:api|server|sim|cli)\/[\w./-]{1,200}\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
-  if (error instanceof Fault) return { error: error.message, where }
-  return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), where }
+export function failureFields(error: unknown): { error: string; location: string } {
+  if (!(error instanceof Error)) return { error: String(error), location: 'unknown' }
+  const location = /\/((?:api|server|simulator|cli)\/[\w./-]{1,200}\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
+  if (error instanceof Fault) return { error: error.message, location }
+  return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), location }
 }

@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => rm(home, { recursive: true, force: true }))
 
-test('a folder and those above it are made for the owner only, and once is enough', async () => {
+test('creates a folder and its parents for the owner only, and accepts existing ones', async () => {
   const dir = join(home, 'a', 'b', 'c')
   await makeFolder(dir, 0o700)
   await makeFolder(dir, 0o700)
@@ -20,7 +20,7 @@ test('a folder and those above it are made for the owner only, and once is enoug
   assert.equal((await stat(join(home, 'a'))).mode & 0o777, 0o700)
 })
 
-test('one that is there and empty is closed to others as well; one with something in it, or shared, is left as it is', async () => {
+test('an empty folder gets the mode; one with content or a shared one stays unchanged', async () => {
   const modeAfter = async (name: string, mode: number, prepare: (dir: string) => Promise<void> = async () => {}) => {
     const dir = join(home, name)
     await mkdir(dir)
@@ -34,13 +34,13 @@ test('one that is there and empty is closed to others as well; one with somethin
   assert.equal(await modeAfter('shared', 0o1777), '1777')
 })
 
-test('two that make the same folder at the same time both have it', async () => {
+test('concurrent creation of the same folder succeeds', async () => {
   const dir = join(home, 'x', 'y')
   await Promise.all([makeFolder(dir, 0o700), makeFolder(dir, 0o700)])
   assert.ok(existsSync(dir))
 })
 
-test('where none can be made it fails: on a file, behind one, behind a link to nowhere, where the system allows none', async () => {
+test('fails on a file, below a file, at a broken link, and where the system does not allow folders', async () => {
   const file = join(home, 'file')
   const link = join(home, 'link')
   await writeFile(file, '')

@@ -18,7 +18,7 @@ test('a request is counted by endpoint and outcome', async () => {
   ])
 })
 
-test('latency is in seconds, in the bucket it belongs to', async () => {
+test('durations are counted in seconds in the correct bucket', async () => {
   const metrics = openMetrics({ process: false })
   metrics.request('markets.bySlug', 'ok', 4)
   metrics.request('markets.bySlug', 'ok', 6)
@@ -28,7 +28,7 @@ test('latency is in seconds, in the bucket it belongs to', async () => {
   assert.match(text, /^tetrad_request_seconds_sum\{endpoint="markets.bySlug"\} 0.01$/m)
 })
 
-test('a time beyond the last bucket counts too, and reading adds nothing', async () => {
+test('durations beyond the last bucket are counted, and a scrape does not change counts', async () => {
   const metrics = openMetrics({ process: false })
   metrics.request('markets.bySlug', 'ok', 60_000)
   metrics.request('markets.bySlug', 'ok', 500)
@@ -42,7 +42,7 @@ test('a time beyond the last bucket counts too, and reading adds nothing', async
   assert.equal(await metrics.text(), text)
 })
 
-test('limits, ingest rounds, readiness and the build are told', async () => {
+test('limits, polls, readiness and the build are exported', async () => {
   const metrics = openMetrics({ version: '1.2.3', process: false })
   metrics.limited('limit.day')
   metrics.limited('limit.day')
@@ -57,19 +57,19 @@ test('limits, ingest rounds, readiness and the build are told', async () => {
   assert.match(await metrics.text(), /^tetrad_ready 0$/m)
 })
 
-test('the time of store operations is counted by port and operation', async () => {
+test('the duration of database operations is counted by store and operation', async () => {
   const metrics = openMetrics({ process: false })
   metrics.stored('state', 'get', 2)
   metrics.stored('state', 'get', 3)
   assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_sum'), [
-    'tetrad_store_seconds_sum{port="state",operation="get"} 0.005',
+    'tetrad_store_seconds_sum{store="state",operation="get"} 0.005',
   ])
   assert.deepEqual(await lines(metrics, 'tetrad_store_seconds_count'), [
-    'tetrad_store_seconds_count{port="state",operation="get"} 2',
+    'tetrad_store_seconds_count{store="state",operation="get"} 2',
   ])
 })
 
-test('label values without end stop at 1000 sets; the rest is counted together', async () => {
+test('label sets are limited to 1000; further ones are counted as other', async () => {
   const metrics = openMetrics({ process: false })
   for (let source = 0; source < 1500; source++) metrics.ingested(`source-${source}`, 'ok')
   const counted = await lines(metrics, 'tetrad_ingest_total{')
@@ -77,7 +77,7 @@ test('label values without end stop at 1000 sets; the rest is counted together',
   assert.equal(counted.at(-1), 'tetrad_ingest_total{source="other",outcome="other"} 500')
 })
 
-test('two servers in one process count apart, and each tells about the process', async () => {
+test('two servers in one process are counted separately, and both export process metrics', async () => {
   const one = openMetrics()
   const other = openMetrics()
   one.limited('limit.second')
@@ -87,21 +87,21 @@ test('two servers in one process count apart, and each tells about the process',
   assert.equal(metricsContentType, 'text/plain; version=0.0.4; charset=utf-8')
 })
 
-test('every stream stands there with its age, holes and state, and is gone when it is no longer told', async () => {
+test('every stream is exported with age, gaps and status, and removed when it is no longer reported', async () => {
   const metrics = openMetrics({ process: false })
   const chain = {
-    ...{ group: 'explorer', name: 'chain 1', ageSeconds: null, holesCount: 2, complete: false, fresh: null },
-    standing: 'catching up',
+    ...{ group: 'explorer', name: 'chain 1', ageSeconds: null, gapsCount: 2, complete: false, fresh: null },
+    status: 'catching up',
   }
   const rates = {
-    ...{ group: 'fx', name: 'rates desk', ageSeconds: 3, holesCount: 0, complete: true, fresh: true },
-    standing: 'well',
+    ...{ group: 'fx', name: 'rates desk', ageSeconds: 3, gapsCount: 0, complete: true, fresh: true },
+    status: 'healthy',
   }
   metrics.setStreams([chain, rates])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_'), [
     'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',
-    'tetrad_stream_holes{group="explorer",stream="chain 1"} 2',
-    'tetrad_stream_holes{group="fx",stream="rates desk"} 0',
+    'tetrad_stream_gaps{group="explorer",stream="chain 1"} 2',
+    'tetrad_stream_gaps{group="fx",stream="rates desk"} 0',
     'tetrad_stream_complete{group="explorer",stream="chain 1"} 0',
     'tetrad_stream_complete{group="fx",stream="rates desk"} 1',
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 1',
@@ -112,20 +112,20 @@ test('every stream stands there with its age, holes and state, and is gone when 
   assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 0',
   ])
-  assert.deepEqual(await lines(metrics, 'tetrad_stream_holes{group="explorer"'), [])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_gaps{group="explorer"'), [])
 })
 
-test('totals are the figures that the text writes', async () => {
+test('totals equal the exported values', async () => {
   const metrics = openMetrics({ process: false })
   metrics.request('markets.bySlug', 'ok', 20)
-  metrics.request('markets.bySlug', 'nothing', 30)
+  metrics.request('markets.bySlug', 'not_found', 30)
   metrics.request('none', 'route.unknown')
   metrics.limited('limit.second')
   metrics.limited('limit.second')
   const { requests, times, limited } = await metrics.totals()
   assert.deepEqual(requests, [
     { endpoint: 'markets.bySlug', outcome: 'ok', count: 1 },
-    { endpoint: 'markets.bySlug', outcome: 'nothing', count: 1 },
+    { endpoint: 'markets.bySlug', outcome: 'not_found', count: 1 },
     { endpoint: 'none', outcome: 'route.unknown', count: 1 },
   ])
   assert.equal(times.get('markets.bySlug')?.count, 2)

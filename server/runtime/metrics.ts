@@ -1,10 +1,10 @@
-// What a monitor reads at /metrics. The only file that names the metrics library; it has a registry of its own, so that
-// two servers in one process do not add up. Label sets are resolved once and kept: counting a request must not be felt.
+// Prometheus metrics. The only file that imports the metrics library. Each server has its own registry, so that servers
+// in one process are counted separately. Label sets are cached to keep counting cheap.
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
-/** Label values come from closed lists; should one not, the rest is counted under `other` (behaviour/http.md#metrics). */
+/** Label values come from fixed lists. Beyond this number, values are counted as `other` (behaviour/http.md#metrics). */
 const labelSetsMax = 1000
 
 const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -12,30 +12,30 @@ const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.
 
 export interface Metrics {
   readonly contentType: string
-  /** `outcome`: ok, unchanged, nothing, gone, or a fault's code. */
+  /** `outcome`: ok, unchanged, not_found, client_gone, or an error code. */
   request(endpoint: string, outcome: string, tookMs?: number): void
-  /** A call was refused by this limit: `limit.second`, `limit.day`, `key.guarded`. */
+  /** A call was refused: `limit.second`, `limit.day`, `key.throttled` and so on. */
   limited(kind: string): void
-  /** Whether limits are held where they are configured to be: false while Redis does not answer. */
+  /** False while Redis is configured and does not respond. */
   setLimitsShared(is: boolean): void
-  stored(port: 'state' | 'duties', operation: string, tookMs: number): void
-  /** One round of a source ended so: `ok`, `unchanged`, or a word for the failure. */
+  stored(store: 'state' | 'duties', operation: string, tookMs: number): void
+  /** One poll of a source ended: `ok`, `unchanged`, or the kind of failure. */
   ingested(source: string, outcome: string): void
-  /** Whether this process is the one that runs an ingester. */
+  /** Whether this process runs an ingester. */
   leased(ingester: string, is: boolean): void
-  /** Rewards of a network that were held against its node's own, and how many of them differ. */
+  /** Rewards of a network that were compared with its node, and how many of them differ. */
   audited(network: string, compared: number, differing: number): void
   ready(is: boolean): void
-  /** How each stream of data stands; told whenever somebody is about to read. */
+  /** Called before every scrape. */
   setStreams(streams: readonly StreamMetrics[]): void
   text(): Promise<string>
-  /** What was counted since the start, as figures: the same that `text` writes. */
+  /** The counters since the start, as in `text`. */
   totals(): Promise<Totals>
 }
 
 export interface Totals {
   readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
-  /** Endpoint → how many answers were timed, and their time together. */
+  /** Endpoint → number of timed responses, and their total time. */
   readonly times: ReadonlyMap<string, { readonly count: number; readonly seconds: number }>
   readonly limited: Readonly<Record<string, number>>
 }
@@ -44,16 +44,16 @@ export interface StreamMetrics {
   readonly group: string
   readonly name: string
   readonly ageSeconds: number | null
-  readonly holesCount: number
+  readonly gapsCount: number
   readonly complete: boolean
-  /** Null: nobody follows it. */
+  /** Null: not syncing. */
   readonly fresh: boolean | null
-  readonly standing: string
+  readonly status: string
 }
 
 export interface MetricsOptions {
   readonly version?: string
-  /** Memory, processor time, event loop and collector of this process. */
+  /** Memory, CPU, event loop and garbage collection of this process. */
   readonly process?: boolean
 }
 
@@ -63,21 +63,25 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const build = new Gauge({
     name: 'tetrad_build_info',
-    help: 'Always 1; the labels tell what is running.',
+    help: 'Always 1; the labels are the versions of Tetrad and Node.',
     labelNames: ['version', 'node'],
     registers,
   })
   build.labels(version, process.version).set(1)
-  const readyGauge = new Gauge({ name: 'tetrad_ready', help: '1 when answers would be right, otherwise 0.', registers })
+  const readyGauge = new Gauge({
+    name: 'tetrad_ready',
+    help: '1 if all readiness checks pass, otherwise 0.',
+    registers,
+  })
   const limitsGauge = new Gauge({
-    name: 'tetrad_limits_held',
-    help: '1 when limits are held where they should be, 0 while Redis does not answer.',
+    name: 'tetrad_limits_shared',
+    help: '1 normally, 0 while Redis does not respond and limits are counted per process.',
     registers,
   })
   limitsGauge.set(1)
   const leases = new Gauge({
     name: 'tetrad_ingest_leased',
-    help: '1 when this process runs the ingester, 0 when another one does.',
+    help: '1 if this process runs the ingester, 0 if another one does.',
     labelNames: ['ingester'],
     registers,
   })
@@ -85,25 +89,29 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     'endpoint',
     'outcome',
   ])
-  const limits = counterCells(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by its kind.', ['kind'])
-  const rounds = counterCells(registry, 'tetrad_ingest_total', 'Rounds of ingest by source and outcome.', [
-    'source',
-    'outcome',
-  ])
+  const limits = counterCells(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by kind.', ['kind'])
+  const rounds = counterCells(registry, 'tetrad_ingest_total', 'Polls of sources by outcome.', ['source', 'outcome'])
   const audits = counterCells(
     registry,
     'tetrad_audit_figures_total',
-    "Rewards held against the node's own, by outcome.",
+    'Rewards compared with the beacon node, by outcome.',
     ['network', 'outcome'],
   )
-  const latency = histogramCells(registry, 'tetrad_request_seconds', 'Time to answer, by endpoint.', requestSeconds, [
-    'endpoint',
-  ])
-  const storeTimes = histogramCells(registry, 'tetrad_store_seconds', 'Time of store operations.', storeSeconds, [
-    'port',
-    'operation',
-  ])
-  const stored = (port: string, operation: string, tookMs: number) => storeTimes(port, operation)(tookMs / 1000)
+  const latency = histogramCells(
+    registry,
+    'tetrad_request_seconds',
+    'Duration of requests by endpoint.',
+    requestSeconds,
+    ['endpoint'],
+  )
+  const storeTimes = histogramCells(
+    registry,
+    'tetrad_store_seconds',
+    'Duration of database operations.',
+    storeSeconds,
+    ['store', 'operation'],
+  )
+  const stored = (store: string, operation: string, tookMs: number) => storeTimes(store, operation)(tookMs / 1000)
 
   return {
     contentType: metricsContentType,
@@ -147,37 +155,40 @@ async function totalsOf(registry: Registry): Promise<Totals> {
   }
 }
 
-/** A histogram's values carry their names. */
+/** Values of histograms have a name. */
 type NamedValue = MetricValue<string> & { readonly metricName?: string }
 
 function streamGauges(registry: Registry): Metrics['setStreams'] {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `tetrad_stream_${name}`, help, labelNames: ['group', 'stream'], registers: [registry] })
-  const age = gauge('age_seconds', 'Age of the newest data of a stream, where it is known.')
-  const missing = gauge('holes', 'Stretches of a stream that have not been read.')
-  const complete = gauge('complete', '1 when nothing of a stream is missing, otherwise 0.')
-  const fresh = gauge('fresh', '1 when a stream is not older than it may be, otherwise 0; only for those followed.')
-  const catching = gauge('catching_up', '1 when a stream is behind and moves on, otherwise 0.')
+  const age = gauge('age_seconds', 'Age of the newest data of a stream, if known.')
+  const gaps = gauge('gaps', 'Number of ranges of a stream that have not been read.')
+  const complete = gauge('complete', '1 if a stream has no gaps, otherwise 0.')
+  const fresh = gauge('fresh', '1 if a stream is up to date, 0 if it is stale; only for streams that are synced.')
+  const catchingUp = gauge('catching_up', '1 if a stream is behind and makes progress, otherwise 0.')
   return (streams) => {
-    // A stream that is gone from the configuration must not stand there for ever.
-    for (const one of [age, missing, complete, fresh, catching]) one.reset()
-    for (const { group, name, ageSeconds, holesCount, ...is } of streams.slice(0, labelSetsMax)) {
+    // Drop streams that are no longer configured.
+    for (const metric of [age, gaps, complete, fresh, catchingUp]) metric.reset()
+    for (const { group, name, ageSeconds, gapsCount, ...is } of streams.slice(0, labelSetsMax)) {
       if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
-      missing.labels(group, name).set(holesCount)
+      gaps.labels(group, name).set(gapsCount)
       complete.labels(group, name).set(is.complete ? 1 : 0)
       if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
-      catching.labels(group, name).set(is.standing === 'catching up' ? 1 : 0)
+      catchingUp.labels(group, name).set(is.status === 'catching up' ? 1 : 0)
     }
   }
 }
 
 type Add = (value: number) => void
-/** The cell of up to two label values; a metric with one label is given an empty second. */
+/** The counter of up to two label values; metrics with one label get an empty second value. */
 type Cells = (first: string, second: string) => Add
 
 type Labels = Readonly<Record<string, string>>
 
-/** Added up here and handed over when somebody reads: the library writes out labels for each of them (decisions/accept-the-cost-of-checks-on-every-request.md). */
+/**
+ * Counts are added up here and passed to the library at each scrape, because the library formats labels on every call
+ * (decisions/accept-the-cost-of-checks-on-every-request.md).
+ */
 function counterCells(registry: Registry, name: string, help: string, labelNames: string[]): Cells {
   const unread: { readonly labels: Labels; count: number }[] = []
   new Counter({
@@ -198,7 +209,7 @@ function counterCells(registry: Registry, name: string, help: string, labelNames
   }, labelNames)
 }
 
-/** A histogram of our own for the same reason; the library has none that takes what was added up elsewhere. */
+/** Our own histogram for the same reason; those of the library cannot take counts that were added up elsewhere. */
 function histogramCells(
   registry: Registry,
   name: string,
@@ -226,7 +237,7 @@ function histogramCells(
 
 interface Observed {
   readonly labels: Labels
-  /** By bucket; the last one is beyond them all. */
+  /** By bucket; the last one is +Inf. */
   readonly counts: number[]
   sum: number
 }

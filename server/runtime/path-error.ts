@@ -1,11 +1,11 @@
-// What the system says about a file or folder that cannot be used, in words an operator can act on.
+// Turns file system errors into messages that tell an operator what to do.
 
 const messages: Readonly<Record<string, string>> = {
-  ENOSPC: 'cannot be written because the disk is full; free some space there, or name another place',
-  EDQUOT: 'cannot be written because this user may store no more there; free some space, or name another place',
-  EROFS: 'cannot be written because the disk is mounted read-only; name another place',
-  EACCES: 'may not be used by this user; check the owner and the permissions of it and of its folder',
-  EPERM: 'may not be used by this user; check the owner and the permissions of it and of its folder',
+  ENOSPC: 'cannot be written because the disk is full; free space, or choose another path',
+  EDQUOT: 'cannot be written because the disk quota is used up; free space, or choose another path',
+  EROFS: 'cannot be written because the disk is mounted read-only; choose another path',
+  EACCES: 'cannot be used: permission denied; check its owner and permissions, and those of its folder',
+  EPERM: 'cannot be used: permission denied; check its owner and permissions, and those of its folder',
 }
 
 export class PathError extends Error {
@@ -20,7 +20,7 @@ export class PathError extends Error {
 
 export const isPathCode = (code: unknown): code is string => typeof code === 'string' && code in messages
 
-/** `path`: what was written; the system does not always say. Anything that is not about a path goes through unchanged. */
+/** `path` is used if the error does not name one. Other errors are returned unchanged. */
 export function renamePath(error: unknown, path?: string): unknown {
   if (!(error instanceof Error) || error instanceof PathError || !('code' in error)) return error
   const { code, dest, path: named } = error as NodeJS.ErrnoException & { dest?: string }

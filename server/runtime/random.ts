@@ -1,4 +1,4 @@
-// Chance enters the house here and nowhere else, so that a test can own it.
+// The source of randomness. Tests replace it.
 import { randomBytes, randomUUID } from 'node:crypto'
 
 export interface Random {

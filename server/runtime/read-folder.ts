@@ -1,5 +1,4 @@
-// Reads a folder of files that a build has made, whole, with limits on their number and size. Where the folder is not
-// there, there are none.
+// Reads all files of a build folder into memory, with limits on number and size. A missing folder counts as empty.
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -10,7 +9,7 @@ export interface FolderLimits {
 
 /** Name → bytes of the files directly in the folder. */
 export async function readFolder(dir: string, limits: FolderLimits): Promise<ReadonlyMap<string, Uint8Array>> {
-  const entries = await readdir(dir, { withFileTypes: true }).catch(noneWhereMissing)
+  const entries = await readdir(dir, { withFileTypes: true }).catch(emptyIfMissing)
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
   if (names.length > limits.filesMax) throw new Error(`${dir} has more than ${limits.filesMax} files`)
   const files = new Map<string, Uint8Array>()
@@ -23,13 +22,13 @@ export async function readFolder(dir: string, limits: FolderLimits): Promise<Rea
   return files
 }
 
-function noneWhereMissing(error: NodeJS.ErrnoException): [] {
+function emptyIfMissing(error: NodeJS.ErrnoException): [] {
   if (error.code === 'ENOENT') return []
   throw error
 }
 
-/** Another value whenever the file is written anew; undefined while there is none. */
+/** Changes whenever the file is replaced; undefined if it does not exist. */
 export async function fileStamp(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found && `${found.mtimeMs} ${found.size} ${found.ino}`
+  const stats = await stat(path).catch(() => undefined)
+  return stats && `${stats.mtimeMs} ${stats.size} ${stats.ino}`
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readTextFile } from './read-text-file.ts'
 
-test('a text file is read whole; one that is missing, too large, no text or no file says so with its path', async () => {
+test('reads a text file; errors for missing, too large, non-text and non-regular files have the path', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-file-'))
   try {
     const path = join(dir, 'rates.json')

@@ -1,5 +1,4 @@
-// Reads a text file that somebody else writes, with a limit on its size. What goes wrong is said in words an operator can
-// act on, with the path as it is configured.
+// Reads a text file with a size limit. Errors name the path as configured and tell an operator what is wrong.
 import { open } from 'node:fs/promises'
 
 export async function readTextFile(path: string, bytesMax: number): Promise<string> {
@@ -8,7 +7,7 @@ export async function readTextFile(path: string, bytesMax: number): Promise<stri
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error(`${path} is not a file`)
     if (stat.size > bytesMax) throw new Error(`${path} has more than ${bytesMax} bytes`)
-    // One more than allowed: the file may grow between the two.
+    // One byte more than allowed: the file may have grown since `stat`.
     const bytes = new Uint8Array(bytesMax + 1)
     let length = 0
     for (;;) {
@@ -25,7 +24,7 @@ export async function readTextFile(path: string, bytesMax: number): Promise<stri
 
 function describeFileError(path: string, error: NodeJS.ErrnoException): Error {
   if (error.code === 'ENOENT') return new Error(`${path} does not exist`, { cause: error })
-  if (error.code === 'EACCES') return new Error(`${path} may not be read by this user`, { cause: error })
+  if (error.code === 'EACCES') return new Error(`${path} cannot be read: permission denied`, { cause: error })
   if (error instanceof TypeError) return new Error(`${path} is not UTF-8`, { cause: error })
   return error
 }

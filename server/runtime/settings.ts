@@ -1,5 +1,5 @@
-// Everything that can be configured, with its default. One schema: it validates, fills defaults, becomes the JSON
-// Schema for editors and the reference page in docs/configuration.md.
+// The schema of all settings with defaults. It validates the configuration, and is the source of the JSON Schema for
+// editors and of docs/configuration.md.
 import { type Static, Type } from '#api/kit.ts'
 import { explorerSettings } from './settings/explorer.ts'
 import { fxSettings } from './settings/fx.ts'

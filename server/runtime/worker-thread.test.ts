@@ -1,4 +1,4 @@
-// Questions to a thread of its own: answers, errors, giving up, sudden death.
+// Tests calls on a worker thread: results, errors, aborting, and a thread that dies.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,8 +23,8 @@ const code = `
     gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
     left: async () => ({ value: kept.length }),
     fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
-    refuse: async () => { throw new Fault('store.unavailable', { says: 'not now', detail: 'the file is busy', retryAfterMs: 500, cause: new Error('SQLITE_BUSY') }) },
-    refuseShortly: async () => { throw new Fault('record.unknown') },
+    refuse: async () => { throw new Fault('store.unavailable', { message: 'not now', detail: 'the file is busy', retryAfterMs: 500, cause: new Error('SQLITE_BUSY') }) },
+    refuseShortly: async () => { throw new Fault('record.not_found') },
     take: async ({ column }) => ({ value: column.length }),
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     die: async () => process.exit(3),
@@ -49,7 +49,7 @@ async function open(): Promise<WorkerThread & AsyncDisposable> {
   }
 }
 
-test('answers come with their buffers, which the thread has no more', async () => {
+test('buffers of results are transferred', async () => {
   await using thread = await open()
   assert.equal(await thread.call('add', { a: 1, b: 2 }), 103)
   assert.deepEqual(await thread.call('column', undefined), { column: Float64Array.of(1, 2, 3) })
@@ -57,13 +57,13 @@ test('answers come with their buffers, which the thread has no more', async () =
   assert.equal(await thread.call('left', undefined), 0)
 })
 
-test('what is thrown keeps its name and words; an unknown question is an error too', async () => {
+test('errors keep name and message; unknown calls are errors', async () => {
   await using thread = await open()
   await assert.rejects(thread.call('fail', undefined), { name: 'OddError', message: 'no such thing' })
-  await assert.rejects(thread.call('dance', undefined), { message: 'this thread cannot dance' })
+  await assert.rejects(thread.call('dance', undefined), { message: 'this thread has no handler for dance' })
 })
 
-test('a fault is a fault on this side as well, with all that callers are told', async () => {
+test('faults stay faults, with everything that callers see', async () => {
   await using thread = await open()
   const fault = await thread.call('refuse', undefined).catch((error: unknown) => error)
   assert.ok(fault instanceof Fault)
@@ -77,14 +77,14 @@ test('a fault is a fault on this side as well, with all that callers are told', 
       retryAfterMs: 500,
     },
   )
-  // Whether an engine failed or we refused is seen from the cause (server/storage/write-health.ts).
+  // The cause shows whether the database failed (server/storage/write-health.ts).
   assert.match(String(fault.cause), /the file is busy/)
   const short = await thread.call('refuseShortly', undefined).catch((error: unknown) => error)
   assert.ok(short instanceof Fault)
-  assert.deepEqual([short.message, short.cause], [new Fault('record.unknown').message, undefined])
+  assert.deepEqual([short.message, short.cause], [new Fault('record.not_found').message, undefined])
 })
 
-test('buffers of a question change hands when they are told to, and are copied otherwise', async () => {
+test('buffers of inputs are transferred on request, and copied otherwise', async () => {
   await using thread = await open()
   const column = Float64Array.of(1, 2, 3)
   assert.equal(await thread.call('take', { column }), 3)
@@ -93,18 +93,18 @@ test('buffers of a question change hands when they are told to, and are copied o
   assert.equal(column.length, 0)
 })
 
-test('a question that is given up ends, and the thread goes on', async () => {
+test('an aborted call ends, and the thread continues', async () => {
   await using thread = await open()
   const stop = new AbortController()
   const waiting = thread.call('wait', undefined, stop.signal)
   assert.equal(await thread.call('count', undefined), 1)
   stop.abort()
-  await assert.rejects(waiting, /given up/)
+  await assert.rejects(waiting, /aborted/)
   await assert.rejects(thread.call('count', undefined, stop.signal), { name: 'AbortError' })
   assert.equal(await thread.call('count', undefined), 2)
 })
 
-test('a thread that dies fails what was asked of it, and the next question starts another', async () => {
+test('calls fail if the thread dies, and the next call starts a new one', async () => {
   await using thread = await open()
   assert.equal(await thread.call('count', undefined), 1)
   const waiting = thread.call('wait', undefined)
@@ -113,7 +113,7 @@ test('a thread that dies fails what was asked of it, and the next question start
   assert.equal(await thread.call('count', undefined), 1)
 })
 
-test('closing fails what is under way', async () => {
+test('closing fails running calls', async () => {
   await using thread = await open()
   const waiting = thread.call('wait', undefined)
   const failed = assert.rejects(waiting, /was closed/)

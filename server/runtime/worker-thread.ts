@@ -1,24 +1,24 @@
-// Work on a thread of its own, so that heavy decoding never keeps a caller waiting: questions by name, answered with values
-// whose buffers change hands instead of being copied.
+// Calls functions on a worker thread, so that heavy work does not block requests. Buffers are transferred instead of
+// copied.
 //
-// 1. One thread per opening. It starts with the first question, and again with the first one after it has died.
-// 2. Every question ends: with the answer, with the error that was thrown, or with the thread's own end.
-// 3. A question that is given up is told so, and waited for: the thread never works for nobody.
+// 1. `openThread` creates one thread. It starts with the first call, and again with the first call after it has died.
+// 2. Every call ends: with the result, with the error that was thrown, or with the end of the thread.
+// 3. An aborted call aborts the signal of its handler and waits for it, so that no abandoned work goes on.
 import { availableParallelism } from 'node:os'
 import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
 
-/** How many threads can work at the same time. */
+/** Number of threads that can run at the same time. */
 export const coreCount = (): number => availableParallelism()
 
 export interface WorkerThread {
-  /** The buffers in `transfer` are the thread's from now on. */
+  /** The buffers in `transfer` are moved to the thread. */
   call<T>(name: string, input: unknown, signal?: AbortSignal, transfer?: readonly Transferable[]): Promise<T>
-  /** Ends it, whatever it is doing. */
+  /** Terminates the thread at once. */
   close(): Promise<void>
 }
 
-/** What a handler gives; the buffers in `transfer` are no longer the thread's. */
+/** The result of a handler. The buffers in `transfer` are moved to the caller. */
 export interface Handed {
   readonly value: unknown
   readonly transfer?: readonly Transferable[]
@@ -47,7 +47,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** `start` is what the thread finds as its `threadStart`. */
+/** The thread gets `start` from `threadStart()`. */
 export function openThread(file: URL, start: unknown): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
@@ -61,7 +61,7 @@ export function openThread(file: URL, start: unknown): WorkerThread {
     const begun = new Worker(file, { workerData: start })
     begun.on('message', (reply: ThreadReply) => {
       const pendingCall = waiting.get(reply.id)
-      // A reply that is read while close() waits for the thread: dropping the reference now could end the process first.
+      // A reply during close(): calling unref() now could end the process before the thread has terminated.
       if (!pendingCall) return
       waiting.delete(reply.id)
       if (waiting.size === 0) begun.unref()
@@ -94,20 +94,20 @@ export function openThread(file: URL, start: unknown): WorkerThread {
   }
 }
 
-/** In the thread: what it was started with. */
+/** In the thread: the `start` of `openThread`. */
 export const threadStart = <T>(): T => workerData as T
 
-/** In the thread: answers until it is closed. */
+/** In the thread: handles calls until it is closed. */
 export function serveThread(handlers: ThreadHandlers): void {
   const running = new Map<number, AbortController>()
   parentPort?.on('message', async (request: ThreadRequest) => {
     const { id } = request
-    if (request.is === 'stop') return running.get(id)?.abort(new Error('the work was given up'))
+    if (request.is === 'stop') return running.get(id)?.abort(new Error('the call was aborted'))
     const stop = new AbortController()
     running.set(id, stop)
     try {
       const handler = handlers[request.name]
-      if (!handler) throw new Error(`this thread cannot ${request.name}`)
+      if (!handler) throw new Error(`this thread has no handler for ${request.name}`)
       const { value, transfer } = await handler(request.input as never, stop.signal)
       parentPort?.postMessage({ id, is: 'value', value } satisfies ThreadReply, [...(transfer ?? [])])
     } catch (error) {
@@ -118,7 +118,7 @@ export function serveThread(handlers: ThreadHandlers): void {
   })
 }
 
-/** An error loses its class between threads, except for faults: they decide what a caller is answered. */
+/** Errors lose their class between threads. Faults are restored, because they determine the response. */
 function serializeError(error: unknown): SerializedError {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
   if (!(error instanceof Fault)) return { name, message, stack }
@@ -128,9 +128,9 @@ function serializeError(error: unknown): SerializedError {
 
 function errorOf({ name, message, stack, fault }: SerializedError): Error {
   if (fault) {
-    const { code, publicMessage: message, problems, retryAfterMs, hasCause } = fault
+    const { code, publicMessage, problems, retryAfterMs, hasCause } = fault
     return new Fault(code, {
-      message,
+      message: publicMessage,
       problems,
       detail: message.slice(code.length + 2),
       ...(retryAfterMs !== undefined && { retryAfterMs }),

@@ -37,18 +37,18 @@ const failsWith = (failure: FetchFailure, words: RegExp) => (error: unknown) => 
   return true
 }
 
-test('a 200 with JSON is the parsed document', async () => {
+test('returns the parsed JSON of a 200 response', async () => {
   await using server = await serve((_, response) => response.end('{"a":[1]}'))
   assert.deepEqual(await fetchJson(server.url, limits), { a: [1] })
 })
 
-test('a user name and password in the address travel as a header', async () => {
+test('user name and password of the URL are sent as a header', async () => {
   await using server = await serve((request, response) => response.end(request.headers.authorization))
   const text = await fetchText(`http://de%3Ask:pass@${server.host}/`, limits)
   assert.equal(text, `Basic ${Buffer.from('de:sk:pass').toString('base64')}`)
 })
 
-test('a large answer goes where it is told to; one whose length is not announced, or that is packed, is put together', async () => {
+test('a large response is read into the allocated buffer; without a length, or compressed, it is concatenated', async () => {
   const large = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251))
   await using server = await serve((request, response) => {
     if (request.url === '/plain') response.writeHead(200, { 'content-length': large.length }).end(large)
@@ -67,7 +67,7 @@ test('a large answer goes where it is told to; one whose length is not announced
   await assert.rejects(fetchBytes(`http://${server.host}/plain`, tight), failsWith('size', /more than 2000000 bytes/))
 })
 
-test('a longer answer than allowed is refused, also when it arrives compressed', async () => {
+test('a response that is too long is refused, also if compressed', async () => {
   await using server = await serve((request, response) => {
     const long = Buffer.alloc(200_000, 'x')
     if (request.url === '/rates') return void response.end(long)
@@ -78,7 +78,7 @@ test('a longer answer than allowed is refused, also when it arrives compressed',
   await assert.rejects(fetchText(`${server.url}/zip`, limits), failsWith('size', /more than 1000 bytes/))
 })
 
-test('a redirect is not followed, and its target is named without credentials', async () => {
+test('redirects are not followed, and the error names the target without credentials', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(302, { location: 'https://user:secret@elsewhere.example/x?token=secret' }).end()
   })
@@ -88,39 +88,39 @@ test('a redirect is not followed, and its target is named without credentials', 
   )
 })
 
-test('another status, a broken text and a dead port each have their own name', async () => {
+test('other statuses, invalid text and refused connections have their own errors', async () => {
   await using server = await serve((request, response) => {
     if (request.url === '/rates') return void response.writeHead(500).end('{}')
     response.end(Buffer.from([0x22, 0xff, 0x22]))
   })
   await assert.rejects(fetchJson(server.url, limits), failsWith('status', /status 500/))
-  await assert.rejects(fetchJson(`${server.url}2`, limits), failsWith('text', /not UTF-8/))
+  await assert.rejects(fetchJson(`${server.url}2`, limits), failsWith('text', /UTF-8 text/))
   await assert.rejects(fetchJson('http://127.0.0.1:1/', limits), failsWith('network', /cannot be reached/))
   await assert.rejects(fetchJson('data:,{}', limits), failsWith('address', /not an http/))
 })
 
-test('an answer that does not come is given up, by time or by the stop', async () => {
+test('a request without a response ends by timeout or by the signal', async () => {
   await using server = await serve(() => {})
   await assert.rejects(fetchText(server.url, { ...limits, timeoutMs: 50 }), failsWith('timeout', /within 50 ms/))
   const stop = new AbortController()
   const pending = fetchText(server.url, { ...limits, signal: stop.signal })
   stop.abort()
-  await assert.rejects(pending, failsWith('stopped', /given up/))
+  await assert.rejects(pending, failsWith('stopped', /aborted/))
 })
 
-test('of an address a message tells scheme, host and port, whatever else may be a key', async () => {
+test('errors contain only scheme, host and port of a URL', async () => {
   const shown = 'https://rpc.example:8443/…'
   for (const more of ['/v3/0123456789abcdef0123456789abcdef', '/short-key', '/v1?apikey=k', '?k', '/x?k&q=1#f'])
     assert.equal(cleanUrl(`https://u:p@rpc.example:8443${more}`), shown, more)
   assert.equal(cleanUrl('https://rpc.example:8443/'), 'https://rpc.example:8443')
-  assert.equal(cleanUrl('not an address with a secret'), 'the address')
+  assert.equal(cleanUrl('not an address with a secret'), 'the URL')
   await using server = await serve((_, response) => response.writeHead(302, { location: '/other/key2' }).end())
   await assert.rejects(fetchText(`${server.url}key1?key3`, limits), {
-    message: `${cleanUrl(`${server.url}key1`)} redirects to another path of the same host; configure the final address`,
+    message: `${cleanUrl(`${server.url}key1`)} redirects to another path of the same host; configure the final URL`,
   })
 })
 
-test('addresses that look alike are told apart by their place in the list', () => {
+test('equal names of URLs get their number in the list', () => {
   assert.deepEqual(cleanUrls(['https://a.example/k1', 'https://b.example/k2', 'https://a.example/k3']), [
     'https://a.example/… (number 1)',
     'https://b.example/…',
@@ -128,10 +128,10 @@ test('addresses that look alike are told apart by their place in the list', () =
   ])
 })
 
-test('who asks may say what failures call the address', async () => {
+test('the caller can set the name of the server in errors', async () => {
   await using server = await serve((_, response) => response.writeHead(404).end())
   const shown = 'the node/eth/v1/node/version'
   await assert.rejects(fetchText(server.url, { ...limits, label: shown }), {
-    message: `${shown} answered with status 404`,
+    message: `${shown} returned status 404`,
   })
 })

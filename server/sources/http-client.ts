@@ -1,6 +1,6 @@
-// Outgoing HTTP, and the only place that calls fetch. Every request has a time limit and a size limit; redirects are
-// refused, because they would carry a feed's credentials to wherever it points. What goes wrong leaves here as a
-// FetchError whose words an operator can act on. Of the address they tell the host alone: providers put keys anywhere else.
+// Outgoing HTTP requests. Every request has a time limit and a size limit. Redirects are refused, because they could send
+// credentials to another host. Errors are FetchErrors for operators; of a URL they contain only the host, because
+// providers put keys into every other part.
 import { parseJson } from '#api/json.ts'
 
 export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redirect' | 'status' | 'size' | 'text'
@@ -8,7 +8,7 @@ export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redi
 export class FetchError extends Error {
   readonly failure: FetchFailure
   readonly status: number | undefined
-  /** How long the other side asks to be left alone. */
+  /** From the `retry-after` header. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -32,13 +32,13 @@ export interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: 'GET' | 'POST'
   readonly body?: string
-  /** What failures call the address, where the caller can tell more of it than the host; nothing of what was configured. */
+  /** Name of the server in errors; default: scheme and host of the URL. */
   readonly label?: string
-  /** Where the bytes of a large answer go: at least as many as asked for. New memory otherwise. */
+  /** Returns the buffer for a large response; default: a new one. */
   readonly allocate?: (bytes: number) => Uint8Array
 }
 
-/** The text of a 200 answer. Anything else is a FetchError. */
+/** The text of a response with status 200. Anything else is a FetchError. */
 export const fetchText = (address: string, options: FetchOptions): Promise<string> =>
   fetched(address, options, (response, shown) => readText(response, shown, options.bytesMax))
 
@@ -47,7 +47,7 @@ export interface FetchedBytes {
   header(name: string): string | undefined
 }
 
-/** The bytes of a 200 answer with its headers, for answers that come in more than one form. */
+/** The bytes and headers of a response with status 200. */
 export const fetchBytes = (address: string, options: FetchOptions): Promise<FetchedBytes> =>
   fetched(address, options, async (response, shown) => ({
     bytes: await readBytes(response, shown, options),
@@ -62,10 +62,10 @@ async function fetched<T>(
   const url = URL.parse(address)
   const label = options.label ?? cleanUrl(address)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new FetchError('address', `${label} is not an http or https address`)
+    throw new FetchError('address', `${label} is not an http or https URL`)
   }
   const headers = new Headers(options.headers)
-  // The platform refuses addresses with a user name in them; as a header it is the same request.
+  // fetch refuses URLs with a user name. Send it as a header instead.
   if (url.username || url.password) headers.set('authorization', basic(url))
   url.username = ''
   url.password = ''
@@ -86,13 +86,13 @@ async function fetched<T>(
   }
 }
 
-/** As fetchText, parsed; integers beyond 2^53 arrive as bigint. */
+/** Integers beyond 2^53 become bigint. */
 export async function fetchJson(address: string, options: FetchOptions): Promise<unknown> {
   const text = await fetchText(address, options)
   try {
     return parseJson(text)
   } catch (cause) {
-    throw new FetchError('text', `${options.label ?? cleanUrl(address)} answered something that is not JSON`, { cause })
+    throw new FetchError('text', `${options.label ?? cleanUrl(address)} did not return JSON`, { cause })
   }
 }
 
@@ -101,22 +101,22 @@ async function refuseOthers(response: Response, address: string, label: string):
   if (status === 200) return
   await response.body?.cancel()
   if (status >= 300 && status < 400 && status !== 304) {
-    const message = `${label} redirects to ${whereTo(response, address)}; configure the final address`
+    const message = `${label} redirects to ${redirectTarget(response, address)}; configure the final URL`
     throw new FetchError('redirect', message, { status })
   }
   const seconds = /^\s*(\d{1,6})\s*$/.exec(response.headers.get('retry-after') ?? '')?.[1]
   const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000
-  throw new FetchError('status', `${label} answered with status ${status}`, { status, retryAfterMs })
+  throw new FetchError('status', `${label} returned status ${status}`, { status, retryAfterMs })
 }
 
-function whereTo(response: Response, address: string): string {
+function redirectTarget(response: Response, address: string): string {
   const target = response.headers.get('location')
   const url = target === null ? null : URL.parse(target, address)
-  if (!url) return 'elsewhere'
+  if (!url) return 'an invalid URL'
   return url.origin === URL.parse(address)?.origin ? 'another path of the same host' : cleanUrl(url.href)
 }
 
-/** From here on an answer is put together in place. */
+/** Larger responses are read into one buffer. */
 const largeBytes = 1024 * 1024
 
 async function readText(response: Response, label: string, bytesMax: number): Promise<string> {
@@ -134,7 +134,7 @@ async function readBytes(response: Response, label: string, { bytesMax, allocate
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
-/** Into one buffer of the length that was announced: pieces beside their sum would need twice the memory. */
+/** Into one buffer of the announced length. Concatenating chunks would need twice the memory. */
 async function readLarge(
   response: Response,
   label: string,
@@ -152,11 +152,11 @@ async function readLarge(
 
 async function* chunksOf(response: Response, label: string, bytesMax: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  // Leaving the loop by an exception cancels the rest of the body.
+  // An exception inside the loop cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
     if (bytes > bytesMax) {
-      throw new FetchError('size', `${label} answered with more than ${bytesMax} bytes`)
+      throw new FetchError('size', `${label} returned more than ${bytesMax} bytes`)
     }
     yield chunk
   }
@@ -166,17 +166,17 @@ function decodeText(decoder: TextDecoder, label: string, chunk?: Uint8Array): st
   try {
     return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
   } catch (cause) {
-    throw new FetchError('text', `${label} answered something that is not UTF-8`, { cause })
+    throw new FetchError('text', `${label} did not return UTF-8 text`, { cause })
   }
 }
 
 function toFetchError(error: unknown, label: string, options: FetchOptions, deadline: AbortSignal): FetchError {
   if (error instanceof FetchError) return error
   if (options.signal?.aborted) {
-    return new FetchError('stopped', `the request to ${label} was given up`, { cause: error })
+    return new FetchError('stopped', `the request to ${label} was aborted`, { cause: error })
   }
   if (deadline.aborted) {
-    const message = `${label} did not answer within ${options.timeoutMs} ms`
+    const message = `${label} did not respond within ${options.timeoutMs} ms`
     return new FetchError('timeout', message, { cause: error })
   }
   const reason = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name
@@ -187,17 +187,17 @@ const basic = (url: URL): string =>
   `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`
 
 /**
- * An address fit for a log line, of which only scheme, host and port are told: a key may be the user, a word of the path, a value or
- * a name in the query (behaviour/http.md#urls-of-nodes-and-sources).
+ * Scheme, host and port of a URL, for logs and errors. Keys may be in the user, the path or the query
+ * (behaviour/http.md#urls-of-nodes-and-sources).
  */
 export function cleanUrl(address: string): string {
   const url = URL.parse(address)
-  if (!url) return 'the address'
+  if (!url) return 'the URL'
   const isMore = url.pathname.length > 1 || url.search !== ''
   return `${url.protocol}//${url.host}${isMore ? '/…' : ''}`
 }
 
-/** The same of a list; those that look alike are told apart by their place in it. */
+/** Equal names get their number in the list. */
 export function cleanUrls(addresses: readonly string[]): readonly string[] {
   const names = addresses.map(cleanUrl)
   return names.map((name, at) =>

@@ -1,9 +1,9 @@
-// The door to Redis: one connection that is asked with scripts. The only file that names its library.
+// Runs scripts in Redis over one connection. The only file that imports the Redis library.
 //
-// 1. Whoever asks has an answer within `answerMs`, or hears at once that there is none. It is never an exception.
-// 2. A connection that failed or was too slow once is given up; its successor is tried every `againMs` for ever.
-// 3. Each connection is greeted before anybody else may use it, with the name of the server process at its other end: a
-//    Redis that was restarted, or another one in its place, may have forgotten what the last one knew.
+// 1. A call returns the reply within `replyTimeoutMs`, or undefined. It never throws.
+// 2. A connection that fails or is too slow once is closed. A new one is tried every `reconnectMs`.
+// 3. `onConnect` runs before any other call on a connection and gets the run id of the Redis process: after a restart or
+//    a failover, Redis may have lost its data.
 import { createHash } from 'node:crypto'
 import { Redis as Client } from 'ioredis'
 import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
@@ -22,7 +22,7 @@ export const createScript = (text: string): RedisScript => ({
   sha: createHash('sha1').update(text).digest('hex'),
 })
 
-/** The script's answer, a list of whole numbers. */
+/** Scripts return a list of integers. */
 export type RunScript = (
   script: RedisScript,
   keys: readonly string[],
@@ -34,21 +34,21 @@ export interface RedisOptions {
   readonly url: string
   readonly clock: Clock
   readonly onConnect: (run: RunScript, process: string) => Promise<unknown>
-  /** Told of every change, and of the first attempt. */
-  readonly reportConnected: (there: boolean, reason: string) => void
+  /** Called after the first attempt and on every change. */
+  readonly reportConnected: (isConnected: boolean, reason: string) => void
 }
 
 export class Redis {
   readonly #options: RedisOptions
   readonly #stop = new AbortController()
   #loop: Promise<void> = Promise.resolve()
-  /** Set while it answers. */
+  /** Set while it is connected. */
   #client: Client | undefined
   #endConnection = () => {}
-  #there: boolean | undefined
+  #wasConnected: boolean | undefined
   #reason = ''
 
-  /** Resolves when the first attempt has ended, well or not. */
+  /** Resolves after the first attempt, successful or not. */
   static async open(options: RedisOptions): Promise<Redis> {
     const redis = new Redis(options)
     const tried = Promise.withResolvers<void>()
@@ -61,7 +61,7 @@ export class Redis {
     this.#options = options
   }
 
-  /** Undefined: there is no answer. What was asked may have been done all the same. */
+  /** Undefined without a reply. The script may have run nevertheless. */
   async run(...call: Parameters<RunScript>): Promise<readonly number[] | undefined> {
     const client = this.#client
     if (!client) return undefined
@@ -90,7 +90,7 @@ export class Redis {
     }
   }
 
-  /** One connection, from its beginning to its end. */
+  /** Resolves when the connection has ended. */
   async #connectOnce(tried: () => void): Promise<void> {
     const { url, clock, onConnect } = this.#options
     const client = new Client(url, clientOptions)
@@ -119,18 +119,18 @@ export class Redis {
     if (client !== this.#client) return
     this.#noteReason(reason)
     this.#client = undefined
-    // Its own end may come much later, when nobody is at the other side.
+    // Its `end` event may come much later if the other side is gone.
     this.#endConnection()
   }
 
-  /** The first reason is the cause of the others. */
+  /** Keeps the first reason, which caused the others. */
   #noteReason(reason: string): void {
     this.#reason ||= reason
   }
 
   #report(isConnected: boolean): void {
-    if (isConnected === this.#there) return
-    this.#there = isConnected
+    if (isConnected === this.#wasConnected) return
+    this.#wasConnected = isConnected
     this.#options.reportConnected(isConnected, this.#reason)
   }
 }
@@ -138,7 +138,7 @@ export class Redis {
 const clientOptions = {
   lazyConnect: true,
   connectTimeout: connectTimeoutMs,
-  // A connection is never mended (2), so nothing may wait for that.
+  // The library must not reconnect or queue (2).
   retryStrategy: () => null,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -150,8 +150,8 @@ const clientOptions = {
 async function connect(client: Client, onConnect: RedisOptions['onConnect']): Promise<void> {
   await client.connect()
   const [, process] = /^run_id:(\w+)/m.exec(await client.info('server')) ?? []
-  if (process === undefined) throw new Error('Redis does not tell its run_id in INFO; allow it')
-  await onConnect((...question) => evaluate(client, ...question), process)
+  if (process === undefined) throw new Error('INFO of Redis has no run_id; allow the command INFO')
+  await onConnect((...call) => evaluate(client, ...call), process)
 }
 
 async function evaluate(
@@ -172,9 +172,9 @@ async function withTimeout<T>(clock: Clock, waitMs: number, work: Promise<T>): P
   const over = new AbortController()
   const late = async (): Promise<never> => {
     await clock.sleep(waitMs, over.signal)
-    // A process that was busy with itself reads what has arrived meanwhile before it complains.
+    // If this process was busy, first read what has arrived.
     await nextEventLoopTurn()
-    throw new Error(`no answer within ${waitMs} ms`)
+    throw new Error(`no reply within ${waitMs} ms`)
   }
   try {
     return await Promise.race([work, late()])

@@ -1,7 +1,7 @@
-// What time it is elsewhere: the Date header of whoever answers. Only the root of the address is asked, without anything
-// that might be a credential, and every status will do.
+// Reads the clock of another server from the Date header of its response. Only the root path is requested, without
+// credentials; the status does not matter.
 
-/** Milliseconds by which the other clock is ahead of ours; undefined when it tells no time. Good to about a second. */
+/** Milliseconds by which the other clock is ahead, to about a second; undefined without a Date header. */
 export async function clockLeadMs(address: string, timeoutMs: number): Promise<number | undefined> {
   const root = new URL('/', address)
   root.username = ''
@@ -11,6 +11,6 @@ export async function clockLeadMs(address: string, timeoutMs: number): Promise<n
   const endMs = Date.now()
   const theirsMs = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(theirsMs)) return undefined
-  // The header tells whole seconds: on average half a second more has passed.
+  // The header has whole seconds, so the actual time is half a second later on average.
   return theirsMs + 500 - (startMs + endMs) / 2
 }

@@ -28,7 +28,7 @@ async function folder() {
 const copyStores = (dataDir: string, { duties }: Pick<Stores, 'duties'>, target: string): Promise<void> =>
   copyWith(dataDir, dutiesHere(duties), target)
 
-/** The same number in both databases, the duties first: a copy of one moment never has more in the state. */
+/** Writes the same number to both databases, first to the duties: a snapshot never has a higher number in the state. */
 async function step({ state, duties }: Pick<Stores, 'state' | 'duties'>, count: number): Promise<void> {
   for (const database of [duties, state])
     await database.write((tx) =>
@@ -43,7 +43,7 @@ async function steps({ state, duties }: Pick<Stores, 'state' | 'duties'>) {
 }
 
 describe('backup', () => {
-  test('a copy made while both databases are written is one moment of both, and restores to the same rows', async () => {
+  test('a copy made during writes is one snapshot of both databases and restores to the same rows', async () => {
     await using here = await folder()
     const stores = await openStores(here.data)
     let count = 0
@@ -69,14 +69,14 @@ describe('backup', () => {
     assert.deepEqual(await restoreBackup(here.copy, here.again), manifest)
     const restored = await openStores(here.again)
     const found = await steps(restored)
-    // The writer is between the two databases, or before the first: never two steps apart.
+    // The writer was between the two writes or before the first one, so the numbers differ by at most 1.
     assert.ok(found.duties === found.state || found.duties === found.state + 1, JSON.stringify(found))
     assert.ok(found.duties >= before - 1 && found.duties <= after + 1, `${before} ${found.duties} ${after}`)
     assert.deepEqual(await rowCounts(restored), manifest.rows)
     await restored.close()
   })
 
-  test('the folder stays locked against a second process after it was copied', async () => {
+  test('the folder stays locked after it was copied', async () => {
     await using here = await folder()
     const stores = await openStores(here.data)
     await copyStores(here.data, stores, here.copy)
@@ -90,7 +90,7 @@ describe('backup', () => {
     await using here = await folder()
     const stores = await openStores(here.data)
     await step(stores, 0)
-    // As another thread has it, so that only the database itself can keep it waiting.
+    // A separate connection, as in another thread, so that only the database lock can block it.
     const other = { state: stores.state, duties: await openDuties(here.data) }
     const copying = copyStores(here.data, stores, here.copy)
     let isOver = false
@@ -114,7 +114,7 @@ describe('backup', () => {
     await restored.close()
   })
 
-  test('what is committed but still in the journal is copied too', async () => {
+  test('committed data in the WAL file is copied', async () => {
     await using here = await folder()
     const stores = await openStores(here.data)
     await step(stores, 0)
@@ -126,13 +126,13 @@ describe('backup', () => {
     assert.equal(rows.state.coverage, 1)
   })
 
-  test('a copy that fails leaves nothing behind, so that the same folder can be named again', async () => {
+  test('a failed copy leaves the folder empty, so that it can be used again', async () => {
     await using here = await folder()
     const stores = await openStores(here.data)
     const half = join(here.dir, 'half')
     await mkdir(half)
     await copyFile(join(here.data, 'state.sqlite'), join(half, 'state.sqlite'))
-    // A folder where the duties should be cannot be copied.
+    // A folder instead of the duties file cannot be copied.
     await mkdir(join(half, 'duties.sqlite'))
     await assert.rejects(copyStores(half, stores, here.copy), /duties\.sqlite cannot be/)
     assert.deepEqual(await readdir(here.copy), [])
@@ -140,7 +140,7 @@ describe('backup', () => {
     await stores.close()
   })
 
-  test('only the owner may read it', async () => {
+  test('only the owner can read a backup', async () => {
     await using here = await folder()
     await made(here)
     assert.equal((await stat(here.copy)).mode & 0o777, 0o700)
@@ -148,15 +148,15 @@ describe('backup', () => {
       assert.equal((await stat(join(here.copy, name))).mode & 0o777, 0o600, name)
   })
 
-  test('nothing is written into a folder that is not empty', async () => {
+  test('nothing is written to a folder that is not empty', async () => {
     await using here = await folder()
     await mkdir(here.copy)
     await writeFile(join(here.copy, 'mine'), '')
     const stores = await openStores(here.data)
-    await assert.rejects(copyStores(here.data, stores, here.copy), /is not empty; name a new folder/)
+    await assert.rejects(copyStores(here.data, stores, here.copy), /is not empty; choose a new folder/)
     await stores.close()
     await made({ ...here, copy: here.again })
-    await assert.rejects(restoreBackup(here.again, here.copy), /is not empty; name a new folder/)
+    await assert.rejects(restoreBackup(here.again, here.copy), /is not empty; choose a new folder/)
   })
 })
 
@@ -168,17 +168,13 @@ async function made({ data, copy }: { data: string; copy: string }): Promise<voi
   await sealBackup(copy, madeAtMs, '1')
 }
 
-describe('a backup that is not whole is refused', () => {
+describe('an incomplete backup is refused', () => {
   const damages: readonly (readonly [name: string, damage: (dir: string) => Promise<void>, words: RegExp])[] = [
-    ['no manifest', (dir) => rm(join(dir, manifestName)), /no finished backup/],
+    ['no manifest', (dir) => rm(join(dir, manifestName)), /not complete/],
     ['a file is missing', (dir) => rm(join(dir, 'duties.sqlite')), /duties\.sqlite is missing/],
     ['a file was cut', (dir) => cut(join(dir, 'state.sqlite')), /state\.sqlite has \d+ bytes, not \d+/],
-    ['a byte was changed', (dir) => flip(join(dir, 'duties.sqlite')), /duties\.sqlite is not what was backed up/],
-    [
-      'the manifest is of another format',
-      (dir) => reformat(join(dir, manifestName)),
-      /cannot be understood \(format 2\)/,
-    ],
+    ['a byte was changed', (dir) => flip(join(dir, 'duties.sqlite')), /duties\.sqlite has changed since the backup/],
+    ['the manifest is of another format', (dir) => reformat(join(dir, manifestName)), /is not valid \(format 2\)/],
   ]
   for (const [name, damage, words] of damages) {
     test(name, async () => {
@@ -200,7 +196,7 @@ describe('a backup that is not whole is refused', () => {
     await copyStores(here.data, stores, here.copy)
     await stores.close()
     await flip(join(here.copy, 'state.sqlite'))
-    await assert.rejects(sealBackup(here.copy, madeAtMs, '1'), /not usable/)
+    await assert.rejects(sealBackup(here.copy, madeAtMs, '1'), /cannot be used/)
   })
 })
 
@@ -219,7 +215,7 @@ async function cut(path: string): Promise<void> {
   await file.truncate((await file.stat()).size - 100)
 }
 
-/** A stretch in the middle, where there are rows. */
+/** A range in the middle, where there are rows. */
 async function flip(path: string): Promise<void> {
   await using file = await open(path, 'r+')
   const { size } = await file.stat()

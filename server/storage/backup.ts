@@ -1,10 +1,10 @@
-// Copies of both files, made while they are in use, and what makes such a copy trustworthy.
+// Backs up both database files while they are in use, and verifies and restores backups.
 //
-// 1. The two files of a copy are of one moment: no duties are written while both are copied (reads and everything else go on), and the
-//    state is copied as it was at one moment of that time (behaviour/operations.md#backup).
-// 2. The manifest is written last. It names every file with its digest, and every table with its rows; a folder without it
-//    is not a backup.
-// 3. Nothing is ever overwritten: a backup goes into a new or empty folder, and so does what is restored from it.
+// 1. Both files are of the same moment: while they are copied, no duties are written, and the state is copied as one
+//    snapshot. Reads and other writes continue (behaviour/operations.md#backup).
+// 2. The manifest is written last. It has a digest of every file and the number of rows of every table. A folder without
+//    a manifest is not a backup.
+// 3. Nothing is overwritten: backups and restored data need a new or empty folder.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { chmod, copyFile, open, readdir, readFile, rm, stat } from 'node:fs/promises'
@@ -29,18 +29,18 @@ export interface Manifest {
   readonly madeAt: string
   readonly version: string
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
-  /** Table → rows, by store. */
+  /** Table → number of rows, by database. */
   readonly rows: Readonly<Record<'state' | 'duties', Readonly<Record<string, number>>>>
 }
 
-/** Invariant 1. Called by whoever has the stores open; the copy is not a backup until it is sealed. */
+/** Invariant 1. Runs in the process that has the databases open. `sealBackup` completes the backup. */
 export async function copyStores(dataDir: string, duties: Duties, target: string): Promise<void> {
   await freshFolder(target)
   try {
     const list: CopyInput = { files: files.map((name) => ({ from: join(dataDir, name), to: join(target, name) })) }
     await duties.update('copyFiles', list)
   } catch (error) {
-    // So that the same folder can be named again.
+    // Leave an empty folder, so that it can be used again.
     for (const name of files) await rm(join(target, name), { force: true })
     throw error
   }
@@ -50,12 +50,12 @@ export interface CopyInput {
   readonly files: readonly { readonly from: string; readonly to: string }[]
 }
 
-/** An update of duties: in its transaction nobody else writes to them. */
+/** An update of duties: other writes of duties wait for its transaction. */
 export async function copyFiles(_: StateReader, input: CopyInput): Promise<void> {
   for (const { from, to } of input.files) await copySqlite(from, to)
 }
 
-/** Opens the copy, checks all of it and writes the manifest. May be done by another process than the one that copied. */
+/** Opens and checks the copy, and writes the manifest. May run in another process than `copyStores`. */
 export async function sealBackup(target: string, madeAtMs: number, version: string): Promise<Manifest> {
   const rows = await checkFiles(target)
   const listed = []
@@ -70,33 +70,33 @@ export async function sealBackup(target: string, madeAtMs: number, version: stri
   return manifest
 }
 
-/** Throws unless every file is there as the manifest says. */
+/** Throws unless all files match the manifest. */
 export async function verifyBackup(source: string): Promise<Manifest> {
   const manifest = await readManifest(source)
   for (const { name, bytes, sha256 } of manifest.files) {
     const path = join(source, name)
     const size = await stat(path).then(
-      (found) => found.size,
+      (stats) => stats.size,
       () => undefined,
     )
     if (size === undefined) throw brokenBackupFault(source, `${name} is missing`)
     if (size !== bytes) throw brokenBackupFault(source, `${name} has ${size} bytes, not ${bytes}`)
-    if ((await digestOf(path)) !== sha256) throw brokenBackupFault(source, `${name} is not what was backed up`)
+    if ((await digestOf(path)) !== sha256) throw brokenBackupFault(source, `${name} has changed since the backup`)
   }
   return manifest
 }
 
-/** A data folder from a backup; what is there afterwards has been opened, checked and counted. */
+/** Restores a backup to a data folder, opens it, and checks files and row counts. */
 export async function restoreBackup(source: string, dataDir: string): Promise<Manifest> {
   const manifest = await verifyBackup(source)
   await freshFolder(dataDir)
   const rows = await copyFilesBack(source, dataDir, manifest)
-  for (const port of ['state', 'duties'] as const)
-    for (const [table, count] of Object.entries(manifest.rows[port])) {
-      const found = rows[port][table]
-      // A newer version may have added tables and rows of its own; none may be gone.
-      if (found === undefined || found < count)
-        throw brokenBackupFault(source, `${port} table ${table} has ${found ?? 'no'} rows, not ${count}`)
+  for (const store of ['state', 'duties'] as const)
+    for (const [table, count] of Object.entries(manifest.rows[store])) {
+      const restored = rows[store][table]
+      // A newer version may have added tables and rows, but none may be missing.
+      if (restored === undefined || restored < count)
+        throw brokenBackupFault(source, `${store} table ${table} has ${restored ?? 'no'} rows, not ${count}`)
     }
   return manifest
 }
@@ -109,13 +109,13 @@ async function copyFilesBack(source: string, dataDir: string, manifest: Manifest
     }
     return await checkFiles(dataDir)
   } catch (error) {
-    // It was empty, and may be named again.
+    // Leave an empty folder, so that it can be used again.
     for (const name of await readdir(dataDir)) await rm(join(dataDir, name), { recursive: true, force: true })
     throw renamePath(error)
   }
 }
 
-/** Whatever may be wrong with two files that nobody else has open. */
+/** Checks both files. No other process may have them open. */
 async function checkFiles(dir: string): Promise<Manifest['rows']> {
   for (const name of files) {
     if (!existsSync(join(dir, name))) throw brokenBackupFault(dir, `${name} is missing`)
@@ -131,7 +131,7 @@ async function checkFiles(dir: string): Promise<Manifest['rows']> {
   }
 }
 
-/** What is wrong with the state file, looked at from outside while anybody may have it open; empty when all is well. */
+/** Problems of the state file. Other processes may have it open. */
 export const checkState = (dataDir: string): readonly string[] => checkSqlite(join(dataDir, stateFile))
 
 export const rowCounts = async ({ state, duties }: Pick<Stores, 'state' | 'duties'>): Promise<Manifest['rows']> => ({
@@ -154,7 +154,7 @@ async function tableRows(state: State): Promise<Record<string, number>> {
 async function readManifest(source: string): Promise<Manifest> {
   const path = join(source, manifestName)
   const text = await readFile(path, 'utf8').catch(() => {
-    throw brokenBackupFault(source, `there is no ${manifestName}, so this is no finished backup`)
+    throw brokenBackupFault(source, `${manifestName} is missing, so the backup is not complete`)
   })
   if (text.length > manifestBytesMax) throw brokenBackupFault(source, `${manifestName} is too long`)
   try {
@@ -164,21 +164,21 @@ async function readManifest(source: string): Promise<Manifest> {
     if (names.join() !== files.join()) throw new Error(`files ${names.join()}`)
     return manifest
   } catch (error) {
-    throw brokenBackupFault(source, `${manifestName} cannot be understood (${(error as Error).message})`)
+    throw brokenBackupFault(source, `${manifestName} is not valid (${(error as Error).message})`)
   }
 }
 
 async function freshFolder(dir: string): Promise<void> {
-  const there = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+  const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new Fault('store.unavailable', { detail: `${dir} cannot be used (${error.message})`, cause: error })
   })
-  if (there && there.length > 0) {
-    throw new Fault('store.unavailable', { detail: `${resolve(dir)} is not empty; name a new folder` })
+  if (entries && entries.length > 0) {
+    throw new Fault('store.unavailable', { detail: `${resolve(dir)} is not empty; choose a new folder` })
   }
-  // For the owner only: it holds the hashes of keys and the secrets behind links and receipts.
+  // Readable only by the owner, because it contains hashes of keys and the secrets of links and receipts.
   await makeFolder(dir, 0o700).catch((error: Error) => {
-    throw new Fault('store.unavailable', { detail: `${dir} cannot be made (${error.message})`, cause: error })
+    throw new Fault('store.unavailable', { detail: `${dir} cannot be created (${error.message})`, cause: error })
   })
 }
 
@@ -202,4 +202,4 @@ async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 const brokenBackupFault = (dir: string, message: string): Fault =>
-  new Fault('store.unavailable', { detail: `the backup in ${resolve(dir)} is not usable: ${message}` })
+  new Fault('store.unavailable', { detail: `the backup in ${resolve(dir)} cannot be used: ${message}` })

@@ -1,17 +1,17 @@
-// What has been read completely, per stream (a chain's blocks, a network's epochs), and how far its reader has come.
+// The coverage and the cursor of each stream (blocks of a chain, epochs of a network): which ranges were read completely,
+// and where reading continues.
 //
-// 1. Both are written in the transaction that writes the rows they speak of, in the same store: after a crash they never
-//    claim rows that are not there.
-// 2. The ranges of a stream are kept merged (behaviour/operations.md#coverage-ranges): their number is that of the holes, not of the batches.
+// 1. Both are written in the transaction that writes the rows, so that after a crash they never include missing rows.
+// 2. The ranges of a stream are merged, so that there are few rows (behaviour/operations.md#coverage-ranges).
 import { strict as assert } from 'node:assert'
 import { merge, type Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from './state.ts'
 
-/** Adds [from, until) to what is covered. */
+/** Adds [from, until) to the coverage. */
 export async function addCoverage(tx: StateWriter, stream: string, from: number, until: number): Promise<void> {
   assert(Number.isSafeInteger(from) && Number.isSafeInteger(until) && from <= until, `${stream}: [${from}, ${until})`)
   if (from === until) return
-  // Those that overlap or touch; all others stay as they are.
+  // Ranges that overlap or touch.
   const adjacent = 'where stream = ? and from_at <= ? and until_at >= ?'
   const touched = await rangesWhere(tx, adjacent, [stream, until, from])
   await tx.run(`delete from coverage ${adjacent}`, stream, until, from)
@@ -21,23 +21,23 @@ export async function addCoverage(tx: StateWriter, stream: string, from: number,
   }
 }
 
-/** Takes all before `until` out of what is covered. */
+/** Removes everything before `until` from the coverage. */
 export async function removeCoverageBefore(tx: StateWriter, stream: string, until: number): Promise<void> {
   await tx.run('delete from coverage where stream = ? and until_at <= ?', stream, until)
   await tx.run('update coverage set from_at = ? where stream = ? and from_at < ?', until, stream, until)
 }
 
-/** Takes all from `from` on out of what is covered. */
+/** Removes everything from `from` on from the coverage. */
 export async function removeCoverageFrom(tx: StateWriter, stream: string, from: number): Promise<void> {
   await tx.run('delete from coverage where stream = ? and from_at >= ?', stream, from)
   await tx.run('update coverage set until_at = ? where stream = ? and until_at > ?', from, stream, from)
 }
 
-/** In order, merged. */
+/** Sorted and merged. */
 export const coverageOf = (reader: StateReader, stream: string): Promise<Range[]> =>
   rangesWhere(reader, 'where stream = ? order by from_at', [stream])
 
-/** Where the stream's reader goes on; undefined before its first step. */
+/** Where reading of the stream continues; undefined before the first step. */
 export async function cursorOf(reader: StateReader, stream: string): Promise<number | undefined> {
   return (await reader.get<{ at: number }>('select at from cursors where stream = ?', stream))?.at
 }

@@ -1,9 +1,8 @@
-// The port to the duties database (schema/duties.ts), for everyone but the code that works on its rows. Small reads are SQL, as for the state.
-// Whatever takes long has a name and runs beside the callers: queries on a thread of their own, each in one snapshot; updates on another,
-// one after the other. server/validators/duties/operations.ts has them.
+// The interface to the duties database (schema/duties.ts). Small reads are SQL. Long operations have a name and run on
+// threads: queries each in one snapshot, updates one after another (server/validators/duties/operations.ts).
 import type { State, StateReader } from './state.ts'
 
-/** What an ingester writes under (server/ingest/lease.ts), checked in the transaction that writes. */
+/** The lease of an ingester (server/ingest/lease.ts), checked in the transaction that writes. */
 export interface LeaseToken {
   readonly name: string
   readonly holder: string
@@ -12,14 +11,14 @@ export interface LeaseToken {
 
 export interface UpdateOptions {
   readonly signal?: AbortSignal | undefined
-  /** Buffers of the input that are the thread's from now on. */
+  /** Buffers of the input that are moved to the thread. */
   readonly transfer?: readonly ArrayBuffer[]
   readonly lease?: LeaseToken
 }
 
 export interface Duties extends StateReader {
   readonly engine: State['engine']
-  /** Changes with every commit, as that of the state (state 3). */
+  /** Changes with every commit (state 3). */
   version(): number
   query<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T>
   update<T>(name: string, input: unknown, options?: UpdateOptions): Promise<T>

@@ -19,18 +19,18 @@ const holding = (dir: string) => `
   await new Promise(() => lock)
 `
 
-test('a second process is refused with what to do, until the first has ended, also by kill -9', async () => {
+test('a second process is refused with advice until the first one has ended, also by kill -9', async () => {
   await using here = await folder()
   await using other = startProcess(holding(here.dir))
   assert.equal(await other.line(), 'locked')
-  const detail = `${here.dir} is in use by another process, most likely a running server; stop it, or wait until it has ended`
+  const detail = `${here.dir} is in use by another process, probably a running server; stop it, or wait until it has ended`
   for (let tries = 0; tries < 2; tries++)
     assert.throws(() => lockFolder(here.dir), { code: 'store.unavailable', message: `store.unavailable: ${detail}` })
   await other.kill()
   lockFolder(here.dir).release()
 })
 
-test('a process cannot lock a folder twice at a time, and can once more after it was released', async () => {
+test('a folder can be locked once at a time, and again after it was released', async () => {
   await using here = await folder()
   await using another = await folder()
   const lock = lockFolder(here.dir)
@@ -40,7 +40,7 @@ test('a process cannot lock a folder twice at a time, and can once more after it
   lockFolder(here.dir).release()
 })
 
-test('a folder that cannot be locked for another reason is named', async () => {
+test('other errors of locking name the folder', async () => {
   await using here = await folder()
   assert.throws(() => lockFolder(join(here.dir, 'none')), /none\/lock\.sqlite/)
 })

@@ -1,5 +1,5 @@
-// One process at a time works on a data folder: a server, or a command that needs the folder for itself. The operating system releases the
-// lock when the process ends, however it ends.
+// Ensures that only one process works on a data folder: a server, or a command that needs it exclusively. The operating
+// system releases the lock when the process ends.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Fault } from '#core/fault.ts'
@@ -11,7 +11,7 @@ export interface FolderLock {
   release(): void
 }
 
-/** A fault when another process has the folder. */
+/** Throws a fault if another process has the folder. */
 export function lockFolder(dir: string): FolderLock {
   const file = join(dir, lockName)
   let db: DatabaseSync | undefined
@@ -25,7 +25,7 @@ export function lockFolder(dir: string): FolderLock {
     db?.close()
     if (!isBusy(error)) throw renameSqlite(error, file)
     throw new Fault('store.unavailable', {
-      detail: `${dir} is in use by another process, most likely a running server; stop it, or wait until it has ended`,
+      detail: `${dir} is in use by another process, probably a running server; stop it, or wait until it has ended`,
       cause: error,
     })
   }

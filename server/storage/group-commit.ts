@@ -1,9 +1,9 @@
-// Gathers small writes that arrive at the same time, so that one commit, and one wait for the disk, serves all of them
-// (decisions/share-one-commit-between-concurrent-quotes.md). Which engine commits them, and how, is the engine's business.
+// Collects small concurrent writes, so that they share one commit
+// (decisions/share-one-commit-between-concurrent-quotes.md).
 //
-// 1. Whoever comes during one turn of the event loop goes together, up to a limit; nobody waits for a timer.
-// 2. A gathering takes one turn among the writes: order and limits of the queue hold for it as for any other.
-// 3. Every member is answered exactly once.
+// 1. Writes of one turn of the event loop are committed together, up to a limit. There is no timer.
+// 2. A batch is one entry of the write queue, with its order and limits.
+// 3. Every member is resolved or rejected exactly once.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateWriter } from './state.ts'
 import type { WriteQueue } from './write-queue.ts'
@@ -22,7 +22,7 @@ export class GroupCommit {
   readonly #commit: (members: readonly QueuedWrite[]) => Promise<void>
   #waiting: QueuedWrite[] = []
 
-  /** `commit` answers the members; what it throws is the answer of those it has not answered. */
+  /** `commit` settles the members. If it throws, the remaining members are rejected with the error. */
   constructor(writeQueue: WriteQueue, commit: (members: readonly QueuedWrite[]) => Promise<void>) {
     this.#writeQueue = writeQueue
     this.#commit = commit
@@ -44,7 +44,7 @@ export class GroupCommit {
         await this.#commitBatch(batch.slice(at, at + batchMax))
       }
     })
-    // The queue itself refused: nobody else will come for those who wait.
+    // The queue refused the batch, so its members would never be settled.
     turn.catch((error: unknown) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     })

@@ -18,7 +18,7 @@ import {
 } from './keys.ts'
 import { openState } from './open.ts'
 
-test('a created key is found by its id, with the digest of the key that was handed out', async () => {
+test('a created key is found by its id, with the digest of the returned key', async () => {
   await using context = await openContext()
   const { id, key } = await createKey(context.state, { name: 'ci', plan: 'lite' }, context.clock, context.random)
   const parts = splitKey(key)
@@ -38,7 +38,7 @@ test('a created key is found by its id, with the digest of the key that was hand
   assert.equal(await findKey(context.state, 'nobody'), undefined)
 })
 
-test('the right to administer is kept, and goes when the key is issued again without it', async () => {
+test('the admin flag is stored, and removed when the key is issued again without it', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'desk', plan: 'free', admin: true }, clock, random)
@@ -47,7 +47,7 @@ test('the right to administer is kept, and goes when the key is issued again wit
   assert.equal((await findKey(state, id))?.admin, false)
 })
 
-test('groups and expiry are kept; the list shows every key and no digest', async () => {
+test('groups and expiry are stored; the list has every key and no digests', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const first = await createKey(state, { name: 'first', plan: 'free' }, clock, random)
@@ -65,7 +65,7 @@ test('groups and expiry are kept; the list shows every key and no digest', async
   assert.ok(list.every((info) => !('digest' in info)))
 })
 
-test('no file of the store holds the secret', async () => {
+test('no database file contains the secret', async () => {
   await using context = await openContext()
   const { key } = await createKey(context.state, { name: 'quiet', plan: 'free' }, context.clock, context.random)
   const secret = splitKey(key)?.secret ?? ''
@@ -77,7 +77,7 @@ test('no file of the store holds the secret', async () => {
   for (const bytes of files) assert.ok(!bytes.includes(secret))
 })
 
-test('revoking is told apart from not finding, and the first time stands', async () => {
+test('revoking returns false for an unknown key and keeps the first time', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'ci', plan: 'free' }, clock, random)
@@ -88,7 +88,7 @@ test('revoking is told apart from not finding, and the first time stands', async
   assert.equal(await revokeKey(state, 'nobody', clock), false)
 })
 
-test('issuing again keeps the id and its past, and replaces the rest', async () => {
+test('issuing again keeps id, usage and creation time, and replaces the rest', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const before = await issueKey(state, { id: 'demo', name: 'demo', plan: 'free', groups: ['fx'] }, clock, random)
@@ -106,7 +106,7 @@ test('issuing again keeps the id and its past, and replaces the rest', async () 
   assert.equal((await listKeys(state)).length, 1)
 })
 
-test('rotating replaces the secret and nothing else', async () => {
+test('rotating replaces only the secret', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
@@ -124,22 +124,22 @@ test('rotating replaces the secret and nothing else', async () => {
   assert.equal(await rotateKey(state, { id: 'nobody' }, clock, random), undefined)
 })
 
-test('a revoked key is rotated only to restore it, an expired one not at all', async () => {
+test('a revoked key is rotated only with restore, an expired one not at all', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 9000 }
   const { id } = await createKey(state, wanted, clock, random)
   await revokeKey(state, id, clock)
   const before = await findKey(state, id)
-  await assert.rejects(rotateKey(state, { id }, clock, random), /restore: is needed for a key that was revoked/)
+  await assert.rejects(rotateKey(state, { id }, clock, random), /restore: is required for a revoked key/)
   assert.deepEqual(await findKey(state, id), before)
   await rotateKey(state, { id, restore: true }, clock, random)
   assert.equal((await findKey(state, id))?.revokedAtMs, undefined)
   clock.advance(9000)
-  await assert.rejects(rotateKey(state, { id, restore: true }, clock, random), /expires: is past: give the key a later/)
+  await assert.rejects(rotateKey(state, { id, restore: true }, clock, random), /expires: is in the past: /)
 })
 
-test('editing changes what is named and nothing else; null takes a bound away', async () => {
+test('editing changes only the given members; null removes a restriction', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const wanted: NewKey = { name: 'ci', plan: 'lite', groups: ['fx'], expiresAtMs: testNowMs + 9000, admin: true }
@@ -166,12 +166,12 @@ test('editing changes what is named and nothing else; null takes a bound away', 
   }
   assert.equal(await editKey(state, 'nobody', { name: 'x' }, clock), false)
   await assert.rejects(editKey(state, id, { expiresAtMs: testNowMs }, clock), /expires: must be a time in the future/)
-  await assert.rejects(editKey(state, id, { groups: [] }, clock), /groups: must name at least one/)
+  await assert.rejects(editKey(state, id, { groups: [] }, clock), /groups: must be at least one/)
   await assert.rejects(editKey(state, id, { name: '' }, clock), /name: must be 1 to 100/)
   assert.deepEqual(await findKey(state, id), expected)
 })
 
-test('an expired key may be named anew, and works again with a later expiry', async () => {
+test('an expired key can be renamed, and works again with a later expiry', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const { id } = await createKey(state, { name: 'ci', plan: 'free', expiresAtMs: testNowMs + 1 }, clock, random)
@@ -182,7 +182,7 @@ test('an expired key may be named anew, and works again with a later expiry', as
   assert.deepEqual([found?.name, found?.expiresAtMs], ['old ci', testNowMs + 100])
 })
 
-test('what changes no key makes nobody look keys up again', async () => {
+test('calls that change no key do not invalidate cached keys', async () => {
   await using context = await openContext()
   const { state, clock, random } = context
   const before = await keyRevision(state)
@@ -192,14 +192,14 @@ test('what changes no key makes nobody look keys up again', async () => {
   assert.equal(await keyRevision(state), before)
 })
 
-test('a key that makes no sense is refused in words, and nothing is stored', async () => {
+test('an invalid key is refused with a reason, and nothing is stored', async () => {
   await using context = await openContext()
   const bad: readonly (readonly [object, RegExp])[] = [
     [{ name: '' }, /name: must be 1 to 100/],
     [{ name: 'a\nb' }, /name: must be 1 to 100/],
     [{ plan: 'gold' }, /plan: must be one of free, lite/],
-    [{ groups: [] }, /groups: must name at least one/],
-    [{ groups: ['fx', 'weather'] }, /groups: must name at least one/],
+    [{ groups: [] }, /groups: must be at least one/],
+    [{ groups: ['fx', 'weather'] }, /groups: must be at least one/],
     [{ expiresAtMs: testNowMs }, /expires: must be a time in the future/],
     [{ expiresAtMs: Number.NaN }, /expires: must be a time in the future/],
     [{ id: 'a:b' }, /id: must be 1 to 64/],
@@ -212,7 +212,7 @@ test('a key that makes no sense is refused in words, and nothing is stored', asy
   assert.deepEqual(await listKeys(context.state), [])
 })
 
-test('a second connection, such as a command beside the server, sees the same keys', async () => {
+test('a second connection, such as that of a command, sees the same keys', async () => {
   await using context = await openContext()
   const { id } = await createKey(context.state, { name: 'ci', plan: 'free' }, context.clock, context.random)
   const other = await openState(context.dir, context.settings.store)

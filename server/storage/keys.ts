@@ -1,5 +1,4 @@
-// Keys as they are stored: made, found, listed, changed, revoked. Only what makes a secret ever holds a whole key, and hands
-// it out once.
+// Creates, finds, changes and revokes API keys in the database. Only functions that create a secret return a whole key.
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { invalid } from '#core/fault.ts'
 import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
@@ -13,28 +12,28 @@ export const anonymousId = 'anonymous'
 const nameShape = /^[^\p{Cc}]{1,100}$/u
 
 export interface NewKey {
-  /** For people: whose key it is. */
+  /** The owner, for the operator. */
   readonly name: string
   readonly plan: Plan
-  /** Groups it may use; left out: all of them. */
+  /** Default: all groups. */
   readonly groups?: readonly Group[]
   readonly expiresAtMs?: number
-  /** It may make calls that change what everybody is answered (behaviour/http.md#admin-keys). */
+  /** May call endpoints that change data (behaviour/http.md#admin-keys). */
   readonly admin?: boolean
 }
 
-/** What may be changed of a key that exists; what is left out stays. */
+/** Changes of an existing key; absent members stay unchanged. */
 export interface KeyChange {
   readonly name?: string
   readonly plan?: Plan
-  /** Null: all of them. */
+  /** Null: all groups. */
   readonly groups?: readonly Group[] | null
   /** Null: never. */
   readonly expiresAtMs?: number | null
   readonly admin?: boolean
 }
 
-/** A key as it may be shown to an operator. */
+/** A key without its digest, for operators. */
 export interface KeyInfo {
   readonly id: string
   readonly name: string
@@ -44,7 +43,7 @@ export interface KeyInfo {
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly revokedAtMs: number | undefined
-  /** Written behind, with the usage (behaviour/http.md#usage-counters). */
+  /** Written together with the usage, so it may lag (behaviour/http.md#usage-counters). */
   readonly lastUsedAtMs: number | undefined
 }
 
@@ -65,7 +64,7 @@ interface KeyRow {
   last_used_ms: number | null
 }
 
-/** In the transaction of every change but the last-used time: what was verified before must be looked up again. */
+/** Part of every change except the last-used time. Invalidates cached keys. */
 const advanceRevisionSql = 'update key_revision set revision = revision + 1'
 
 export async function keyRevision(state: StateReader): Promise<number> {
@@ -83,8 +82,8 @@ export async function createKey(
 }
 
 /**
- * A key under an id of the caller's choosing, with a new secret. If the id exists, its old secret is worthless from now
- * on, name, plan, groups, rights and expiry are as given here, and a revocation is undone; usage and creation time stay.
+ * Creates a key with a given id and a new secret. If the id exists, its old secret becomes invalid, its properties are
+ * replaced and a revocation is undone; usage and creation time stay.
  */
 export async function issueKey(
   state: State,
@@ -99,7 +98,7 @@ export async function issueKey(
 
 const newSecret = (random: Random): string => toSecret(random.bytes(secretBytes))
 
-/** The same in the caller's transaction, with a secret that the caller brings: 256 bits that nobody can guess. */
+/** The same in the transaction of the caller, with a given secret of 256 random bits. */
 export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: number): Promise<string> {
   checkWanted(wanted, nowMs)
   const { id, secret, name, plan, groups: allowed, expiresAtMs, admin = false } = wanted
@@ -120,8 +119,8 @@ export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: 
 const groupsText = (allowed: readonly Group[]): string => groups.filter((group) => allowed.includes(group)).join(',')
 
 /**
- * A new secret for a key that exists, and nothing else of it: what was made with it stays its own (behaviour/http.md#new-secret-for-a-key). The old
- * secret is worthless at once and in every process. Undefined when there is no such key.
+ * Creates a new secret for an existing key (behaviour/http.md#new-secret-for-a-key). The old secret becomes invalid at once
+ * in every process. Undefined for an unknown key.
  */
 export async function rotateKey(
   state: State,
@@ -131,13 +130,13 @@ export async function rotateKey(
 ): Promise<{ readonly id: string; readonly key: string } | undefined> {
   const parts = { id, secret: newSecret(random) }
   return state.write(async (tx) => {
-    const found = await findKey(tx, id)
-    if (!found) return undefined
-    if (found.revokedAtMs !== undefined && !restore) {
-      throw invalid(['restore'], 'is needed for a key that was revoked: with a new secret it works again')
+    const key = await findKey(tx, id)
+    if (!key) return undefined
+    if (key.revokedAtMs !== undefined && !restore) {
+      throw invalid(['restore'], 'is required for a revoked key: with a new secret it works again')
     }
-    if (found.expiresAtMs !== undefined && found.expiresAtMs <= clock.now()) {
-      throw invalid(['expires'], 'is past: give the key a later one first, or the new secret would not work either')
+    if (key.expiresAtMs !== undefined && key.expiresAtMs <= clock.now()) {
+      throw invalid(['expires'], 'is in the past: the new secret would not work; set a later expiry first')
     }
     await tx.run('update keys set digest = ?, revoked_ms = null where id = ?', digestOf(parts), id)
     await tx.run(advanceRevisionSql)
@@ -145,7 +144,7 @@ export async function rotateKey(
   })
 }
 
-/** Changes what is named of a key, never its secret, in every process at once. False when there is no such key. */
+/** Changes a key except its secret, at once in every process. False for an unknown key. */
 export async function editKey(state: State, id: string, change: KeyChange, clock: Clock): Promise<boolean> {
   return state.write(async (tx) => {
     const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
@@ -168,41 +167,40 @@ export async function findKey(state: StateReader, id: string): Promise<KeyRecord
   return row && { ...toInfo(row), digest: row.digest }
 }
 
-/** Oldest first, the revoked and expired ones included. */
+/** Oldest first, including revoked and expired keys. */
 export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
   return (await state.all<KeyRow>('select * from keys order by created_ms, id')).map(toInfo)
 }
 
 export interface KeySearch {
-  /** Part of a name or an id, in any case; empty: every key. */
+  /** Part of a name or an id, ignoring case; empty: all keys. */
   readonly text: string
-  /** Keys whose ids begin so are left out once they have expired or were revoked. */
-  readonly fleeting: string
+  /** Expired and revoked keys whose ids start with this are omitted. */
+  readonly temporaryPrefix: string
   readonly nowMs: number
   readonly rowsMax: number
-  /** Rows to leave out at the front. */
-  readonly skipped: number
+  readonly offset: number
 }
 
-/** Newest first, and how many there are in all. */
+/** Newest first, with the total number. */
 export async function searchKeys(
   state: StateReader,
-  { text: words, fleeting, nowMs, rowsMax, skipped }: KeySearch,
+  { text, temporaryPrefix, nowMs, rowsMax, offset }: KeySearch,
 ): Promise<{ readonly keys: readonly KeyInfo[]; readonly total: number }> {
-  // Both sides by the engine: not all of them know the small form of every letter, but each agrees with itself.
-  const pattern = `%${words.replaceAll(/[%_!]/g, '!$&')}%`
+  // The database converts both sides to lower case, because engines differ for some letters.
+  const pattern = `%${text.replaceAll(/[%_!]/g, '!$&')}%`
   const where = `where (lower(name) like lower(?) escape '!' or lower(id) like lower(?) escape '!')
     and not (substr(id, 1, ?) = ? and (revoked_ms is not null or (expires_ms is not null and expires_ms <= ?)))`
-  const given = [pattern, pattern, fleeting.length, fleeting, nowMs]
-  const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...given)
+  const values = [pattern, pattern, temporaryPrefix.length, temporaryPrefix, nowMs]
+  const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...values)
   const rows = await state.all<KeyRow>(
     `select * from keys ${where} order by created_ms desc, id desc limit ? offset ?`,
-    ...[...given, rowsMax, skipped],
+    ...[...values, rowsMax, offset],
   )
   return { keys: rows.map(toInfo), total: Number(counted?.count ?? 0) }
 }
 
-/** True when there is such a key; it is then revoked, at once and in every process. The first revocation's time stands. */
+/** Revokes a key at once in every process. False for an unknown key. The time of the first revocation is kept. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
   return state.write(async (tx) => {
     const sql = 'update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?'
@@ -212,12 +210,12 @@ export async function revokeKey(state: State, id: string, clock: Clock): Promise
   })
 }
 
-/** Removes a key, record and all, in the caller's transaction: for one that lives and dies with another record. */
+/** Deletes a key in the transaction of the caller, for keys of console sessions. */
 export async function dropKey(tx: StateWriter, id: string): Promise<void> {
   if ((await tx.run('delete from keys where id = ?', id)) > 0) await tx.run(advanceRevisionSql)
 }
 
-/** Inside the transaction that writes the usage. */
+/** Part of the transaction that writes the usage. */
 export async function writeLastUsed(tx: StateWriter, lastUsedMs: ReadonlyMap<string, number>): Promise<void> {
   for (const [id, atMs] of lastUsedMs) await tx.run('update keys set last_used_ms = ? where id = ?', atMs, id)
 }
@@ -241,7 +239,7 @@ function checkWanted(wanted: NewKey & { readonly id: string }, nowMs: number): v
   if (!nameShape.test(name)) throw invalid(['name'], 'must be 1 to 100 printable characters')
   if (!plans.includes(plan)) throw invalid(['plan'], `must be one of ${plans.join(', ')}`, plan)
   if (allowed && (allowed.length === 0 || !allowed.every((group) => groups.includes(group)))) {
-    throw invalid(['groups'], `must name at least one of ${groups.join(', ')}`, allowed.join(','))
+    throw invalid(['groups'], `must be at least one of ${groups.join(', ')}`, allowed.join(','))
   }
   if (expiresAtMs !== undefined && !(Number.isSafeInteger(expiresAtMs) && expiresAtMs > nowMs)) {
     throw invalid(['expires'], 'must be a time in the future', expiresAtMs)

@@ -1,14 +1,14 @@
-// Brings a store's tables up to what the code expects.
+// Applies migrations to a database.
 //
-// 1. A migration and its row in `migrations` are one transaction: after a failure neither is there.
-// 2. Each migration runs once, also when two processes start at the same time: the row is looked up in the transaction.
-// 3. A store that has a migration this code does not know is refused and left as it is. So is one of a development version, whose
-//    migrations have the same numbers and other names.
-// 4. Finding a store and bringing it up to date are two steps: in between others are asked whether they mind (open.ts).
+// 1. A migration and its row in `migrations` are one transaction.
+// 2. Each migration runs once, also if two processes start at the same time: the row is checked in the transaction.
+// 3. A database with an unknown migration is refused and not changed. So is one of a development version, whose migrations
+//    have other names.
+// 4. Inspecting and migrating are separate steps, because further checks run in between (open.ts).
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 
-/** What a transaction can do for a migration. */
+/** What a migration needs of a transaction. */
 export interface MigrationTransaction {
   /** The number and recorded name of each applied migration. */
   applied(): Promise<ReadonlyMap<number, string>>
@@ -24,12 +24,12 @@ export interface MigrationStep {
 
 const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
-/** A store that is open, and locked where its engine has a lock, with its tables as they were found. */
+/** An open database that has not been migrated yet. */
 export interface InspectedStore<S> {
   readonly store: S
-  /** The number of its newest migration; 0: nothing is in it yet. */
+  /** The number of its newest migration; 0: empty. */
   readonly version: number
-  /** Tables that are there would be changed. */
+  /** Existing tables would be changed. */
   readonly isBehind: boolean
   migrate(): Promise<void>
 }
@@ -41,7 +41,7 @@ export async function inspectStore<S>(
   inTransaction: (work: (transaction: MigrationTransaction) => Promise<void>) => Promise<void>,
 ): Promise<InspectedStore<S>> {
   steps.forEach((step, index) => {
-    assert(step.id === index + 1, `migration ${step.id} (${step.name}) stands in place ${index + 1} of the list`)
+    assert(step.id === index + 1, `migration ${step.id} (${step.name}) is at position ${index + 1} of the list`)
   })
   let version = 0
   let applied: ReadonlyMap<number, string> = new Map()

@@ -1,5 +1,5 @@
-// The migrations of each database, in order. Migration 1 is the whole schema (./schema). To change a released schema, append a
-// migration with the next number; never edit one that was released.
+// The migrations of both databases. Migration 1 is the whole schema (./schema). To change a released schema, append a
+// migration with the next number; never edit a released one.
 import { coreSchema } from './schema/core.ts'
 import { dutiesSchema } from './schema/duties.ts'
 import { explorerSchema } from './schema/explorer.ts'
@@ -10,7 +10,7 @@ import type { Migration, StateDialect } from './state.ts'
 
 type Schema = (dialect: StateDialect) => readonly string[]
 
-/** Migration 1. Data of versions whose migration 1 has another name is refused (migrate.ts). */
+/** Migration 1. Databases whose migration 1 has another name are refused (migrate.ts). */
 const schemaOf = (...parts: readonly Schema[]): Migration => ({
   id: 1,
   name: 'schema',
@@ -22,5 +22,5 @@ export const stateMigrations: readonly Migration[] = [
   schemaOf(coreSchema, explorerSchema, fxSchema, validatorsSchema, marketsSchema),
 ]
 
-/** Validator duties: `duties.sqlite`, or a schema beside the state's in PostgreSQL. */
+/** Validator duties: `duties.sqlite`, or a second schema in PostgreSQL. */
 export const dutiesMigrations: readonly Migration[] = [schemaOf(dutiesSchema)]

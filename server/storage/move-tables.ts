@@ -1,19 +1,19 @@
-// The tables of an embedded state store as they are: columns, keys, and who refers to whom.
+// Reads the tables of a SQLite database with columns, primary keys and foreign keys, in an order for copying.
 import { strict as assert } from 'node:assert'
 import type { State } from './state.ts'
 
 export interface Table {
   readonly name: string
   readonly columns: readonly string[]
-  /** In the order of the key; empty when there is none. */
+  /** Columns of the primary key; empty if there is none. */
   readonly key: readonly string[]
-  /** Tables that its rows refer to. */
+  /** Tables that it references. */
   readonly refersTo: readonly string[]
 }
 
-/** Those that are referred to come before those that refer to them. */
+/** Referenced tables come first. */
 export async function tablesOf(state: State): Promise<Table[]> {
-  assert(state.engine === 'sqlite', 'only an embedded store is moved')
+  assert(state.engine === 'sqlite', 'only SQLite can be moved')
   const names = await state.all<{ name: string }>(
     `select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name <> 'migrations' order by name`,
   )
@@ -39,7 +39,7 @@ export async function tablesOf(state: State): Promise<Table[]> {
 function inOrder(tables: readonly Table[]): Table[] {
   const sorted = new Map<string, Table>()
   const visit = (table: Table, above: readonly string[]): void => {
-    assert(!above.includes(table.name), `tables refer to each other in a circle: ${above.join(', ')}`)
+    assert(!above.includes(table.name), `circular foreign keys: ${above.join(', ')}`)
     for (const parent of tables.filter(({ name }) => table.refersTo.includes(name) && name !== table.name))
       visit(parent, [...above, table.name])
     sorted.set(table.name, table)

@@ -1,4 +1,4 @@
-// From a folder to PostgreSQL: everything arrives, changes follow, a stop loses nothing, and no data of others is touched.
+// Tests moving a data folder to PostgreSQL: completeness, later changes, interruptions, and protection of other data.
 import { strict as assert } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ async function place() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
   return {
     dir,
-    /** One moment of the store that lives there. */
+    /** A snapshot of the database. */
     async moment(live: State): Promise<State> {
       await identifySource(live, seededRandom('move'))
       const folder = await mkdtemp(join(dir, 'copy-'))
@@ -38,7 +38,7 @@ async function place() {
   }
 }
 
-/** Rows in tables of every kind: with and without keys, of several columns, of bytes, referring and referred to. */
+/** Rows in tables of every kind: with and without keys, with composite keys, bytes and foreign keys. */
 async function fill(tx: StateWriter, seed: string, count: number): Promise<void> {
   const draws = createSeededRandom(seed)
   for (let at = 0; at < count; at += 1) {
@@ -52,7 +52,7 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
     await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
     await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)
     await tx.run(
-      'insert into near_blocks (chain, block, hash) values (?, ?, ?)',
+      'insert into unfinalized_blocks (chain, block, hash) values (?, ?, ?)',
       seed,
       at,
       Buffer.from(draws.hex(64), 'hex'),
@@ -83,7 +83,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  test('all rows arrive; what the source does afterwards follows, removals and replacements included', async () => {
+  test('copies all rows; a second move copies later changes, including deletions', async () => {
     await using here = await place()
     const live = await openState(here.dir)
     const target = await openState(here.dir, { state: await server.schema() })
@@ -98,16 +98,16 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await fill(tx, 'two', 20)
       await tx.run("delete from fx_idempotency where idempotency_key in ('one-7', 'one-8')")
       await tx.run("delete from fx_quotes where id = 'one-7'")
-      // Refers to another quote than before, and the one it referred to is gone.
+      // References another quote than before, and the old one is deleted.
       await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
       await tx.run("delete from fx_quotes where id = 'one-9'")
       await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
-      await tx.run("delete from near_blocks where chain = 'one' and block > 1200")
+      await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 1200")
     })
     const second = await here.moment(live)
     const again = await moveState(second, target, () => {}, never)
     assert.deepEqual(await contents(target, second), await contents(second, second))
-    // A third time there is nothing to do.
+    // The third move has nothing to do.
     const third = await moveState(second, target, () => {}, never)
     assert.deepEqual(
       third.tables.map(({ written }) => written).filter((written) => written > 0),
@@ -120,7 +120,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     for (const state of [second, live, target]) await state.close()
   })
 
-  test('stopped at any moment, it goes on by being started again', async () => {
+  test('continues after an interruption at any time', async () => {
     await using here = await place()
     const live = await openState(here.dir)
     const target = await openState(here.dir, { state: await server.schema() })
@@ -139,7 +139,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
         stop.signal,
       )
       if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
-      await assert.rejects(refuseUnfinishedState(target), /a move into this store has not ended/)
+      await assert.rejects(refuseUnfinishedState(target), /a move to this database has not finished/)
     }
     await refuseUnfinishedState(target)
     assert.deepEqual(await contents(target, moment), await contents(moment, moment))
@@ -171,7 +171,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       }
     }
 
-    test('both arrive, and until everything has no server starts on either', async () => {
+    test('both are copied, and no server starts on either until both are complete', async () => {
       await using here = await place()
       const { live, moment, serve, close } = await both(here)
       await live.state.write((tx) => fill(tx, 'one', 50))
@@ -193,7 +193,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
         }
         const work = moveStores(moves, tell, stop.signal)
         if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
-        await assert.rejects(serve(), /a move into this store has not ended/)
+        await assert.rejects(serve(), /a move to this database has not finished/)
       }
       assert.ok(
         stopped.some((name) => name.startsWith('duties.')) && stopped.some((name) => !name.startsWith('duties.')),
@@ -208,7 +208,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await close(...moves.map(({ source }) => source))
     })
 
-    test('days that have become blocks since the last time are gone from the target too', async () => {
+    test('days that were merged to blocks since the last move are deleted from the target', async () => {
       await using here = await place()
       const { live, moment, target, close } = await both(here)
       await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
@@ -229,7 +229,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await close(...[...first, ...second].map((one) => one.source))
     })
 
-    test('duties that are in use already are left alone, and so is the state beside them', async () => {
+    test('duties that are in use are not changed, nor is the state next to them', async () => {
       await using here = await place()
       const { live, moment, target, serve, close } = await both(here)
       await live.state.write((tx) => fill(tx, 'one', 3))
@@ -237,7 +237,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await target.duties.write((tx) => addCoverage(tx, 'duties/mainnet', 0, 5))
       await assert.rejects(
         moveStores(moves, () => {}, never),
-        /holds data of its own; name an empty database/,
+        /contains other data; use an empty database/,
       )
       const stores = await serve()
       assert.deepEqual(await stores.state.all('select id from fx_quotes'), [])
@@ -247,13 +247,13 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await target.duties.write((tx) => addCoverage(tx, 'duties/mainnet', 0, 5))
       await assert.rejects(
         moveStores(moves, () => {}, never),
-        /has been used since it was moved to/,
+        /has been used since the last move/,
       )
       await close(...moves.map(({ source }) => source))
     })
   })
 
-  test('a target with data of its own, or one that is in use already, is left alone', async () => {
+  test('a target with other data, or one that is in use, is not changed', async () => {
     await using here = await place()
     const live = await openState(here.dir)
     await live.write((tx) => fill(tx, 'one', 3))
@@ -263,18 +263,18 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     await target.write((tx) => moveCursor(tx, 'somebody', 1))
     await assert.rejects(
       moveState(moment, target, () => {}, never),
-      /holds data of its own; name an empty database/,
+      /contains other data; use an empty database/,
     )
     await target.write((tx) => tx.run('delete from cursors'))
     await moveState(moment, target, () => {}, never)
-    // Opening it changes nothing; using it does.
+    // Opening the target does not count as use; writing does.
     await target.close()
     const again = await openState(here.dir, { state: url })
     await moveState(moment, again, () => {}, never)
     await again.write((tx) => tx.run("insert into cursors (stream, at) values ('new', 1)"))
     await assert.rejects(
       moveState(moment, again, () => {}, never),
-      /has been used since it was moved to/,
+      /has been used since the last move/,
     )
     assert.deepEqual(await again.get("select at from cursors where stream = 'new'"), { at: 1 })
     for (const state of [moment, live, again]) await state.close()

@@ -1,15 +1,14 @@
-// Copies embedded databases, the state and the duties, to PostgreSQL, table by table and a range of rows at a time (behaviour/operations.md#moving-to-postgresql).
+// Copies SQLite databases to PostgreSQL, in ranges of rows (behaviour/operations.md#moving-to-postgresql).
 //
-// 1. What is read is one moment of the source: a copy of its file, so the source may go on serving meanwhile. What it writes
-//    after that moment is brought over by moving again, which finds most ranges equal.
-// 2. A range is compared before and after: equal ones are left alone, others are written and read back. So a move that was cut
-//    off goes on by being started again, and one that has ended has verified every row.
-// 3. Rows go away before rows come, those that refer before those referred to, and the other way round: at no moment does
-//    the target hold a reference to nothing.
-// 4. A target is empty, or was filled by moves of this same source and by nobody else since: each transaction of a move
-//    writes down its own number. A store that somebody has begun to use is refused.
-// 5. All targets are marked as unfinished before anything is copied, and no mark is removed before everything has been verified: no server
-//    starts on one of them alone (open.ts).
+// 1. The source is a copy of its file, so the server may continue during the move. A second move copies what was written
+//    since; most ranges are then equal.
+// 2. Ranges are compared before and after: equal ones are skipped, others are written and read again. So an interrupted
+//    move continues when it is started again, and a finished move has verified every row.
+// 3. Rows are deleted first, referencing tables before referenced ones, and inserted in the opposite order. So foreign keys
+//    are always satisfied.
+// 4. The target must be empty, or filled only by moves of the same source: each transaction of a move records its commit
+//    number. A database that has been used since is refused.
+// 5. All targets are marked as unfinished until everything is verified, so that no server starts on one of them (open.ts).
 import { createHash } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import type { Random } from '#runtime/random.ts'
@@ -36,15 +35,15 @@ export interface MoveReport {
 export interface MovedTable {
   readonly name: string
   readonly rows: number
-  /** Rows that had to be written this time. */
+  /** Rows written by this run. */
   readonly written: number
-  /** SHA-256 over all rows in their order, the same on both sides. */
+  /** SHA-256 over all rows in order, equal on both sides. */
   readonly sha256: string
 }
 
 type Cells = readonly Value[]
 
-/** The name under which a source is known to its targets; made when it is first moved. */
+/** The id by which targets know the source; created by the first move. */
 export async function identifySource(source: State, random: Random): Promise<number> {
   const known = await cursorOf(source, sourceIdKey)
   if (known !== undefined) return known
@@ -54,10 +53,10 @@ export async function identifySource(source: State, random: Random): Promise<num
 }
 
 export interface StoreMove {
-  /** Stands still: it is the copy of a store that has been marked. */
+  /** A copy of the database, made after `identifySource`. */
   readonly source: State
   readonly target: State
-  /** Goes before the names of its tables in reports. */
+  /** Prefix of table names in reports. */
   readonly prefix?: string
 }
 
@@ -87,7 +86,7 @@ export async function moveStores(
   for (const { source, target, tables, prefix = '' } of planned) {
     const work = tables.map((table) => new TableMove(source, target, table, prefix, report, signal))
     for (const table of work.toReversed()) await table.removeForeignRows()
-    for (const table of work) await table.bring()
+    for (const table of work) await table.copy()
     for (const table of work) moved.push(await table.verified())
   }
   for (const { target } of planned)
@@ -95,35 +94,35 @@ export async function moveStores(
   return { tables: moved }
 }
 
-/** Throws where a move has begun and not ended: half of everything must not be served. */
+/** Throws if a move to this database has not finished. */
 export async function refuseUnfinishedState(state: StateReader): Promise<void> {
   if ((await cursorOf(state, unfinishedKey)) === undefined) return
   throw new Fault('store.unavailable', {
-    detail: 'a move into this store has not ended; run `tetrad move` again, or empty the store',
+    detail: 'a move to this database has not finished; run `tetrad move` again, or empty the database',
   })
 }
 
-/** Invariant 4. The name of the source. */
+/** Invariant 4. Returns the id of the source. */
 async function refuseUsed({ source, target }: StoreMove, tables: readonly Table[]): Promise<number> {
   const [id, known, last] = [
     await cursorOf(source, sourceIdKey),
     await cursorOf(target, sourceIdKey),
     await cursorOf(target, commitNumberKey),
   ]
-  if (id === undefined) throw new Error('the source has not been marked')
+  if (id === undefined) throw new Error('the source has no id')
   const isNew = known === undefined && (await isEmpty(target, tables))
   const detail = isNew
     ? undefined
     : known !== id
-      ? 'the target holds data of its own; name an empty database'
+      ? 'the target contains other data; use an empty database'
       : last !== (await newestCommit(target))
-        ? 'the target has been used since it was moved to, and would lose what came in; serve from it, or empty it'
+        ? 'the target has been used since the last move and would lose new data; use it, or empty it'
         : undefined
   if (detail) throw new Fault('store.unavailable', { detail })
   return id
 }
 
-/** Tables without a key hold one row that a migration has put there. */
+/** Tables without a key have one row from a migration. */
 async function isEmpty(target: State, tables: readonly Table[]): Promise<boolean> {
   for (const { name, key } of tables)
     if (key.length > 0 && (await target.get(`select 1 as one from ${name} limit 1`))) return false
@@ -140,7 +139,7 @@ const numbered = <T>(target: State, work: (tx: StateWriter) => Promise<T>): Prom
     return result
   })
 
-/** Rows with keys after `after`, up to and including `upTo`; left out: from the first, to the last. */
+/** Rows with keys after `after`, up to and including `upTo`; by default from the first to the last. */
 interface Range {
   readonly after?: Cells
   readonly upTo?: Cells
@@ -173,23 +172,23 @@ class TableMove {
     this.#signal = signal
   }
 
-  /** Finds the ranges that differ, and takes away what stands in the way of the source's rows. */
+  /** Finds the ranges that differ, and deletes rows that are not in the source. */
   async removeForeignRows(): Promise<void> {
     for await (const { range, rows } of this.#ranges()) {
-      const there = await this.#read(this.#target, range)
-      if (digestOf(rows) === digestOf(there)) continue
+      const targetRows = await this.#read(this.#target, range)
+      if (digestOf(rows) === digestOf(targetRows)) continue
       this.#differing.push(range)
-      const ours = new Map(rows.map((row) => [this.#keyText(row), digestOf([row])]))
-      // A row that refers to others goes also when it is only different: it may refer to one that has to go.
+      const sourceDigests = new Map(rows.map((row) => [this.#keyText(row), digestOf([row])]))
+      // With foreign keys, rows that differ are deleted too, because they may reference a row that must be deleted.
       const stays = (row: Cells): boolean => {
-        const known = ours.get(this.#keyText(row))
-        return this.#table.refersTo.length > 0 ? known === digestOf([row]) : known !== undefined
+        const digest = sourceDigests.get(this.#keyText(row))
+        return this.#table.refersTo.length > 0 ? digest === digestOf([row]) : digest !== undefined
       }
-      await this.#remove(there.filter((row) => !stays(row)))
+      await this.#remove(targetRows.filter((row) => !stays(row)))
     }
   }
 
-  async bring(): Promise<void> {
+  async copy(): Promise<void> {
     const { name, columns, key } = this.#table
     const rest = columns.filter((column) => !key.includes(column))
     const set = rest.map((column) => `${column} = excluded.${column}`).join(', ')
@@ -211,18 +210,17 @@ class TableMove {
     const sum = createHash('sha256')
     let count = 0
     for await (const { range, rows } of this.#ranges()) {
-      const ours = digestOf(rows)
-      const there = await this.#read(this.#target, range)
-      if (digestOf(there) !== ours) {
-        throw new Error(`${name}: rows up to ${JSON.stringify(range.upTo?.map(String))} are not what was moved`)
+      const digest = digestOf(rows)
+      if (digestOf(await this.#read(this.#target, range)) !== digest) {
+        throw new Error(`${name}: rows up to ${JSON.stringify(range.upTo?.map(String))} differ after the move`)
       }
       count += rows.length
-      sum.update(ours)
+      sum.update(digest)
     }
     return { name, rows: count, written: this.#written, sha256: sum.digest('hex') }
   }
 
-  /** The source's rows, range by range; the last range goes on to the end of whatever the target has. */
+  /** The rows of the source by range. The last range has no end, so that it includes further rows of the target. */
   async *#ranges(): AsyncGenerator<{ readonly range: Range; readonly rows: readonly Cells[] }, undefined> {
     const { name, key } = this.#table
     const total = await this.#source.get<{ n: number }>(`select count(*) as n from ${name}`)
@@ -243,13 +241,13 @@ class TableMove {
 
   async #read(state: State, { after, upTo }: Range, limit?: number): Promise<Cells[]> {
     const { name, columns, key } = this.#table
-    const places = key.map(() => '?').join(', ')
+    const placeholders = key.map(() => '?').join(', ')
     const bounds = [...(after ? ['>'] : []), ...(upTo ? ['<='] : [])].map(
-      (sign) => `(${key.join(', ')}) ${sign} (${places})`,
+      (sign) => `(${key.join(', ')}) ${sign} (${placeholders})`,
     )
-    // The marks of the move itself stay where they are.
-    const own = name === 'cursors' ? [`stream not like 'move/%'`] : []
-    const where = [...bounds, ...own].join(' and ')
+    // The cursors of the move itself are not copied.
+    const exceptMove = name === 'cursors' ? [`stream not like 'move/%'`] : []
+    const where = [...bounds, ...exceptMove].join(' and ')
     const sql = [
       `select ${columns.join(', ')} from ${name}`,
       where && `where ${where}`,

@@ -17,7 +17,7 @@ async function folder(): Promise<{ dir: string } & AsyncDisposable> {
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-test('the data folder is made, for its owner only, with a file for each database and one for the lock', async () => {
+test('the data folder is created for its owner only, with two database files and a lock file', async () => {
   await using here = await folder()
   const dir = join(here.dir, 'deep', 'data')
   const stores = await openStores(dir)
@@ -26,7 +26,7 @@ test('the data folder is made, for its owner only, with a file for each database
   assert.deepEqual((await readdir(dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
-test('state opens beside a running server, which keeps the folder locked', async () => {
+test('openState works next to a running server, which keeps the folder locked', async () => {
   await using here = await folder()
   const server = await openStores(here.dir)
   const command = await openState(here.dir)
@@ -37,16 +37,16 @@ test('state opens beside a running server, which keeps the folder locked', async
   await server.close()
 })
 
-test('when the duties cannot be opened, the state and the lock are released', async () => {
+test('if the duties cannot be opened, the state and the lock are released', async () => {
   await using here = await folder()
   await writeFile(join(here.dir, 'duties.sqlite'), 'not a database')
-  // Twice: the first refusal must not keep the lock.
+  // Twice: the first failure must release the lock.
   for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /duties\.sqlite is not a database/)
-  // The last connection to leave takes the journal with it.
+  // The last connection deletes the WAL file when it closes.
   assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
-test('a data folder that cannot be made is named', async () => {
+test('the error names a data folder that cannot be created', async () => {
   await using here = await folder()
   await writeFile(join(here.dir, 'file'), '')
   const dir = join(here.dir, 'file', 'data')
@@ -56,13 +56,14 @@ test('a data folder that cannot be made is named', async () => {
 })
 
 for (const database of ['state', 'duties'] as const)
-  test(`a folder is not opened for serving while a move of its ${database} is unfinished`, async () => {
+  test(`openStores refuses a folder with an unfinished move of its ${database}`, async () => {
     await using here = await folder()
     const stores = await openStores(here.dir)
     await stores[database].write((tx) => moveCursor(tx, 'move/unfinished', 1))
     await stores.close()
-    // Twice: the first refusal must not keep the files.
-    for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /a move into this store has not/)
+    // Twice: the first failure must close the files.
+    for (let tries = 0; tries < 2; tries++)
+      await assert.rejects(openStores(here.dir), /a move to this database has not/)
     await (await openState(here.dir)).close()
     await (await openDuties(here.dir)).close()
   })
@@ -73,7 +74,7 @@ describe('an upgrade', () => {
   const openLaterStores = (dir: string) => openStores(dir, {}, laterMigrations)
   const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
 
-  /** A data folder of the version before. */
+  /** A data folder of the previous version. */
   async function earlier() {
     const here = await folder()
     await (await openStores(here.dir)).close()
@@ -87,17 +88,17 @@ describe('an upgrade', () => {
   }
   const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
 
-  test('that is refused because another process has locked the folder leaves the state as it is', async () => {
+  test('that is refused because another process has locked the folder does not change the state', async () => {
     await using here = await earlier()
     const running = lockFolder(here.dir)
-    // Also a command's, where the server has no socket.
+    // Also for a command, if the server has no socket.
     for (const open of [openLaterStores, openLaterState])
       await assert.rejects(open(here.dir), /is in use by another process/)
     running.release()
     assert.equal(versionOf(here.dir), unchanged)
   })
 
-  test('that is refused because one store is newer leaves the other as it is', async () => {
+  test('that is refused because one database is newer does not change the other', async () => {
     await using here = await earlier()
     const newer = { id: dutiesMigrations.length + 1, name: 'next', up: () => ['create table next (a integer)'] }
     await (await openSqlite(dutiesFile(here.dir), [...dutiesMigrations, newer], { busyWaitMs: 5000 })).close()
@@ -105,35 +106,35 @@ describe('an upgrade', () => {
     assert.equal(versionOf(here.dir), unchanged)
   })
 
-  test('that is refused because a move has not ended leaves the state as it is', async () => {
+  test('that is refused because of an unfinished move does not change the state', async () => {
     await using here = await earlier()
     const state = await openState(here.dir)
     await state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
     await state.close()
-    await assert.rejects(openLaterStores(here.dir), /a move into this store has not/)
+    await assert.rejects(openLaterStores(here.dir), /a move to this database has not/)
     assert.equal(versionOf(here.dir), unchanged)
   })
 
-  test('waits for the end of the server that lives on the folder, whoever asks for it', async () => {
+  test('is refused while a server runs on the folder, for servers and commands', async () => {
     await using here = await earlier()
     const control = await startControlServer(here.dir, {})
     for (const open of [openLaterStores, openLaterState])
-      await assert.rejects(open(here.dir), /those of an earlier version, and a server is running on .*; stop it/)
+      await assert.rejects(open(here.dir), /of an earlier version and a server is running on .*; stop/)
     await control.close()
     assert.equal(versionOf(here.dir), unchanged)
-    // What a server that was killed leaves.
+    // The socket of a killed server.
     await writeFile(join(here.dir, 'control.sock'), '')
     await (await openLaterState(here.dir)).close()
     await (await openLaterStores(here.dir)).close()
     assert.equal(versionOf(here.dir), upgraded)
-    // Nothing to upgrade, so nothing to ask for.
+    // Without an upgrade, a running server does not matter.
     await rm(join(here.dir, 'control.sock'))
     const again = await startControlServer(here.dir, {})
     await (await openLaterState(here.dir)).close()
     await again.close()
   })
 
-  test('from a development version is refused with what to do, by a server and by a command', async () => {
+  test('from a development version is refused with advice, for servers and commands', async () => {
     await using here = await folder()
     const old = [{ id: 1, name: 'keys', up: () => ['create table keys (id text)'] }]
     await (await openSqlite(stateFile(here.dir), old, { busyWaitMs: 5000 })).close()

@@ -1,9 +1,9 @@
-// Opens both databases: `state.sqlite` and `duties.sqlite` in the data folder, or the PostgreSQL that the settings name, where duties have a
-// schema of their own. When this fails the message is for the operator: it names the file or server, what happened and what to do.
+// Opens both databases: `state.sqlite` and `duties.sqlite` in the data folder, or two schemas in PostgreSQL. Errors are for
+// the operator: they name the file or server, what happened and what to do.
 //
-// 1. No table is changed before everything that may refuse has been asked: both databases, the lock of the folder, versions, a move that has
-//    not ended. A start that is refused leaves what is there to the version that wrote it.
-// 2. No table is changed under a server that runs on the same data folder (behaviour/operations.md#migrations).
+// 1. Tables are changed only after all checks: both databases, the lock of the folder, versions, and unfinished moves. If
+//    a start is refused, the data still works with the version that wrote it.
+// 2. Tables are not changed while a server runs on the same data folder (behaviour/operations.md#migrations).
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { isServerRunning } from '#runtime/control-socket.ts'
@@ -17,12 +17,12 @@ import type { Migration, State } from './state.ts'
 
 export interface Stores {
   readonly state: State
-  /** Validator duties. server/validators/duties/store.ts makes a port of it. */
+  /** Validator duties; server/validators/duties/store.ts wraps it. */
   readonly duties: State
   close(): Promise<void>
 }
 
-/** The settings called `store`, all of which may be left out. */
+/** The settings of `store`, all optional. */
 export interface StoreOptions {
   /** postgres://…; empty: the files in the data folder. */
   readonly state?: string
@@ -30,47 +30,47 @@ export interface StoreOptions {
   readonly stateConnections?: number
   /** How long to wait while PostgreSQL restarts or fails over. */
   readonly stateWaitMs?: number
-  /** How long to keep asking while another process holds a file. */
+  /** How long to retry while another process has locked a file. */
   readonly busyWaitMs?: number
 }
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
 export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
 const connectionsDefault = 8
-/** A commit of a million validators takes a few seconds, in which the file is busy. */
+/** A commit of a million validators takes a few seconds, during which the file is busy. */
 const dutiesBusyWaitMs = 60_000
 
-/** The state alone: what most commands use beside a running server. */
+/** Only the state, for commands that run next to a server. */
 export async function openState(
   dir: string,
   options: StoreOptions = {},
   migrations: readonly Migration[] = stateMigrations,
 ): Promise<State> {
   await using resources = new AsyncDisposableStack()
-  const state = resources.adopt(await inspectState(dir, options, migrations), letGo)
-  await using holding = new AsyncDisposableStack()
+  const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
+  await using locks = new AsyncDisposableStack()
   if (state.isBehind) {
     await refuseServed(dir)
-    // A server whose socket could not be made, or is about to be, has the lock.
-    if (!isShared(options)) holding.adopt(lockFolder(dir), (lock) => lock.release())
+    // A server without a control socket also has the lock.
+    if (!isShared(options)) locks.adopt(lockFolder(dir), (lock) => lock.release())
   }
   await state.migrate()
   resources.move()
   return state.store
 }
 
-/** Both, for the one process that works on the folder. */
+/** Both databases, for the only process that works on the folder. */
 export async function openStores(
   dir: string,
   options: StoreOptions = {},
   migrations: readonly Migration[] = stateMigrations,
 ): Promise<Stores> {
-  // Also where both are elsewhere: the control socket is in it.
+  // Also with PostgreSQL, because the control socket is in the folder.
   await createDataDir(dir)
   await using resources = new AsyncDisposableStack()
   if (!isShared(options)) resources.adopt(lockFolder(dir), (lock) => lock.release())
-  const state = resources.adopt(await inspectState(dir, options, migrations), letGo)
-  const duties = resources.adopt(await inspectDuties(dir, options), letGo)
+  const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
+  const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
   for (const { store, version } of [state, duties]) if (version > 0) await refuseUnfinishedState(store)
   if (state.isBehind || duties.isBehind) await refuseServed(dir)
   await state.migrate()
@@ -79,7 +79,7 @@ export async function openStores(
   return { state: state.store, duties: duties.store, close: () => open.disposeAsync() }
 }
 
-/** The duties alone, for a thread of a process that has opened both. */
+/** Only the duties, for a thread of a process that has opened both. */
 export const openDuties = async (dir: string, options: StoreOptions = {}): Promise<State> =>
   migrateStore(await inspectDuties(dir, options))
 
@@ -106,8 +106,8 @@ async function inspectShared(
   subschema?: string,
 ): Promise<InspectedStore<State>> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsDefault } = options
-  const { inspectPostgres: findPostgres } = await import('./postgres/postgres.ts')
-  return findPostgres(url, migrations, {
+  const { inspectPostgres } = await import('./postgres/postgres.ts')
+  return inspectPostgres(url, migrations, {
     connections,
     replicas,
     ...(subschema !== undefined && { subschema }),
@@ -115,21 +115,21 @@ async function inspectShared(
   })
 }
 
-const letGo = ({ store }: InspectedStore<State>): Promise<void> => store.close()
+const closeStore = ({ store }: InspectedStore<State>): Promise<void> => store.close()
 
 /** Invariant 2. */
 async function refuseServed(dir: string): Promise<void> {
   if (!(await isServerRunning(dir))) return
   throw new Fault('store.unavailable', {
     detail:
-      `the tables are those of an earlier version, and a server is running on ${dir}; ` +
-      'stop it before the upgrade, or use the command of its own version',
+      `the database is of an earlier version and a server is running on ${dir}; ` +
+      'stop the server before the upgrade, or use the command of its version',
   })
 }
 
 async function createDataDir(dir: string): Promise<void> {
   try {
-    // For the owner only: it holds the hashes of keys.
+    // Readable only by the owner, because it contains the hashes of keys.
     await makeFolder(dir, 0o700)
   } catch (error) {
     throw new Fault('store.unavailable', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReaderPool } from './reader-pool.ts'
 
-/** Work that ends when it is told to, and writes down that it began. */
+/** Work that ends on request and records its start. */
 function jobs() {
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -15,7 +15,7 @@ function jobs() {
   return { begun, job, end: (name: string) => ends.get(name)?.(), settled }
 }
 
-test('a long question keeps one counter busy, and nobody waits for it who can be served at another', async () => {
+test('a long job occupies one reader, and other jobs use the other readers', async () => {
   const { begun, job, end, settled } = jobs()
   const line = new ReaderPool('x', ['a', 'b'], 10)
   const done = ['long', 'one', 'two', 'three'].map((name) => line.run(job(name)))
@@ -29,7 +29,7 @@ test('a long question keeps one counter busy, and nobody waits for it who can be
   assert.equal(await done[0], 'long')
 })
 
-test('a question whose asker has gone before its turn never begins; one that has begun goes on', async () => {
+test('a job aborted before its start does not run; one that has started continues', async () => {
   const { begun, job, end, settled } = jobs()
   const line = new ReaderPool('x', ['a'], 10)
   const [first, second] = [new AbortController(), new AbortController()]
@@ -49,7 +49,7 @@ test('a question whose asker has gone before its turn never begins; one that has
   assert.deepEqual(begun, ['running at a', 'patient at a'])
 })
 
-test('a line has a limit, and whoever leaves it makes room', async () => {
+test('the queue is limited, and aborted jobs leave it', async () => {
   const { job, end, settled } = jobs()
   const line = new ReaderPool('x', ['a'], 1)
   const running = line.run(job('running'))
@@ -66,7 +66,7 @@ test('a line has a limit, and whoever leaves it makes room', async () => {
   assert.equal(await next, 'next')
 })
 
-test('closing lets what was taken end and takes no more; work that fails gives its counter back', async () => {
+test('closing waits for accepted jobs and refuses new ones; failed jobs release their reader', async () => {
   const { job, end, settled } = jobs()
   const line = new ReaderPool('x', ['a'], 10)
   await assert.rejects(

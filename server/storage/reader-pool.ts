@@ -1,27 +1,27 @@
-// One line before several counters: whoever is free serves the first that waits, so a long question keeps nobody waiting who could be
-// served beside it. It has a limit, and a question whose asker has gone leaves it.
+// A pool of readers with one queue: the next free reader takes the first waiting job. The queue is limited, and aborted
+// jobs leave it.
 import { Fault } from '#core/fault.ts'
 import { closedFault } from './write-queue.ts'
 
-export class ReaderPool<Counter> {
+export class ReaderPool<Reader> {
   readonly #name: string
   readonly #waitingMax: number
   readonly #count: number
-  readonly #free: Counter[]
-  readonly #waiting = new Set<(counter: Counter) => void>()
+  readonly #free: Reader[]
+  readonly #waiting = new Set<(reader: Reader) => void>()
   readonly #over = Promise.withResolvers<void>()
   #closed = false
 
-  /** `of` names the file in the faults. */
-  constructor(name: string, readers: readonly Counter[], waitingMax: number) {
+  /** `name` is the file in faults. */
+  constructor(name: string, readers: readonly Reader[], waitingMax: number) {
     this.#name = name
     this.#count = readers.length
     this.#free = [...readers]
     this.#waitingMax = waitingMax
   }
 
-  /** When the signal aborts before the work has begun, it never begins, and the signal's reason is thrown. */
-  async run<T>(work: (reader: Counter) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** If the signal aborts before the work has started, it does not start, and the reason of the signal is thrown. */
+  async run<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#closed) throw closedFault(this.#name)
     signal?.throwIfAborted()
     const reader = this.#free.pop() ?? (await this.#acquire(signal))
@@ -32,17 +32,17 @@ export class ReaderPool<Counter> {
     }
   }
 
-  /** Takes no more work and resolves when what was taken is done. */
+  /** Accepts no more work and resolves when the accepted work is done. */
   close(): Promise<void> {
     this.#closed = true
     this.#endIfOver()
     return this.#over.promise
   }
 
-  #acquire(signal: AbortSignal | undefined): Promise<Counter> {
+  #acquire(signal: AbortSignal | undefined): Promise<Reader> {
     if (this.#waiting.size >= this.#waitingMax) throw poolFullFault(this.#name, this.#waiting.size)
     return new Promise((resolve, reject) => {
-      const grant = (reader: Counter) => {
+      const grant = (reader: Reader) => {
         signal?.removeEventListener('abort', leave)
         resolve(reader)
       }
@@ -55,7 +55,7 @@ export class ReaderPool<Counter> {
     })
   }
 
-  #release(reader: Counter): void {
+  #release(reader: Reader): void {
     const [next] = this.#waiting
     if (next) {
       this.#waiting.delete(next)
@@ -73,6 +73,6 @@ export class ReaderPool<Counter> {
 
 const poolFullFault = (file: string, waiting: number): Fault =>
   new Fault('store.unavailable', {
-    detail: `${waiting} questions are waiting for ${file}, which is the limit; ask for less at once`,
+    detail: `${waiting} queries are waiting for ${file}, which is the limit; send fewer at once`,
     retryAfterMs: 1000,
   })

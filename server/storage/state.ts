@@ -1,21 +1,23 @@
-// The port to transactional records: keys, usage, labels, fundings, quotes, rates, markets, validators, cursors.
-// SQL is written once, in the subset that SQLite (3.24 and later) and PostgreSQL share: `?` placeholders, `on conflict`,
-// `returning`, text, bigint and the column words below. Each group owns its tables and queries; an engine owns the files.
+// The database interface. SQL is written once, in the subset that SQLite (3.24 and later) and PostgreSQL share: `?`
+// placeholders, `on conflict`, `returning`, text, bigint and the types of `StateDialect`. Each group has its own tables
+// and queries.
 //
-// 1. `write` is one transaction: all of it is durable when its promise resolves, or none of it happened. (Where a server in
-//    between was lost and cannot be asked, it is a fault that says so.)
-// 2. Writes run one after another, those of all processes; a read never sees a transaction that has not committed.
-// 3. `version` changes whenever any process commits anything; our own commits are noticed at once, those of others from the
-//    next turn of the event loop on when they share a file, and within a second when they share a server. When nobody can be
-//    asked any more it throws. So a cache keyed on it is never older than that.
-// 4. A statement that fails dooms its transaction, also when its error is caught (behaviour/operations.md#database-interface): try with `on conflict`.
-// 5. Integers come back as numbers; one beyond 2^53 is an error, never a rounded number. Keep those as text.
-// 6. Writes that go together share the wait for the disk and nothing else: the failure of one undoes only its own
-//    statements. If the commit itself fails, all of them have failed.
-// 7. The work of a write may run more than once, each time from the beginning, of which all but the last left nothing:
-//    a connection may be lost in the middle. So it changes nothing outside of its transaction; what it finds out, it returns.
-// 8. `recent` may be a moment behind `get` and `all`, but never behind what this process has written or heard of.
-// 9. The character zero may come back from a text as U+FFFD: not every engine can hold it. Keep bytes as bytes.
+// 1. `write` is one transaction: when its promise resolves, everything is durable; otherwise nothing happened. If the
+//    connection was lost during a commit and the server cannot be reached again, the fault says that the result is
+//    unknown.
+// 2. Writes of all processes are serialized. A read never sees a transaction that has not committed.
+// 3. `version` changes whenever any process commits. Commits of this process are visible at once, those of others with the
+//    next turn of the event loop (SQLite) or within a second (PostgreSQL). It throws if the database cannot be reached. So
+//    a cache that is keyed on it is never older.
+// 4. A failed statement fails its transaction, even if the error is caught. Use `on conflict` instead
+//    (behaviour/operations.md#database-interface).
+// 5. Integers are returned as numbers. One beyond 2^53 is an error; store such values as text.
+// 6. Writes with `together` share one commit. If one of them fails, only its own statements are undone. If the commit
+//    fails, all of them fail.
+// 7. The work of a write may run several times, because a connection may be lost. Only the last run has an effect, so the
+//    work must not change anything outside its transaction; it returns what it finds.
+// 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed.
+// 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
@@ -27,11 +29,11 @@ export interface StateReader {
 }
 
 export interface StateWriter extends StateReader {
-  /** Runs one statement and tells how many rows it changed. */
+  /** Runs one statement and returns the number of changed rows. */
   run(sql: string, ...values: Value[]): Promise<number>
   /**
-   * Adds rows, however many, and tells how many it changed. `onConflict` is how the statement ends; no two of the rows may
-   * conflict with each other.
+   * Inserts any number of rows and returns the number of changed rows. `onConflict` is the end of the statement. The rows
+   * must not conflict with each other.
    */
   insertMany(
     into: string,
@@ -41,31 +43,31 @@ export interface StateWriter extends StateReader {
   ): Promise<number>
 }
 
-/** How the engines spell the few column words they disagree on; migrations are written with them. */
+/** SQL that differs between the engines, for migrations. */
 export interface StateDialect {
   readonly bytes: 'blob' | 'bytea'
-  /** Goes after the closing bracket of a table: SQLite's strict typing. */
+  /** After the closing parenthesis of a table: strict types in SQLite. */
   readonly strict: 'strict' | ''
-  /** The same for a table whose primary key is its whole order. */
+  /** The same for a table that is stored in the order of its primary key. */
   readonly clustered: 'strict, without rowid' | ''
 }
 
 export interface WriteOptions {
-  /** It may share a commit with others of its kind: for small writes that many callers make at once (decisions/share-one-commit-between-concurrent-quotes.md). */
+  /** Share one commit with others, for small and frequent writes (decisions/share-one-commit-between-concurrent-quotes.md). */
   readonly together?: boolean
 }
 
 export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
-  /** Invariant 8: for single questions that take long or come often, and whose answer nothing else rests on. */
+  /** Invariant 8: for single queries that are slow or frequent and on which no other query depends. */
   readonly recent: StateReader
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
-   * All reads of `work` see the same moment. It may run more than once, from the beginning: a connection may be lost in the middle. If the
-   * signal aborts before it has begun, it never begins.
+   * All reads of `work` see the same snapshot. It may run several times, because a connection may be lost. If the signal
+   * aborts before the start, it does not start.
    */
   snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** One row at a time, for results that may not fit in memory. */
+  /** For results that may not fit in memory. */
   each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
   version(): number
   close(): Promise<void>

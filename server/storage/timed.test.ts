@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openContext } from '#test/context.ts'
 import { timedDuties, timedState } from './timed.ts'
 
-test('every operation is told once, with its port, whether it succeeds or fails', async () => {
+test('every operation is reported once with its database, after success and failure', async () => {
   await using context = await openContext()
   const told: string[] = []
   const tell = (port: string, operation: string, tookMs: number) => {

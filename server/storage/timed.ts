@@ -1,10 +1,10 @@
-// The same stores, with the time and the end of every operation told to whoever watches.
+// Wraps the databases to report duration and result of every operation, for metrics and health checks.
 import type { Clock } from '#runtime/clock.ts'
 import type { Duties } from './duties.ts'
 import type { State, Value } from './state.ts'
 
-/** With what was thrown, if it failed. */
-export type ReportTime = (port: 'state' | 'duties', operation: string, tookMs: number, error?: unknown) => void
+/** `error` is what was thrown, if the operation failed. */
+export type ReportTime = (store: 'state' | 'duties', operation: string, tookMs: number, error?: unknown) => void
 
 export function timedState(state: State, clock: Clock, report: ReportTime): State {
   const timed = timer(clock, (...reportState) => report('state', ...reportState))
@@ -18,7 +18,7 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
     },
     write: (work, options) => timed('write', () => state.write(work, options)),
     snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
-    // How long a walk takes is up to the one who walks.
+    // The duration of an iteration depends on its consumer, so it is not measured.
     each: <R>(sql: string, ...values: Value[]) => state.each<R>(sql, ...values),
     version: () => state.version(),
     close: () => state.close(),

@@ -1,25 +1,25 @@
-// What holds for every transaction, whatever the engine: one failed statement dooms all of it (PostgreSQL and DuckDB
-// insist, SQLite would carry on), and nothing may be added after its end.
+// Enforces the same rules for transactions on both engines: a failed statement fails the transaction, and statements after
+// its end are refused.
 import { strict as assert } from 'node:assert'
 
 export class TransactionGuard {
   #failure: { readonly error: unknown } | undefined
   #ended = false
 
-  /** Lets a statement in. */
+  /** Call before every statement. */
   checkOpen(): void {
-    // A promise nobody awaited would otherwise write into somebody else's transaction.
+    // A promise that was not awaited would otherwise write into another transaction.
     assert(!this.#ended, 'a transaction was used after its end; await everything inside it')
     this.#throwIfFailed()
   }
 
-  /** Remembers that a statement failed; returns the error to throw. */
+  /** Records a failed statement and returns the error to throw. */
   markFailed(error: unknown): unknown {
     this.#failure ??= { error }
     return error
   }
 
-  /** Before the commit: throws the first failure, also when the work had swallowed it. */
+  /** Call before the commit. Throws the first failure, even if the work caught it. */
   end(): void {
     this.#ended = true
     this.#throwIfFailed()

@@ -14,17 +14,17 @@ const none = { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day'
 
 test('counts of the same key, day, endpoint and outcome add up', async () => {
   await using context = await openContext()
-  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'admitted', 3)], nobody)
-  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'admitted', 4)], nobody)
-  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.admitted, 7)
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 3)], nobody)
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 4)], nobody)
+  assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 7)
 })
 
-test('a report tells per key and day what was admitted and refused, by kind and endpoint, newest day first', async () => {
+test('a report has accepted and refused calls by day, key and endpoint, newest day first', async () => {
   await using context = await openContext()
   const counts = [
-    count(today - 1, 'a', 'fx.createQuote', 'admitted', 1),
-    count(today, 'b', 'markets.bySlug', 'admitted', 8),
-    count(today, 'a', 'fx.createQuote', 'admitted', 5),
+    count(today - 1, 'a', 'fx.createQuote', 'accepted', 1),
+    count(today, 'b', 'markets.bySlug', 'accepted', 8),
+    count(today, 'a', 'fx.createQuote', 'accepted', 5),
     count(today, 'a', 'fx.createQuote', 'limit.second', 2),
     count(today, 'a', 'explorer.fundedBy', 'limit.second', 4),
     count(today, 'a', 'explorer.fundedBy', 'plan.too_low', 1),
@@ -32,25 +32,25 @@ test('a report tells per key and day what was admitted and refused, by kind and 
   await addUsage(context.state, counts, nobody)
   const report = await usageOf(context.state, { days: 2, nowMs: testNowMs })
   assert.deepEqual(
-    report.map(({ day, keyId, admitted }) => `${day} ${keyId} ${admitted}`),
+    report.map(({ day, keyId, accepted }) => `${day} ${keyId} ${accepted}`),
     ['2026-11-15 a 5', '2026-11-15 b 8', '2026-11-14 a 1'],
   )
   assert.deepEqual(report[0], {
     keyId: 'a',
     day: '2026-11-15',
-    admitted: 5,
+    accepted: 5,
     refused: { ...none, 'limit.second': 6, 'plan.too_low': 1 },
     endpoints: {
-      'explorer.fundedBy': { admitted: 0, refused: { ...none, 'limit.second': 4, 'plan.too_low': 1 } },
-      'fx.createQuote': { admitted: 5, refused: { ...none, 'limit.second': 2 } },
+      'explorer.fundedBy': { accepted: 0, refused: { ...none, 'limit.second': 4, 'plan.too_low': 1 } },
+      'fx.createQuote': { accepted: 5, refused: { ...none, 'limit.second': 2 } },
     },
   })
 })
 
-test('a report is of the days asked for, today included, and of one key when asked', async () => {
+test('a report covers the requested days including today, and optionally one key', async () => {
   await using context = await openContext()
-  const days = [0, 1, 2, 3].map((ago) => count(today - ago, 'a', 'fx.createQuote', 'admitted', 1))
-  await addUsage(context.state, [...days, count(today, 'b', 'fx.createQuote', 'admitted', 1)], nobody)
+  const days = [0, 1, 2, 3].map((ago) => count(today - ago, 'a', 'fx.createQuote', 'accepted', 1))
+  await addUsage(context.state, [...days, count(today, 'b', 'fx.createQuote', 'accepted', 1)], nobody)
   const daysOf = async (keyId: string | undefined, wanted: number) =>
     (await usageOf(context.state, { keyId, days: wanted, nowMs: testNowMs })).map(({ day }) => day)
   assert.deepEqual(await daysOf('a', 1), ['2026-11-15'])
@@ -60,14 +60,14 @@ test('a report is of the days asked for, today included, and of one key when ask
   assert.equal((await daysOf('a', 1e12)).length, 4)
 })
 
-test('the daily figure to enforce is what was admitted that day over all endpoints', async () => {
+test('the daily count is the number of accepted calls of all endpoints', async () => {
   await using context = await openContext()
   const counts = [
-    count(today, 'a', 'fx.createQuote', 'admitted', 5),
-    count(today, 'a', 'markets.bySlug', 'admitted', 6),
+    count(today, 'a', 'fx.createQuote', 'accepted', 5),
+    count(today, 'a', 'markets.bySlug', 'accepted', 6),
     count(today, 'a', 'markets.bySlug', 'limit.day', 70),
-    count(today - 1, 'a', 'markets.bySlug', 'admitted', 800),
-    count(today, 'b', 'markets.bySlug', 'admitted', 1),
+    count(today - 1, 'a', 'markets.bySlug', 'accepted', 800),
+    count(today, 'b', 'markets.bySlug', 'accepted', 1),
   ]
   await addUsage(context.state, counts, nobody)
   assert.deepEqual(
@@ -79,17 +79,17 @@ test('the daily figure to enforce is what was admitted that day over all endpoin
   )
 })
 
-test('last-used times go with the counts', async () => {
+test('last-used times are written with the counts', async () => {
   await using context = await openContext()
   const { id } = await createKey(context.state, { name: 'ci', plan: 'free' }, context.clock, context.random)
   await addUsage(context.state, [], new Map([[id, testNowMs + 7]]))
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 7)
 })
 
-test('rows older than the days kept are deleted, the last of those days stays', async () => {
+test('rows older than usageDaysKept are deleted; the last day is kept', async () => {
   await using context = await openContext()
   const oldest = today - usageDaysKept + 1
-  const counts = [oldest - 1, oldest].map((day) => count(day, 'a', 'fx.createQuote', 'admitted', 1))
+  const counts = [oldest - 1, oldest].map((day) => count(day, 'a', 'fx.createQuote', 'accepted', 1))
   await addUsage(context.state, counts, nobody)
   await pruneUsage(context.state, today)
   assert.equal((await findAcceptedByKey(context.state, oldest - 1)).size, 0)

@@ -1,13 +1,13 @@
-// How often each key called what, on which UTC day, and how it ended. The running server adds to these rows a few times
-// a second and enforces the daily limits from the same figures (behaviour/http.md#usage-counters); reports read them from any process.
+// Stored counts of calls by UTC day, key, endpoint and outcome. The server adds to them several times per second and
+// enforces daily limits with the same counts (behaviour/http.md#usage-counters). Reports read them from any process.
 import type { AnyId } from '#api/routes.ts'
 import { writeLastUsed } from './keys.ts'
 import type { State, StateReader } from './state.ts'
 
-/** Refusals that are counted: those of a key that is known to be good. */
+/** Refusals of valid keys, which are counted. */
 export const refusals = ['key.group', 'plan.too_low', 'limit.second', 'limit.day'] as const
 export type Refusal = (typeof refusals)[number]
-export type UsageOutcome = 'admitted' | Refusal
+export type UsageOutcome = 'accepted' | Refusal
 
 export const dayMs = 86_400_000
 /** Rows of older days are deleted. A day has at most one row per key, endpoint and outcome. */
@@ -23,7 +23,7 @@ export interface UsageCount {
 }
 
 export interface UsageTotals {
-  readonly admitted: number
+  readonly accepted: number
   readonly refused: Readonly<Record<Refusal, number>>
 }
 
@@ -38,7 +38,7 @@ export interface UsageDay extends UsageTotals {
 export const dayOf = (atMs: number): number => Math.floor(atMs / dayMs)
 const dayText = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
 
-/** Adds counts and sets last-used times, all or nothing. */
+/** Adds counts and sets last-used times in one transaction. */
 export async function addUsage(
   state: State,
   counts: Iterable<UsageCount>,
@@ -61,10 +61,10 @@ export async function addUsage(
   })
 }
 
-/** Calls admitted on a day, by key: what the daily limit has to be held against. */
+/** Accepted calls of a day by key, for daily limits. */
 export async function findAcceptedByKey(state: StateReader, day: number): Promise<Map<string, number>> {
   const rows = await state.all<{ key_id: string; calls: number }>(
-    `select key_id, cast(sum(calls) as bigint) as calls from usage where day = ? and outcome = 'admitted' group by key_id`,
+    `select key_id, cast(sum(calls) as bigint) as calls from usage where day = ? and outcome = 'accepted' group by key_id`,
     dayText(day),
   )
   return new Map(rows.map(({ key_id, calls }) => [key_id, calls]))
@@ -73,7 +73,7 @@ export async function findAcceptedByKey(state: StateReader, day: number): Promis
 /** The same of one key. */
 export async function countAccepted(state: StateReader, day: number, keyId: string): Promise<number> {
   const row = await state.get<{ calls: number | null }>(
-    `select cast(sum(calls) as bigint) as calls from usage where day = ? and key_id = ? and outcome = 'admitted'`,
+    `select cast(sum(calls) as bigint) as calls from usage where day = ? and key_id = ? and outcome = 'accepted'`,
     dayText(day),
     keyId,
   )
@@ -84,41 +84,41 @@ export async function pruneUsage(state: State, today: number): Promise<void> {
   await state.write((tx) => tx.run('delete from usage where day <= ?', dayText(today - usageDaysKept)))
 }
 
-/** The last `days` UTC days, today included; newest day first, then by key. Days without calls are left out. */
+/** The last `days` UTC days including today, newest first, then by key. Days without calls are omitted. */
 export async function usageOf(
   state: StateReader,
-  wanted: { readonly keyId?: string | undefined; readonly days: number; readonly nowMs: number },
+  query: { readonly keyId?: string | undefined; readonly days: number; readonly nowMs: number },
 ): Promise<UsageDay[]> {
-  const { keyId, nowMs } = wanted
-  const days = Math.min(wanted.days, usageDaysKept)
+  const { keyId, nowMs } = query
+  const days = Math.min(query.days, usageDaysKept)
   const rows = await state.all<{ day: string; key_id: string; endpoint: string; outcome: string; calls: number }>(
     `select day, key_id, endpoint, outcome, calls from usage
      where day > ? and day <= ? ${keyId === undefined ? '' : 'and key_id = ?'} order by day desc, key_id, endpoint`,
     ...[dayText(dayOf(nowMs) - days), dayText(dayOf(nowMs)), ...(keyId === undefined ? [] : [keyId])],
   )
-  const found = new Map<
+  const byDayAndKey = new Map<
     string,
     { keyId: string; day: string; endpoints: Record<string, MutableUsageTotals> } & MutableUsageTotals
   >()
   for (const { day, key_id, endpoint, outcome, calls } of rows) {
     const name = `${day} ${key_id}`
-    const entry = found.get(name) ?? { keyId: key_id, day, ...emptyTotals(), endpoints: {} }
-    found.set(name, entry)
+    const entry = byDayAndKey.get(name) ?? { keyId: key_id, day, ...emptyTotals(), endpoints: {} }
+    byDayAndKey.set(name, entry)
     entry.endpoints[endpoint] ??= emptyTotals()
     for (const tally of [entry, entry.endpoints[endpoint]]) {
-      if (outcome === 'admitted') tally.admitted += calls
+      if (outcome === 'accepted') tally.accepted += calls
       else tally.refused[outcome as Refusal] += calls
     }
   }
-  return [...found.values()]
+  return [...byDayAndKey.values()]
 }
 
 interface MutableUsageTotals {
-  admitted: number
+  accepted: number
   refused: Record<Refusal, number>
 }
 
 const emptyTotals = (): MutableUsageTotals => ({
-  admitted: 0,
+  accepted: 0,
   refused: { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day': 0 },
 })

@@ -16,7 +16,7 @@ test('a key is read once per version, and concurrent callers share the read', as
   assert.equal(await cache(database, 'b', read), 4)
 })
 
-test('a read that was overtaken by a commit is not kept', async () => {
+test('a read is not cached if a commit happened meanwhile', async () => {
   let version = 1
   const database = { version: () => version }
   const cache = cacheUntilVersionChanges<string>()
@@ -29,7 +29,7 @@ test('a read that was overtaken by a commit is not kept', async () => {
   assert.equal(await cache(database, 'a', assert.fail), 'new')
 })
 
-test('a read that failed is not kept', async () => {
+test('failed reads are not cached', async () => {
   const database = { version: () => 1 }
   const cache = cacheUntilVersionChanges<number>()
   await assert.rejects(

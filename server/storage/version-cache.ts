@@ -1,6 +1,6 @@
-// Caches what was read from a database until anything is committed to it, by this process or by another.
+// Caches results of queries until any process commits to the database.
 
-/** Reads each key once per version of the database. Concurrent callers share one read; a read that failed is not kept. */
+/** Reads each key once per version of the database. Concurrent callers share one read; failed reads are not cached. */
 export type VersionCache<T> = (database: Versioned, key: string, read: () => Promise<T>) => Promise<T>
 
 interface Versioned {
@@ -12,7 +12,7 @@ export function cacheUntilVersionChanges<T>(): VersionCache<T> {
   let version = Number.NaN
   let values = new Map<string, Promise<T>>()
   return (database, key, read) => {
-    // Asked before the read: what is committed during the read is read again next time.
+    // Get the version before the read, so that a commit during the read invalidates the result.
     const present = database.version()
     if (present !== version || database !== source) {
       ;[source, version] = [database, present]

@@ -7,7 +7,7 @@ import { WriteHealth } from './write-health.ts'
 
 const full = new Fault('store.unavailable', { detail: 'the disk is full', cause: new Error('SQLITE_FULL') })
 
-/** A state whose writes fail while told to, and which counts them. */
+/** A state that counts writes and fails on request. */
 async function openFailing() {
   const context = await openContext()
   const writes = new WriteHealth(context.clock)
@@ -30,7 +30,7 @@ async function openFailing() {
 }
 
 describe('the state', () => {
-  test('is failing from the first write that its engine failed at until one of our own succeeds, tried at once and then every five seconds', async () => {
+  test('is failing from the first failed write until a test write succeeds, tried at once and then every five seconds', async () => {
     await using here = await openFailing()
     const { context, writes, counts, state } = here
     const since = () => writes.stateFailingSince(state)
@@ -43,7 +43,7 @@ describe('the state', () => {
     context.clock.advance(1)
     assert.deepEqual([await since(), counts.writes], [testNowMs, 2])
     counts.fails = false
-    // It may have had nothing to write.
+    // A successful transaction may have written nothing.
     writes.recordWrite('state')
     assert.equal(await since(), testNowMs)
     context.clock.advance(5000)
@@ -51,14 +51,14 @@ describe('the state', () => {
     assert.deepEqual(await context.state.all('select stream from cursors'), [], 'nothing is left')
   })
 
-  test('is well for whoever asks after a single write that failed', async () => {
+  test('is healthy at the next check after a single failed write', async () => {
     await using here = await openFailing()
     here.counts.fails = false
     here.writes.recordWrite('state', full)
     assert.equal(await here.writes.stateFailingSince(here.state), undefined)
   })
 
-  test('is not called failing for what is refused by ourselves, or is no fault of the store', async () => {
+  test('is not failing because of refused writes or other errors', async () => {
     await using here = await openFailing()
     here.writes.recordWrite('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
     here.writes.recordWrite('state', new Fault('input.invalid'))
@@ -68,7 +68,7 @@ describe('the state', () => {
 })
 
 describe('the duties', () => {
-  test('are failing until the next write that succeeds', async () => {
+  test('are failing until the next successful write', async () => {
     await using context = await openContext()
     const writes = new WriteHealth(context.clock)
     writes.recordWrite('duties', full)
@@ -77,7 +77,7 @@ describe('the duties', () => {
     assert.equal(writes.dutiesFailingSince(), undefined)
   })
 
-  test('are no longer called so when nobody has tried for a quarter of an hour', async () => {
+  test('are no longer failing after 15 minutes without a write', async () => {
     await using context = await openContext()
     const writes = new WriteHealth(context.clock)
     writes.recordWrite('duties', full)

@@ -1,21 +1,21 @@
-// Whether the stores take what is written: one that answers every question may lie on a full disk (behaviour/operations.md#readiness).
+// Tracks whether the databases can be written, because a database on a full disk can still be read
+// (behaviour/operations.md#readiness).
 //
-// 1. A write that its engine failed at makes a store unwell. Refusals of our own, such as too many waiting or being closed, do not: they
-//    carry no cause.
-// 2. The state is well again when a write of our own has reached the disk; a transaction of somebody's may have had nothing to
-//    write. It is tried when somebody asks, at once and then not more often than every `tryMs`.
-// 3. Duties are written by readers that try again. They are well with the next write that succeeds, or when nobody has tried for
-//    `silentMs`: another process may have taken over.
+// 1. A write that fails in the database makes it unhealthy. Faults without a cause, such as a full queue, do not.
+// 2. The state is healthy again after a test write has reached the disk; other transactions may have written nothing. The
+//    test write runs with the readiness check, at most every `testWriteMs`.
+// 3. Duties are healthy again after the next successful write, or after `silentMs` without a write, because another process
+//    may have taken over.
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { moveCursor } from './coverage.ts'
 import type { State } from './state.ts'
 
-const tryMs = 5000
+const testWriteMs = 5000
 const silentMs = 15 * 60_000
-const probeStream = 'does the disk take this'
+const testStream = 'write-check'
 
-type Port = 'state' | 'duties'
+type Store = 'state' | 'duties'
 
 interface Failing {
   /** Unix milliseconds. */
@@ -25,31 +25,31 @@ interface Failing {
 
 export class WriteHealth {
   readonly #clock: Clock
-  readonly #failing = new Map<Port, Failing>()
+  readonly #failing = new Map<Store, Failing>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** After every write. */
-  recordWrite(port: Port, error?: unknown): void {
+  /** Call after every write. */
+  recordWrite(store: Store, error?: unknown): void {
     const nowMs = this.#clock.monotonicMs()
-    const failing = this.#failing.get(port)
+    const failing = this.#failing.get(store)
     if (error === undefined) {
-      if (port === 'duties') this.#failing.delete(port)
-    } else if (isEngines(error)) {
+      if (store === 'duties') this.#failing.delete(store)
+    } else if (isDatabaseFailure(error)) {
       if (failing) failing.triedAtMs = nowMs
-      // The first question about the state tries at once: it may have been one write that failed.
-      else this.#failing.set(port, { sinceMs: this.#clock.now(), triedAtMs: port === 'state' ? -Infinity : nowMs })
+      // The next check of the state writes at once, because only one write may have failed.
+      else this.#failing.set(store, { sinceMs: this.#clock.now(), triedAtMs: store === 'state' ? -Infinity : nowMs })
     }
   }
 
-  /** Since when the state takes nothing, in Unix milliseconds; undefined: it does. */
+  /** Since when writes of the state fail, in Unix milliseconds; undefined: they succeed. */
   async stateFailingSince(state: State): Promise<number | undefined> {
     const failing = this.#failing.get('state')
-    if (failing && this.#clock.monotonicMs() - failing.triedAtMs >= tryMs) {
+    if (failing && this.#clock.monotonicMs() - failing.triedAtMs >= testWriteMs) {
       failing.triedAtMs = this.#clock.monotonicMs()
-      // A failure is told like any other.
+      // A failed test write is recorded like any other write.
       if (await canWriteToDisk(state)) this.#failing.delete('state')
     }
     return this.#failing.get('state')?.sinceMs
@@ -61,15 +61,15 @@ export class WriteHealth {
   }
 }
 
-const isEngines = (error: unknown): boolean =>
+const isDatabaseFailure = (error: unknown): boolean =>
   error instanceof Fault && error.code === 'store.unavailable' && error.cause !== undefined
 
-/** Pages that were changed and changed back are written all the same, and leave nothing. */
+/** Inserts and deletes a row: the changed page is written, but nothing remains. */
 const canWriteToDisk = (state: State): Promise<boolean> =>
   state
     .write(async (tx) => {
-      await moveCursor(tx, probeStream, 1)
-      await tx.run('delete from cursors where stream = ?', probeStream)
+      await moveCursor(tx, testStream, 1)
+      await tx.run('delete from cursors where stream = ?', testStream)
     })
     .then(
       () => true,

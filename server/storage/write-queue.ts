@@ -1,6 +1,5 @@
-// Lets pieces of work go one at a time, in the order they came. Both engines allow a single writer, so its queue is
-// here once, with a limit: work that can never catch up is refused instead of filling the memory.
-
+// Runs writes one after another in their order, for both engines. The queue is limited, so that a slow disk does not fill
+// the memory.
 import { strict as assert } from 'node:assert'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '#core/fault.ts'
@@ -13,7 +12,7 @@ export class WriteQueue {
   #waiting = 0
   #closed = false
 
-  /** `of` names the file in the faults. */
+  /** `name` is the file in faults. */
   constructor(name: string, waitingMax: number) {
     this.#name = name
     this.#waitingMax = waitingMax
@@ -24,12 +23,12 @@ export class WriteQueue {
     return this.#enqueue(work)
   }
 
-  /** Throws what `take` would throw, with so many more waiting. */
+  /** Throws what `run` would throw if `more` additional writes were waiting. */
   refuseIfFull(more: number): void {
-    // Waiting for a turn from within a turn would wait for itself.
+    // A write inside a write would wait for itself.
     assert(
       this.#currentWrite.getStore()?.over !== false,
-      'a write began inside another; use the transaction that is at hand',
+      'a write was started inside another one; use the existing transaction',
     )
     if (this.#closed) throw closedFault(this.#name)
     if (this.#waiting + more >= this.#waitingMax) throw queueFullFault(this.#name, this.#waiting + more)
@@ -52,7 +51,7 @@ export class WriteQueue {
     }
   }
 
-  /** Takes no more work and resolves when what was taken is done. */
+  /** Accepts no more work and resolves when the accepted work is done. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#last
@@ -60,7 +59,7 @@ export class WriteQueue {
 }
 
 export const closedFault = (file: string): Fault =>
-  new Fault('store.unavailable', { detail: `${file} has been closed; the process is stopping` })
+  new Fault('store.unavailable', { detail: `${file} is closed because the process is stopping` })
 
 const queueFullFault = (file: string, waiting: number): Fault =>
   new Fault('store.unavailable', {

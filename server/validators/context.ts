@@ -1,4 +1,4 @@
-// What the validators group keeps in memory while the server runs.
+// The caches of the validators group, and the context that its handlers get.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Context } from '#http/context.ts'
@@ -9,12 +9,12 @@ import type { IngestRun } from './ingest/ingest-status.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
 
 export interface ValidatorsCaches {
-  /** The networks that this process follows. */
+  /** Networks that this process ingests. */
   readonly runs: Map<Network, IngestRun>
   /** By network. */
   readonly coverage: VersionCache<NetworkCoverage>
   /** By network and configured windows. */
-  readonly windowTroubles: VersionCache<Awaited<ReturnType<typeof describeWindowsMismatch>>>
+  readonly windowsMismatches: VersionCache<Awaited<ReturnType<typeof describeWindowsMismatch>>>
   /** By network: epochs whose hours are stored. */
   readonly storedHours: VersionCache<readonly Range[]>
   /** By network. */
@@ -29,7 +29,7 @@ export type ValidatorsContext = Context & {
 export const createValidatorsCaches = (): ValidatorsCaches => ({
   runs: new Map(),
   coverage: cacheUntilVersionChanges(),
-  windowTroubles: cacheUntilVersionChanges(),
+  windowsMismatches: cacheUntilVersionChanges(),
   storedHours: cacheUntilVersionChanges(),
   validatorCounts: cacheUntilVersionChanges(),
 })

@@ -1,3 +1,4 @@
+// The error format of group C.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { type FaultCode, faults } from '#api/faults.ts'
@@ -6,15 +7,15 @@ import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { validatorsErrorFormat } from './error-format.ts'
 
-test('each failure has its status and the text that clients know', () => {
+test('each error has its status and the text that clients match on', () => {
   const cases: [FaultCode, number, string][] = [
     ['key.missing', 401, 'Not authenticated'],
     ['key.invalid', 401, 'Could not validate access token.'],
     ['key.group', 403, 'This API key may not use this interface.'],
-    ['record.unknown', 404, 'Not found.'],
+    ['record.not_found', 404, 'Not found.'],
     ['limit.second', 429, 'Too many requests'],
     ['limit.day', 429, 'Too many requests'],
-    ['key.guarded', 429, 'Too many requests'],
+    ['key.throttled', 429, 'Too many requests'],
     ['server.internal', 500, 'Internal server error.'],
   ]
   for (const [code, status, detail] of cases) {
@@ -23,7 +24,7 @@ test('each failure has its status and the text that clients know', () => {
   assert.deepEqual(validatorsErrorFormat.renderNotFound(), { status: 404, body: { detail: 'Not found.' } })
 })
 
-test('400: every parameter that is wrong is named with its place', () => {
+test('400: every invalid parameter is listed with its location', () => {
   const problems = [
     { at: ['query', 'size'], message: 'must be at most 1000', value: 5000 },
     { at: ['header', 'x-validator-network'], message: 'must be one of mainnet, hoodi, holesky' },
@@ -39,7 +40,7 @@ test('400: every parameter that is wrong is named with its place', () => {
   })
 })
 
-test('every fault there is has the shape of the contract', () => {
+test('every fault is rendered in the format of the contract', () => {
   const check = checker(ValidatorsFailure)
   for (const code of Object.keys(faults) as FaultCode[])
     assert.deepEqual(check(validatorsErrorFormat.renderFault(new Fault(code)).body), [], code)

@@ -1,17 +1,17 @@
-// How group C words its failures: `{"detail": …}`, one text, or one entry per parameter that is wrong.
+// The error format of group C: `{"detail": …}` with one text, or with one entry per invalid parameter.
 import type { FaultCode } from '#api/faults.ts'
 import type { ValidatorsFailure } from '#api/wire/validators.ts'
 import type { Fault, Problem } from '#core/fault.ts'
 import type { ErrorFormat } from '#http/handler.ts'
 
-/** Texts that existing clients know; all other failures say what the table of faults says. */
+/** Texts that existing clients match on. All other errors have the message of the fault. */
 const knownTexts: Partial<Record<FaultCode, string>> = {
   'key.missing': 'Not authenticated',
   'key.invalid': 'Could not validate access token.',
-  'key.guarded': 'Too many requests',
+  'key.throttled': 'Too many requests',
   'limit.second': 'Too many requests',
   'limit.day': 'Too many requests',
-  'record.unknown': 'Not found.',
+  'record.not_found': 'Not found.',
   'route.unknown': 'Not found.',
   'server.internal': 'Internal server error.',
 }

@@ -1,5 +1,5 @@
-// Duties on PostgreSQL: the same bytes as from SQLite, for any question, over the same networks; and the tests of how duties are stored once
-// more.
+// Duties on PostgreSQL: the same responses as on SQLite, byte for byte, for random requests. It also runs the tests of
+// the duties folder on PostgreSQL.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -32,7 +32,7 @@ const clocks: Record<Network, ChainTime> = {
   hoodi: { genesisUnix: 1_767_230_000, slotSeconds: 600, slotsPerEpoch: 8, epochsPerHour: 4, epochsPerDay: 20 },
   holesky: { genesisUnix: 1_767_200_123, slotSeconds: 300, slotsPerEpoch: 8, epochsPerHour: 5, epochsPerDay: 25 },
 }
-/** Inside hours and days, out of order, and with a hole. */
+/** Ranges that start inside hours and days, out of order, and with a gap. */
 const readRanges: readonly [number, number][] = [
   [31, 130],
   [200, 300],
@@ -74,7 +74,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  /** A context with both databases there. */
+  /** A context with both databases on PostgreSQL. */
   async function openShared(overrides: object): Promise<TestContext> {
     const context = await openContext(overrides)
     const url = await server.schema()
@@ -89,7 +89,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     }
   }
 
-  test('4.5 and 4.6 answer with the same bytes as on SQLite, before and after days are merged', async () => {
+  test('4.5 and 4.6 return the same bytes as on SQLite, before and after days are merged', async () => {
     await using near = await openContext({ validators: { networks: clocks } })
     await using far = await openShared({ validators: { networks: clocks } })
     const contexts = [near, far]
@@ -106,8 +106,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
         fc.asyncProperty(aggregate, async ({ places, from, to, ...rest }) => {
           const named = places.map((at) => indices[rest.network][at] as number)
           const bounds = { ...(from !== undefined && { from: `${from}` }), ...(to !== undefined && { to: `${to}` }) }
-          const asked = { ...rest, indices: named, ...bounds }
-          const [one, other] = contexts.map((context) => callHandler(aggregateEffectiveness, context, asked as never))
+          const input = { ...rest, indices: named, ...bounds }
+          const [one, other] = contexts.map((context) => callHandler(aggregateEffectiveness, context, input as never))
           assert.equal(JSON.stringify(await other), JSON.stringify(await one))
         }),
         { numRuns },
@@ -116,8 +116,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
         fc.asyncProperty(single, async ({ place, fromDay, sortBy, ...rest }) => {
           const index = String(indices[rest.network][place])
           const more = { ...(fromDay !== undefined && { fromDay }), ...(sortBy && { sortBy }) }
-          const asked = { ...rest, ...more, validator_index_or_pubkey: index }
-          const [one, other] = contexts.map((context) => callHandler(effectiveness, context, asked as never))
+          const input = { ...rest, ...more, validator_index_or_pubkey: index }
+          const [one, other] = contexts.map((context) => callHandler(effectiveness, context, input as never))
           assert.equal(JSON.stringify(await other), JSON.stringify(await one))
         }),
         { numRuns },
@@ -137,7 +137,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     assert.ok(one > 0)
     assert.equal(other, one)
     await compare(6)
-    // Holes are filled, and what was merged is merged again.
+    // Fill the gaps and merge again.
     for (const { fill } of fillings) await fill(laterRanges)
     await merge(411)
     await compare(12)
@@ -158,7 +158,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     return { cast, fill }
   }
 
-  test('a network that is read from a node that fails again and again has the rows of SQLite', async () => {
+  test('a network that is read from a failing node has the same rows as on SQLite', async () => {
     await using good = await openReplay()
     let count = 0
     await using bad = await openReplay({ meddle: (exchange) => (++count % 23 === 0 ? undefined : exchange) })
@@ -183,23 +183,23 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(await everythingStored(far), stored)
   })
 
-  test('the tests of how duties are stored, merged and read pass', async () => {
+  test('the tests of storing, merging and reading duties pass', async () => {
     const quick = [
       'duties/commit',
       'duties/hours',
       'duties/missed',
       'duties/networks',
       'duties/watch-ranges',
-      'explain',
+      'endpoints/explain',
     ]
-    // These go through many seeds, or kill a process at many points.
-    const long = ['duties/merge', 'duties/read', 'duties/summaries', 'ratings', 'ingest/survival']
-    const slow = /however the epochs are cut|of a simulated network/
+    // These run many seeds, or kill a process at many points.
+    const long = ['duties/merge', 'duties/list-records', 'duties/summaries', 'endpoints/ratings', 'ingest/survival']
+    const slow = /epochs in any order and division|of a simulated network/
     const names = [...quick, ...(isLongRun ? long : [])].map((name) => `validators/${name}`)
     await passOnPostgres(server.url, names, isLongRun ? undefined : slow)
   })
 
-  test('connections that are cut while epochs are written: each epoch is counted once', async () => {
+  test('if connections break while epochs are written, each epoch is counted once', async () => {
     await using near = await openContext({ validators: { networks: clocks } })
     await using far = await openShared({ validators: { networks: clocks } })
     const cut = () =>
@@ -233,7 +233,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       moment = moments[(from / 3) % moments.length]
       const written = await writeEpochs({ ...far, duties: dutiesHere(cutting) }, 'hoodi', epochs, rows)
       assert.deepEqual(written, [epochs])
-      // A cut that comes late must not hit the next one.
+      // A late disconnect must not affect the next one.
       await Promise.all(cuts)
     }
     assert.ok(runs >= 20, `12 commits ran ${runs} times`)

@@ -1,5 +1,5 @@
-// The questions beyond the specification as the operator's commands put them: beside a running server over its control
-// socket, or with the stores at hand. The same answers, without a key.
+// Runs the extension endpoints explain and find for `tetrad validators`, without a key: in a running server, which is
+// called over its control socket, or in the command itself.
 import { stringifyJson } from '#api/json.ts'
 import { complete } from '#core/schema-check.ts'
 import type { Context } from '#http/context.ts'
@@ -13,13 +13,13 @@ const operator: RequestInfo = { caller: { keyId: '', plan: 'enterprise' }, reque
 const operatorQueries = { explain, find } as const
 export type OperatorQuery = keyof typeof operatorQueries
 
-/** JSON text, so that large integers keep every digit; null: there is no such validator. */
+/** Returns JSON text, so that large integers keep every digit; null: the validator does not exist. */
 export async function runOperatorQuery(context: Context, name: OperatorQuery, input: unknown): Promise<string | null> {
-  const { endpoint, handle: reply }: Handler = operatorQueries[name] as Handler
+  const { endpoint, handle }: Handler = operatorQueries[name] as Handler
   const { value, problems } = complete(endpoint.input, input)
   if (problems.length > 0) throw invalidInput(problems)
-  const outcome = await reply(value as never, context, operator)
-  return outcome.is === 'body'
-    ? stringifyJson({ ...(outcome.body as object), coverage: outcome.confidence?.coverage })
+  const result = await handle(value as never, context, operator)
+  return result.is === 'body'
+    ? stringifyJson({ ...(result.body as object), coverage: result.confidence?.coverage })
     : null
 }

@@ -1,5 +1,5 @@
-// How the validators of a network behave, and what happens to them. One conduct is drawn from a seed, for tests; the demo
-// world brings its own, which tells a story.
+// How the validators of a simulated network behave: their mistakes, and operations such as slashings and deposits.
+// Tests use a behaviour that is drawn from a seed; the demo has its own (simulator/validators/behaviour.ts).
 import type { SeededRandom } from '../seeded-random.ts'
 import type { ChainState } from './chain.ts'
 import { eth, far } from './chain.ts'
@@ -7,25 +7,24 @@ import type { Identity } from './records.ts'
 
 export type { Identity }
 
-/** Chances, for each duty. */
+/** Probabilities for each duty. */
 export interface MistakeRates {
-  /** Casts no vote. */
   readonly noVote: number
-  /** The vote comes into a block later than it could. */
+  /** The vote is included later than possible. */
   readonly late: number
   readonly wrongHead: number
   readonly wrongTarget: number
-  /** The same vote comes in twice. */
+  /** The same vote is included twice. */
   readonly repeated: number
   /** Casts two votes. */
   readonly doubled: number
-  /** Votes for a block that is orphaned, where there is one. */
+  /** Votes for an orphaned block, if there is one. */
   readonly orphanHead: number
   /** Proposes no block. */
   readonly missed: number
-  /** Proposes one that the others do not build on. */
+  /** Proposes a block that becomes orphaned. */
   readonly orphaned: number
-  /** Leaves out a signature in the sync committee. */
+  /** Misses a sync committee signature. */
   readonly unsigned: number
 }
 
@@ -42,16 +41,16 @@ export const noMistakes: MistakeRates = {
   unsigned: 0,
 }
 
-/** What a block brings beside votes. */
+/** The contents of a block besides votes. */
 export interface BlockOperations {
   readonly proposerSlashings: readonly number[]
-  /** All of them by one proof. */
+  /** All of them in one slashing. */
   readonly attesterSlashings: readonly number[]
   readonly exits: readonly number[]
   readonly consolidations: readonly { readonly from: number; readonly to: number }[]
-  /** `from`: somebody else than who paid first. */
+  /** `from`: the sender, if it is not the validator's depositor. */
   readonly deposits: readonly { readonly validator: number | 'new'; readonly gwei: bigint; readonly from?: string }[]
-  /** Balances above the need are swept. */
+  /** Excess balances are withdrawn. */
   readonly sweeps: boolean
 }
 
@@ -68,25 +67,25 @@ export interface SlotContext {
   readonly slot: number
   readonly epoch: number
   readonly proposer: number
-  /** No block of this epoch came before. */
+  /** The first block of the epoch. */
   readonly isFirst: boolean
-  /** Everyone who has a seat in a sync committee that is known. */
+  /** The members of the known sync committees. */
   readonly seated: ReadonlySet<number>
 }
 
 export interface Behaviour {
   mistakeRates(validator: number, epoch: number): MistakeRates
   operationsAt(at: SlotContext, chain: ChainState, draws: SeededRandom): BlockOperations
-  /** Undefined: chance decides who proposes. */
+  /** Undefined: the proposer is random. */
   proposer(slot: number): number | undefined
   newValidator(index: number, draws: SeededRandom): Identity
 }
 
 export interface DisruptionPlan {
-  /** Acted out; the last ones are calm, so that what came before becomes final. */
+  /** Epochs to simulate. The last `calmEpochs` have no mistakes, so that the earlier ones become final. */
   readonly epochs: number
   readonly calmEpochs: number
-  /** Epochs in which most are silent and finality fails, until the leak sets in. */
+  /** Epochs in which most validators do not vote, long enough for an inactivity leak. */
   readonly outage: { readonly from: number; readonly until: number }
   readonly missed: number
   readonly orphaned: number
@@ -108,8 +107,8 @@ export function drawDisruptionPlan(draws: SeededRandom): DisruptionPlan {
   }
 }
 
-/** Fewer than this many should not leave. */
-const leaversMin = 20
+/** There are no exits with fewer validators than this. */
+const exitValidatorsMin = 20
 
 export class SeededBehaviour implements Behaviour {
   readonly #plan: DisruptionPlan
@@ -132,18 +131,18 @@ export class SeededBehaviour implements Behaviour {
   }
 
   operationsAt({ epoch, proposer, seated }: SlotContext, chain: ChainState, draws: SeededRandom): BlockOperations {
-    const { slashing, balanceChanges: moving } = this.#plan
-    if (this.#isCalm(epoch)) return { ...noOperations, sweeps: draws.happens(moving) }
+    const { slashing, balanceChanges } = this.#plan
+    if (this.#isCalm(epoch)) return { ...noOperations, sweeps: draws.happens(balanceChanges) }
     const usable = chain.active(epoch).filter((index) => !chain.validators[index]?.slashed)
-    const guilty = (count: number) => draws.shuffled(usable.filter((index) => index !== proposer)).slice(0, count)
-    const isMoving = () => draws.happens(moving)
+    const drawSlashed = (count: number) => draws.shuffled(usable.filter((index) => index !== proposer)).slice(0, count)
+    const changesBalances = () => draws.happens(balanceChanges)
     return {
-      proposerSlashings: draws.happens(slashing) ? guilty(1) : [],
-      attesterSlashings: draws.happens(slashing) ? guilty(draws.whole(1, 3)) : [],
-      exits: isMoving() && usable.length > leaversMin ? [draws.pick(usable)] : [],
-      consolidations: isMoving() ? consolidationsAt(epoch, chain, seated, () => draws.pick(usable)) : [],
-      deposits: isMoving() ? [depositFrom(draws, usable)] : [],
-      sweeps: isMoving(),
+      proposerSlashings: draws.happens(slashing) ? drawSlashed(1) : [],
+      attesterSlashings: draws.happens(slashing) ? drawSlashed(draws.whole(1, 3)) : [],
+      exits: changesBalances() && usable.length > exitValidatorsMin ? [draws.pick(usable)] : [],
+      consolidations: changesBalances() ? consolidationsAt(epoch, chain, seated, () => draws.pick(usable)) : [],
+      deposits: changesBalances() ? [depositFrom(draws, usable)] : [],
+      sweeps: changesBalances(),
     }
   }
 
@@ -171,16 +170,16 @@ function depositFrom(draws: SeededRandom, usable: readonly number[]): BlockOpera
     : { validator: draws.pick(usable), gwei: BigInt(draws.whole(1, 4)) * eth }
 }
 
-/** One with a seat could be fined after its balance has gone: nobody could tell the two apart. */
+/** Excludes sync committee members: a penalty after the consolidation could not be told apart from it. */
 function consolidationsAt(
   epoch: number,
   chain: ChainState,
   seated: ReadonlySet<number>,
-  someone: () => number,
+  drawTarget: () => number,
 ): BlockOperations['consolidations'] {
-  const gone = chain.validators.findIndex(
-    (one, index) =>
-      one.withdrawable <= epoch && one.withdrawable !== far && !one.slashed && one.balance > 0n && !seated.has(index),
+  const source = chain.validators.findIndex(
+    ({ withdrawable, slashed, balance }, index) =>
+      withdrawable <= epoch && withdrawable !== far && !slashed && balance > 0n && !seated.has(index),
   )
-  return gone >= 0 ? [{ from: gone, to: someone() }] : []
+  return source >= 0 ? [{ from: source, to: drawTarget() }] : []
 }

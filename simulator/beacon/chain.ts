@@ -1,5 +1,5 @@
-// The state of a simulated chain and its rules, written as the consensus specifications write them: one validator at a time,
-// bigints, nothing shared with the ingest that is tested against it.
+// The state and the rules of a simulated chain. The rules are implemented independently of the server, close to the
+// consensus specifications (one validator at a time, bigints), so that ingest can be tested against them.
 import type { Fork } from '#sources/beacon/consensus.ts'
 import type { NetworkPlan } from './plan.ts'
 import type { Identity, SimPendingDeposit, SimValidator, VotePay } from './records.ts'
@@ -8,10 +8,10 @@ import type { Truth } from './truth.ts'
 export const far = Number.POSITIVE_INFINITY
 export const eth = 1_000_000_000n
 const slashingsVector = 8
-/** Waiting deposits that get through at an epoch's end. */
+/** Queued deposits that are applied at the end of an epoch. */
 const depositsPerEpoch = 3
 
-/** Everything that changes: plain data, so that it can be put aside and taken up again. */
+/** The mutable state, as plain data that can be saved and restored. */
 export interface ChainData {
   readonly validators: SimValidator[]
   justified: number
@@ -19,7 +19,7 @@ export interface ChainData {
   finalized: number
   bits: readonly boolean[]
   readonly slashed: bigint[]
-  /** Deposits that wait for an epoch's end. */
+  /** Deposits that are applied at the end of an epoch. */
   readonly queue: SimPendingDeposit[]
   readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
 }
@@ -35,7 +35,6 @@ export const freshChain = (): ChainData => ({
   consolidations: [],
 })
 
-/** Of an epoch, as long as it lasts. */
 interface EpochStake {
   readonly active: readonly number[]
   readonly total: bigint
@@ -66,7 +65,7 @@ export class ChainState {
     return this.#stakeAt(epoch).active
   }
 
-  /** Gwei, of effective balances. */
+  /** Sum of effective balances in gwei. */
   totalActive(epoch: number): bigint {
     return this.#stakeAt(epoch).total
   }
@@ -83,12 +82,12 @@ export class ChainState {
     return this.validators[index] as SimValidator
   }
 
-  /** Balance changes that are earned belong to the epoch whose first state they follow. */
+  /** Earnings count for the epoch whose first state precedes them. */
   earn(index: number, amount: bigint, slot: number): void {
     const validator = this.at(index)
-    const taken = validator.balance + amount < 0n ? -validator.balance : amount
-    validator.balance += taken
-    this.#truth.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'earnings', taken)
+    const applied = validator.balance + amount < 0n ? -validator.balance : amount
+    validator.balance += applied
+    this.#truth.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'earnings', applied)
   }
 
   enter(identity: Identity, balance: bigint, activation: number): void {
@@ -107,7 +106,7 @@ export class ChainState {
     })
   }
 
-  /** Tells the proposer's reward. */
+  /** Returns the reward of the proposer. */
   slash(index: number, proposer: number, slot: number): bigint {
     const epoch = Math.floor(slot / this.plan.slotsPerEpoch)
     const validator = this.at(index)
@@ -126,13 +125,13 @@ export class ChainState {
     return reward
   }
 
-  /** Exits, unless it has begun to. */
+  /** Has no effect if the validator is already exiting. */
   beginExit(index: number, epoch: number): void {
     const validator = this.at(index)
     if (validator.exit === far) Object.assign(validator, { exit: epoch + 2, withdrawable: epoch + 4 })
   }
 
-  /** What happens between the last slot of an epoch and the first one of the next. Tells what was paid for votes. */
+  /** The epoch transition. Returns the vote rewards. */
   endEpoch(ended: number): ReadonlyMap<number, VotePay> {
     const slot = (ended + 1) * this.plan.slotsPerEpoch
     this.#justify(ended)
@@ -162,15 +161,15 @@ export class ChainState {
       return activation <= epoch && epoch < exit
     })
     const total = atLeastOneEth(active.reduce((sum, index) => sum + this.at(index).effective, 0n))
-    const standing = { active, total, perIncrement: (eth * 64n) / integerRoot(total) }
-    this.#stakes.set(epoch, standing)
-    return standing
+    const stake = { active, total, perIncrement: (eth * 64n) / integerRoot(total) }
+    this.#stakes.set(epoch, stake)
+    return stake
   }
 
-  /** Unslashed, active in the epoch, with the flag. */
+  /** Stake of the unslashed active validators with the flag. */
   #stakeOf(epoch: number, which: 'previous' | 'current', bit: number): bigint {
-    const having = this.active(epoch).filter((index) => !this.at(index).slashed && this.at(index)[which] & bit)
-    return atLeastOneEth(having.reduce((sum, index) => sum + this.at(index).effective, 0n))
+    const withFlag = this.active(epoch).filter((index) => !this.at(index).slashed && this.at(index)[which] & bit)
+    return atLeastOneEth(withFlag.reduce((sum, index) => sum + this.at(index).effective, 0n))
   }
 
   #justify(current: number): void {
@@ -199,7 +198,7 @@ export class ChainState {
     return ended - 1 - this.data.finalized > 2
   }
 
-  /** Who takes part in what is paid for the votes of the epoch before. */
+  /** Validators that get rewards or penalties for the votes of the previous epoch. */
   #eligible(ended: number): number[] {
     return [...this.validators.keys()].filter((index) => {
       const { slashed, withdrawable, activation, exit } = this.at(index)
@@ -263,10 +262,11 @@ export class ChainState {
     }
   }
 
-  /** Halfway to their withdrawal the slashed pay in proportion to all that were slashed around the same time. */
+  /** Halfway to its withdrawal, a slashed validator gets a penalty in proportion to all recent slashings. */
   #punishSlashed(ended: number, slot: number): void {
     const total = this.totalActive(ended)
-    const sum = this.data.slashed.reduce((all, one) => all + one, 0n) * (this.isFrom('bellatrix', ended) ? 3n : 2n)
+    const sum =
+      this.data.slashed.reduce((total, gwei) => total + gwei, 0n) * (this.isFrom('bellatrix', ended) ? 3n : 2n)
     const adjusted = least(sum, total)
     this.validators.forEach((validator, index) => {
       if (!validator.slashed || ended + slashingsVector / 2 !== validator.withdrawable) return
@@ -279,18 +279,18 @@ export class ChainState {
     const { queue, consolidations, finalized } = this.data
     const { slotsPerEpoch } = this.plan
     const due = queue.slice(0, depositsPerEpoch).filter(({ slot }) => slot <= finalized * slotsPerEpoch)
-    for (const { gwei, slot: _, ...who } of queue.splice(0, due.length)) {
-      const known = this.validators.find(({ pubkey }) => pubkey === who.pubkey)
+    for (const { gwei, slot: _, ...identity } of queue.splice(0, due.length)) {
+      const known = this.validators.find(({ pubkey }) => pubkey === identity.pubkey)
       if (known) known.balance += gwei
-      else this.enter(who, gwei, far)
+      else this.enter(identity, gwei, far)
     }
-    // What was asked for in this very epoch waits for the next one's end.
-    const waiting = consolidations.filter(({ epoch }) => epoch < ended).length
-    for (const { from, to } of consolidations.splice(0, waiting)) {
+    // Requests of the ended epoch are applied at the end of the next one.
+    const dueCount = consolidations.filter(({ epoch }) => epoch < ended).length
+    for (const { from, to } of consolidations.splice(0, dueCount)) {
       const source = this.at(from)
-      const moved = least(source.balance, source.effective)
-      source.balance -= moved
-      this.at(to).balance += moved
+      const gwei = least(source.balance, source.effective)
+      source.balance -= gwei
+      this.at(to).balance += gwei
     }
   }
 }
@@ -302,12 +302,12 @@ function updateEffective(validator: SimValidator, isElectra: boolean): void {
   validator.effective = least(balance - (balance % eth), max)
 }
 
-/** Math.min knows no bigints. */
+/** Math.min for bigints. */
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 const atLeastOneEth = (sum: bigint): bigint => (sum < eth ? eth : sum)
 
-/** Newton, as the specifications have it. */
+/** Newton's method, as in the consensus specifications. */
 export function integerRoot(value: bigint): bigint {
   let x = value
   let y = (x + 1n) / 2n

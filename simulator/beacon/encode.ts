@@ -1,6 +1,6 @@
-// Simulated blocks and states in the two forms of the Beacon API. The SSZ is laid out as the consensus specifications lay
-// out their containers; parts nobody reads are zeros. Roots are the real ones: they are hashed by the server's code, which is
-// held against recorded roots and another implementation (forks.test.ts, recording.test.ts).
+// Encodes simulated blocks and states as SSZ and JSON. The layout follows the consensus specifications; fields that
+// ingest does not read are zero. Roots are computed with the server's code, which is tested against recorded roots and
+// another implementation (forks.test.ts, recording.test.ts).
 
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
@@ -8,7 +8,7 @@ import { rootOf } from '#sources/beacon/ssz-type.ts'
 import { type NetworkPlan, specOf } from './plan.ts'
 import type { SimAttestation, SimBlock, SimDeposit, SimPendingDeposit, SimValidator, Snapshot } from './records.ts'
 
-/** A field of a container: bytes of fixed length, or a part that only its offset stands for. */
+/** A field of a container: of fixed length, or variable with an offset. */
 type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
 
 const fixed = (bytes: Buffer): Part => ({ fixed: bytes })
@@ -31,9 +31,9 @@ function container(parts: readonly Part[]): Buffer {
       heads.push(part.fixed)
       continue
     }
-    const place = Buffer.alloc(4)
-    place.writeUInt32LE(offset)
-    heads.push(place)
+    const pointer = Buffer.alloc(4)
+    pointer.writeUInt32LE(offset)
+    heads.push(pointer)
     tails.push(part.variable)
     offset += part.variable.length
   }
@@ -78,13 +78,13 @@ const indexed = (indices: readonly number[]): Buffer =>
 
 const headerOf = (proposer: number): Buffer => Buffer.concat([u64(1), u64(proposer), Buffer.alloc(96 + 96)])
 
-/** What a transaction says is the execution side's to tell; here it is some bytes. */
+/** Arbitrary bytes: ingest reads transactions from the execution node. */
 const transactionBytes = (at: number): Buffer => Buffer.alloc(10 + at, 7)
 
 const depositData = ({ pubkey, credentials, gwei }: SimDeposit): Buffer =>
   Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96)])
 
-/** Since Electra deposits are requests of the execution side. */
+/** Since Electra, deposits are execution requests. */
 const depositsIn = ({ fork, deposits }: Rootless): { own: readonly SimDeposit[]; requests: readonly SimDeposit[] } =>
   isFrom(fork, 'electra') ? { own: [], requests: deposits } : { own: deposits, requests: [] }
 
@@ -110,7 +110,7 @@ function payloadBytes(block: Rootless): Buffer {
 
 const requestBytes = (requests: readonly SimDeposit[]): Buffer =>
   Buffer.concat(requests.map((deposit, at) => Buffer.concat([depositData(deposit), u64(at)])))
-/** Withdrawals and consolidations that were asked for. */
+/** Withdrawal and consolidation requests. */
 const noRequests = [Buffer.alloc(0), Buffer.alloc(0)]
 
 /** A block before its root is known. */
@@ -151,12 +151,11 @@ export const blockBytes = (block: SimBlock): Buffer => container([variable(messa
 
 const rulesOf = memo((plan: NetworkPlan) => readRules(specOf(plan, '1')))
 
-/** Pure memoization. */
 function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
-  const known = new WeakMap<K, V>()
+  const cache = new WeakMap<K, V>()
   return (key) => {
-    const value = known.get(key) ?? make(key)
-    known.set(key, value)
+    const value = cache.get(key) ?? make(key)
+    cache.set(key, value)
     return value
   }
 }
@@ -287,7 +286,7 @@ const record = (validator: Readonly<SimValidator>): Buffer =>
 export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan): Buffer {
   const { validators, finalized, queue, consolidations } = snapshot
   const epoch = Math.floor(slot / plan.slotsPerEpoch)
-  const fork = forks.findLast((one) => epoch >= (plan.forkEpochs[one] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
+  const fork = forks.findLast((name) => epoch >= (plan.forkEpochs[name] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
   return container([
     zeros(8 + 32),
     fixed(u64(slot)),

@@ -1,5 +1,5 @@
-// The execution node beside a simulated beacon node: JSON-RPC over HTTP, as far as fees, payments of builders and deposits are
-// read from it. Everything it knows stands in the world's payloads.
+// A simulated execution node: JSON-RPC over HTTP with the methods that ingest uses to read fees, builder payments and
+// deposits. Its data comes from the payloads of the simulated beacon chain.
 import { type SimServer, startSimServer } from './listen.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
@@ -16,7 +16,7 @@ export function openExecution(network: SimNetwork, chainId: string): Promise<Sim
   return startSimServer(async (_, text, response) => {
     const requests = JSON.parse(text) as JsonRpcRequest | readonly JsonRpcRequest[]
     const replies = Array.isArray(requests)
-      ? await Promise.all(requests.map((one: JsonRpcRequest) => node.reply(one)))
+      ? await Promise.all(requests.map((request: JsonRpcRequest) => node.reply(request)))
       : await node.reply(requests as JsonRpcRequest)
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
   })
@@ -25,7 +25,7 @@ export function openExecution(network: SimNetwork, chainId: string): Promise<Sim
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`
 /** keccak256 of `DepositEvent(bytes,bytes,bytes,bytes,bytes)`. */
 const depositTopic = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
-/** Transactions of deposits are told by this, and their number behind it. */
+/** The hash of a deposit transaction is this prefix and the number of the deposit. */
 const depositPrefix = `0x${'dd'.repeat(28)}`
 
 interface Filter {
@@ -38,15 +38,15 @@ class Execution {
   readonly #network: SimNetwork
   readonly #chainId: string
 
-  constructor(world: SimNetwork, chainId: string) {
-    this.#network = world
+  constructor(network: SimNetwork, chainId: string) {
+    this.#network = network
     this.#chainId = chainId
   }
 
   async reply({ id, method, params }: JsonRpcRequest) {
     const result = await this.#result(method, params)
     return result === undefined
-      ? { jsonrpc: '2.0', id, error: { code: -32601, message: `there is no method ${method}` } }
+      ? { jsonrpc: '2.0', id, error: { code: -32601, message: `the method ${method} does not exist` } }
       : { jsonrpc: '2.0', id, result }
   }
 
@@ -79,7 +79,7 @@ class Execution {
     return payload?.hash === hash ? show(payload) : null
   }
 
-  /** The last block before the finalized epoch, and the record that it stands in. */
+  /** The last block before the finalized epoch, and the record of its epoch. */
   async #finalized(): Promise<{ readonly block: SimBlock; readonly record: EpochRecord } | undefined> {
     const head = await this.#epochOf(this.#network.headSlot)
     for (let epoch = (head?.states[0]?.finalized ?? 0) - 1; epoch >= 0; epoch--) {
@@ -92,8 +92,8 @@ class Execution {
 
   async #final(): Promise<unknown> {
     const { genesisUnix, plan } = this.#network
-    const found = await this.#finalized()
-    return found ? blockJson(found.block.payload, genesisUnix + found.block.slot * plan.slotSeconds) : null
+    const finalized = await this.#finalized()
+    return finalized ? blockJson(finalized.block.payload, genesisUnix + finalized.block.slot * plan.slotSeconds) : null
   }
 
   async #deposits(): Promise<readonly SimDeposit[]> {
@@ -138,12 +138,18 @@ const receiptsJson = ({ transactions, baseFeeWei }: SimPayload) =>
   }))
 
 function logJson({ pubkey, credentials, gwei, block }: SimDeposit, number: number) {
-  const lowFirst = (value: bigint) => {
+  const littleEndian = (value: bigint) => {
     const bytes = Buffer.alloc(8)
     bytes.writeBigUInt64LE(value)
     return bytes.toString('hex')
   }
-  const fields = [pubkey.slice(2), credentials.slice(2), lowFirst(gwei), '00'.repeat(96), lowFirst(BigInt(number))]
+  const fields = [
+    pubkey.slice(2),
+    credentials.slice(2),
+    littleEndian(gwei),
+    '00'.repeat(96),
+    littleEndian(BigInt(number)),
+  ]
   return {
     address: depositContract,
     topics: [depositTopic],
@@ -157,7 +163,7 @@ function logJson({ pubkey, credentials, gwei, block }: SimDeposit, number: numbe
   }
 }
 
-/** Five values of changing length: where each begins, then for each its length and its bytes in whole words. */
+/** ABI encoding of five `bytes`: the offset of each, then the length and the padded bytes of each. */
 function eventData(fields: readonly string[]): string {
   const word = (value: number) => value.toString(16).padStart(64, '0')
   const parts = fields.map((field) => word(field.length / 2) + field.padEnd(Math.ceil(field.length / 64) * 64, '0'))

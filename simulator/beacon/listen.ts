@@ -1,4 +1,4 @@
-// How both simulated nodes listen: on a port of their own, with bodies of a limited size, until they are closed.
+// The HTTP server of the simulated nodes: a free port, and request bodies of limited size.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -8,7 +8,7 @@ export interface SimServer extends AsyncDisposable {
 
 const bodyMax = 2 ** 20
 
-/** `nonsense` is said with a 400 to a question that makes no sense. */
+/** `badRequestText`: the body of the 400 response to an invalid request. */
 export async function startSimServer(
   reply: (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>,
   badRequestText = '',
@@ -16,7 +16,6 @@ export async function startSimServer(
   const server = createServer((request, response) => {
     void read(request)
       .then((body) => reply(request, body, response))
-      // Or whoever asked has gone.
       .catch(() => response.writeHead(400).end(badRequestText))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,4 @@
-// Ingest against simulated networks: whatever a seed acts out, under whatever faults of the node, the stores hold the truth.
+// Ingests simulated networks from nodes with faults and compares the stores with the expected figures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -22,20 +22,20 @@ import { type BeaconNodeOptions, openNode } from './node.ts'
 const seeds = seedsOf(150)
 const network = 'hoodi'
 
-/** Ingests the world as a server would that is stopped and started on the way. */
+/** Ingests like a server that is restarted once. */
 async function ingest(
   context: TestContext,
   world: CompletedNetwork,
-  habits: BeaconNodeOptions,
+  options: BeaconNodeOptions,
   epochsPerHour: number,
 ): Promise<Settings> {
   let finalized = Math.max(2, world.finalized - 2)
-  await using node = await openNode(world, { ...habits, finalized: () => finalized, chainId: '560048' })
+  await using node = await openNode(world, { ...options, finalized: () => finalized, chainId: '560048' })
   await using execution = await openExecution(world, '560048')
   const clock = systemClock
   const time = { epochsPerHour, epochsPerDay: epochsPerHour * 2 }
-  const own = { ...time, beacon: { urls: [node.url], fromEpoch: 0 }, execution: { rpc: [{ url: execution.url }] } }
-  const overrides = { validators: { networks: { [network]: own } } }
+  const hoodi = { ...time, beacon: { urls: [node.url], fromEpoch: 0 }, execution: { rpc: [{ url: execution.url }] } }
+  const overrides = { validators: { networks: { [network]: hoodi } } }
   const settings = await withChainTimes({ ...context, settings: settingsWith(overrides), clock })
   const { chainId, rpc } = settings.validators.networks[network].execution
   const payments = world.plan.hasExecution ? createExecutionSource(openRpc({ chain: chainId, rpc, clock })) : undefined
@@ -50,7 +50,7 @@ async function ingest(
 
 const never = new AbortController().signal
 
-/** An attempt that fails is repeated, as the server's loop does. */
+/** Repeats failed attempts, like the loop of a server. */
 async function untilDone(follower: Follower): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -62,14 +62,14 @@ async function untilDone(follower: Follower): Promise<void> {
   }
 }
 
-/** The sums of these epochs, by validator; rows without anything in them are left out. */
+/** The expected sums of these epochs, by validator. */
 function truthOf(world: CompletedNetwork, from: number, until: number): Map<number, Partial<Record<Measure, number>>> {
   const sums = new Map<number, Partial<Record<Measure, number>>>()
   for (let epoch = from; epoch < until; epoch++) {
     for (const [validator, row] of world.truth.rows(epoch)) {
-      const own = sums.get(validator) ?? {}
-      for (const name of measures) if (row[name]) own[name] = (own[name] ?? 0) + row[name]
-      sums.set(validator, own)
+      const total = sums.get(validator) ?? {}
+      for (const name of measures) if (row[name]) total[name] = (total[name] ?? 0) + row[name]
+      sums.set(validator, total)
     }
   }
   return sums
@@ -78,31 +78,34 @@ function truthOf(world: CompletedNetwork, from: number, until: number): Map<numb
 async function assertTruth(
   context: TestContext,
   world: CompletedNetwork,
-  habits: BeaconNodeOptions,
+  options: BeaconNodeOptions,
   epochsPerHour: number,
 ): Promise<void> {
   const until = world.finalized - 1
   assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
   const rows = await storedRows(context, network, 'hours')
-  const found = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
-  const slashed = new Set(world.snapshots.at(-1)?.validators.flatMap((one, index) => (one.slashed ? [index] : [])))
+  const remaining = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
+  const slashed = new Set(
+    world.snapshots.at(-1)?.validators.flatMap((validator, index) => (validator.slashed ? [index] : [])),
+  )
   for (let hour = 0; hour * epochsPerHour < until; hour++) {
     const truth = truthOf(world, hour * epochsPerHour, Math.min(until, (hour + 1) * epochsPerHour))
     for (const [validator, sums] of truth) {
-      const row = found.get(`${hour} ${validator}`)
-      found.delete(`${hour} ${validator}`)
+      const row = remaining.get(`${hour} ${validator}`)
+      remaining.delete(`${hour} ${validator}`)
       for (const name of measures) {
-        // Without the state of a boundary, a late penalty of a slashed validator may count one epoch later (behaviour/validators.md#earnings).
-        if (name === 'earnings' && habits.forgetsEmpty && slashed.has(validator)) continue
+        // Without a boundary state, the later penalty of a slashed validator may count one epoch later
+        // (behaviour/validators.md#earnings).
+        if (name === 'earnings' && options.forgetsEmpty && slashed.has(validator)) continue
         assert.equal(row?.[name] ?? 0, sums[name] ?? 0, `hour ${hour}, validator ${validator}: ${name}`)
       }
     }
   }
-  assert.deepEqual([...found.keys()], [], 'rows of nobody')
+  assert.deepEqual([...remaining.keys()], [], 'no unexpected rows')
   if (world.plan.hasExecution) await assertDeposits(context, world)
 }
 
-/** Whoever is registered has the addresses of those who paid for it. */
+/** Every registered validator has the addresses of its depositors. */
 async function assertDeposits(context: TestContext, world: CompletedNetwork): Promise<void> {
   const rows = await context.state.all<{ pubkey: string; address: string | null }>(
     `select '0x' || lower(hex(v.pubkey)) as pubkey, '0x' || lower(hex(d.address)) as address
@@ -113,13 +116,13 @@ async function assertDeposits(context: TestContext, world: CompletedNetwork): Pr
   for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
-test('simulated networks are ingested without a single wrong figure, under faults', async () => {
+test('simulated networks are ingested without a wrong figure, despite faults of the node', async () => {
   await using context = await openContext()
   let done = 0
   for (const number of seeds) {
     const seed = `beacon/${number}`
     const draws = createSeededRandom(`${seed}/habits`)
-    const habits: BeaconNodeOptions = {
+    const options: BeaconNodeOptions = {
       ssz: draws.happens(0.5),
       states: draws.happens(0.5),
       rewards: draws.happens(0.3),
@@ -128,14 +131,14 @@ test('simulated networks are ingested without a single wrong figure, under fault
     }
     const epochsPerHour = draws.pick([3, 100, 100])
     const world = simulateNetwork(seed)
-    // A few seeds slash so many validators that nothing becomes final.
+    // With a few seeds, so many validators are slashed that nothing becomes final.
     if (world.finalized < 3) continue
     done += 1
     try {
-      const settings = await ingest(context, world, habits, epochsPerHour)
-      await assertTruth({ ...context, settings }, world, habits, epochsPerHour)
+      const settings = await ingest(context, world, options, epochsPerHour)
+      await assertTruth({ ...context, settings }, world, options, epochsPerHour)
     } catch (error) {
-      throw new Error(`seed ${seed}, ${JSON.stringify({ ...habits, epochsPerHour })}: ${(error as Error).message}`, {
+      throw new Error(`seed ${seed}, ${JSON.stringify({ ...options, epochsPerHour })}: ${(error as Error).message}`, {
         cause: error,
       })
     }
@@ -144,7 +147,7 @@ test('simulated networks are ingested without a single wrong figure, under fault
   assert(done >= seeds.length * 0.7, `only ${done} of ${seeds.length} seeds become final`)
 })
 
-/** Everything that ingest wrote. */
+/** Deletes everything that ingest wrote. */
 async function empty(context: TestContext): Promise<void> {
   await emptyDuties(context)
   await context.state.write(async (tx) => {
@@ -154,10 +157,16 @@ async function empty(context: TestContext): Promise<void> {
   })
 }
 
-test('the worlds act out everything they are there for, and it becomes final', () => {
+test('the simulated networks cover all kinds of events, in finalized epochs', () => {
   const seen = new Map<string, number>()
-  const count = (what: string, times: number) => seen.set(what, (seen.get(what) ?? 0) + times)
-  const marks = ['slashes_received', 'wrong_target_penalty', 'late_source', 'sync_penalty', 'proposed_empty'] as const
+  const count = (kind: string, times: number) => seen.set(kind, (seen.get(kind) ?? 0) + times)
+  const eventMeasures = [
+    'slashes_received',
+    'wrong_target_penalty',
+    'late_source',
+    'sync_penalty',
+    'proposed_empty',
+  ] as const
   for (let number = 0; number < 60; number++) {
     const world = simulateNetwork(`beacon/${number}`)
     const finalSlots = (world.finalized - 1) * world.plan.slotsPerEpoch
@@ -171,11 +180,11 @@ test('the worlds act out everything they are there for, and it becomes final', (
     for (const [kind, times] of world.truth.kinds()) count(kind, world.finalized > 3 ? times : 0)
     for (let epoch = 0; epoch < world.finalized - 1; epoch++) {
       for (const row of world.truth.rows(epoch).values()) {
-        for (const name of marks) count(name, row[name] ? 1 : 0)
+        for (const name of eventMeasures) count(name, row[name] ? 1 : 0)
         count('repeated', (row.inclusions ?? 0) > 1 ? 1 : 0)
       }
     }
-    count('newcomers', (world.snapshots.at(-1)?.validators.length ?? 0) - world.plan.validators)
+    count('new validators', (world.snapshots.at(-1)?.validators.length ?? 0) - world.plan.validators)
   }
   const kinds = [
     'altair',
@@ -187,22 +196,21 @@ test('the worlds act out everything they are there for, and it becomes final', (
     'deposits',
     'withdrawals',
     'missed',
-    ...marks,
+    ...eventMeasures,
   ]
-  const told = ['leak', 'orphan', 'vote for an orphan', 'vote behind its epoch', 'vote later than an epoch']
+  const events = ['leak', 'orphan', 'vote for an orphan', 'vote behind its epoch', 'vote later than an epoch']
   for (const kind of [
     ...kinds,
-    ...told,
+    ...events,
     'payment of a builder',
     'payment to an unknown address',
     'repeated',
-    'newcomers',
+    'new validators',
   ]) {
     assert((seen.get(kind) ?? 0) > 3, `${kind}: ${seen.get(kind) ?? 0} times`)
   }
 })
 
-test('the same seed acts out the same world', () => {
-  const [one, other] = [simulateNetwork('same'), simulateNetwork('same')]
-  assert.deepEqual(one.epochs, other.epochs)
+test('the same seed gives the same network', () => {
+  assert.deepEqual(simulateNetwork('same').epochs, simulateNetwork('same').epochs)
 })

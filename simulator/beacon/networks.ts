@@ -1,5 +1,6 @@
-// Networks that a node can be about. One is acted out from beginning to end and kept whole, with the truth about it, for tests.
-// The other lives: it follows a clock, acts out what is asked for when it is asked for, and keeps little (behaviour/operations.md#simulated-epochs).
+// Simulated networks that a node can serve. `simulateNetwork` simulates all epochs at once and keeps them with their
+// expected figures, for tests. `LiveNetwork` follows a clock, simulates epochs on request and keeps few of them
+// (behaviour/operations.md#simulated-epochs).
 import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
 import { createSeededRandom } from '../seeded-random.ts'
 import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './behaviour.ts'
@@ -12,7 +13,7 @@ export interface CompletedNetwork extends SimNetwork {
   readonly plan: NetworkPlan & DisruptionPlan
   readonly truth: Truth
   readonly epochs: readonly EpochRecord[]
-  /** How far finality came in the end. */
+  /** The finalized epoch at the end. */
   readonly finalized: number
   /** By slot. */
   readonly blocks: ReadonlyMap<number, SimBlock>
@@ -26,7 +27,7 @@ export function simulateNetwork(seed: string, changes: Partial<NetworkPlan & Dis
   return { ...simulateScenario(scenario, plan.epochs), plan, genesisUnix: 1_700_000_000 + draws.whole(0, 86_400) }
 }
 
-/** Whatever the script, its first epochs and the truth about them. */
+/** Simulates the epochs before `until` of a scenario, with their expected figures. */
 export function simulateScenario(
   scenario: NetworkScenario,
   until: number,
@@ -43,9 +44,8 @@ export function simulateScenario(
   }
 }
 
-/** Epochs that are at hand without acting. */
 const cachedEpochsMax = 12
-/** Places to take acting up again from; when there are more, every other one goes. */
+/** Saved states to continue from. If there are more, every second one is dropped. */
 const checkpointsMax = 64
 
 export class LiveNetwork implements SimNetwork {
@@ -59,7 +59,7 @@ export class LiveNetwork implements SimNetwork {
   #spacing = 8
   #simulation: Simulation | undefined
   #truth = new Truth()
-  /** Only one acts at a time. */
+  /** Epochs are simulated one after another. */
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(scenario: NetworkScenario, genesisUnix: number, clock: Pick<Clock, 'now'>) {
@@ -83,43 +83,41 @@ export class LiveNetwork implements SimNetwork {
     return turn
   }
 
-  /** How much is in memory. */
-  memoryCounts(): { readonly kept: number; readonly marks: number } {
-    return { kept: this.#cached.size, marks: this.#checkpoints.length }
+  memoryCounts(): { readonly epochs: number; readonly checkpoints: number } {
+    return { epochs: this.#cached.size, checkpoints: this.#checkpoints.length }
   }
 
   async #simulateTo(epoch: number): Promise<EpochRecord> {
-    const stage = this.#simulationBefore(epoch)
+    const simulation = this.#simulationBefore(epoch)
     for (;;) {
-      this.#addCheckpoint(stage)
-      const record = stage.simulateEpoch()
+      this.#addCheckpoint(simulation)
+      const record = simulation.simulateEpoch()
       this.#addToCache(record)
-      // Nobody asks for the truth here; a vote is written down until its epoch is paid.
+      // The expected figures are not used here. Those of the last two epochs are needed until their votes are rewarded.
       this.#truth.forgetBefore(record.epoch - 2)
       if (record.epoch === epoch) return record
-      // Others have work to do as well.
       await nextEventLoopTurn()
     }
   }
 
-  /** One that has not acted the epoch yet, and as little before it as possible. */
+  /** The existing simulation or the last checkpoint, whichever needs fewer epochs to reach the requested one. */
   #simulationBefore(epoch: number): Simulation {
-    const mark = this.#checkpoints.findLast((one) => one.epoch <= epoch)
-    const isBest = this.#simulation && this.#simulation.epoch <= epoch && this.#simulation.epoch >= (mark?.epoch ?? 0)
+    const saved = this.#checkpoints.findLast((checkpoint) => checkpoint.epoch <= epoch)
+    const isBest = this.#simulation && this.#simulation.epoch <= epoch && this.#simulation.epoch >= (saved?.epoch ?? 0)
     if (!this.#simulation || !isBest) {
       this.#truth = new Truth()
-      this.#simulation = new Simulation(this.#scenario, this.#truth, mark && structuredClone(mark.data))
+      this.#simulation = new Simulation(this.#scenario, this.#truth, saved && structuredClone(saved.data))
     }
     return this.#simulation
   }
 
-  #addCheckpoint(stage: Simulation): void {
-    const { epoch } = stage
+  #addCheckpoint(simulation: Simulation): void {
+    const { epoch } = simulation
     if (epoch % this.#spacing !== 0 || epoch <= (this.#checkpoints.at(-1)?.epoch ?? -1)) return
-    this.#checkpoints.push({ epoch, data: stage.saveData() })
+    this.#checkpoints.push({ epoch, data: simulation.saveData() })
     if (this.#checkpoints.length <= checkpointsMax) return
     this.#spacing *= 2
-    this.#checkpoints = this.#checkpoints.filter((mark) => mark.epoch % this.#spacing === 0)
+    this.#checkpoints = this.#checkpoints.filter((checkpoint) => checkpoint.epoch % this.#spacing === 0)
   }
 
   #addToCache(record: EpochRecord): void {

@@ -1,4 +1,4 @@
-// The simulated node itself: both forms of a block say the same, states have their names, and its habits can be told.
+// Tests of the simulated node: SSZ and JSON agree, states can be requested by id, and options have their effect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -14,7 +14,7 @@ import { specOf } from './plan.ts'
 
 const dataOf = async (url: string): Promise<unknown> => ((await (await fetch(url)).json()) as { data: unknown }).data
 
-/** Bytes are bytes, whichever class holds them. */
+/** Makes Buffer and Uint8Array comparable. */
 const plain = (block: object): unknown =>
   JSON.parse(
     JSON.stringify(block, (_, value) =>
@@ -22,7 +22,7 @@ const plain = (block: object): unknown =>
     ),
   )
 
-test('a block says the same as SSZ and as JSON, in every fork', async () => {
+test('a block is the same as SSZ and as JSON, in every fork', async () => {
   const seen = new Set<string>()
   for (let number = 0; number < 12; number++) {
     const world = simulateNetwork(`forms/${number}`, { epochs: 9 })
@@ -40,7 +40,7 @@ test('a block says the same as SSZ and as JSON, in every fork', async () => {
   assert.equal(seen.size, 6)
 })
 
-test('states can be asked for by slot, as the head and as the finalized one', async () => {
+test('states can be requested by slot, as head and as finalized', async () => {
   const world = simulateNetwork('names')
   await using node = await openNode(world)
   const at = (state: string | number) => dataOf(`${node.url}/eth/v1/beacon/states/${state}/validators/3`)
@@ -49,7 +49,7 @@ test('states can be asked for by slot, as the head and as the finalized one', as
   assert.equal((await fetch(`${node.url}/eth/v1/beacon/states/${world.headSlot + 1}/validators`)).status, 404)
 })
 
-test('a node that lacks a block is found out', async () => {
+test('the epoch reader detects that a node lacks a block', async () => {
   const world = simulateNetwork('lacking', { missed: 0, orphaned: 0, slashing: 0, outage: { from: 0, until: 0 } })
   const [, , missing] = [...world.blocks.keys()]
   await using node = await openNode(world, { lacks: (slot) => slot === missing })
@@ -58,26 +58,26 @@ test('a node that lacks a block is found out', async () => {
   await assert.rejects(new EpochReader(beacon, rules).read(0), /the node lacks blocks between them/)
 })
 
-test('whole states are used again when a node that did not offer them does', async () => {
+test('full states are requested again some epochs after a node did not offer them', async () => {
   const world = simulateNetwork('states', {
     ...{ epochs: 18, outage: { from: 0, until: 0 }, slashing: 0, balanceChanges: 0 },
     ...{ slotsPerEpoch: 4, validators: 24 },
   })
-  const habits = { states: false }
-  await using node = await openNode(world, habits)
+  const options = { states: false }
+  await using node = await openNode(world, options)
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
   const reader = new EpochReader(beacon, (await beacon.chain()).rules)
-  // Only a whole state has the inactivity scores.
+  // Only full states contain inactivity scores.
   const hasScores = async (epoch: number) => (await reader.read(epoch)).next.scores !== undefined
   assert.equal(await hasScores(0), false)
-  habits.states = true
-  const found: boolean[] = []
-  for (let epoch = 1; epoch < 14; epoch++) found.push(await hasScores(epoch))
-  assert.equal(found[0], false, 'it is not asked with every epoch')
-  assert.equal(found.at(-1), true)
+  options.states = true
+  const results: boolean[] = []
+  for (let epoch = 1; epoch < 14; epoch++) results.push(await hasScores(epoch))
+  assert.equal(results[0], false, 'it is not requested for every epoch')
+  assert.equal(results.at(-1), true)
 })
 
-test('deposits are numbered without a gap, and each has a sender', async () => {
+test('deposits are numbered without gaps, and each has a sender', async () => {
   const world = simulateNetwork('paying', {
     balanceChanges: 0.4,
     outage: { from: 0, until: 0 },
@@ -85,19 +85,19 @@ test('deposits are numbered without a gap, and each has a sender', async () => {
     hasExecution: true,
   })
   await using node = await openExecution(world, '1')
-  const ask = async (method: string, ...params: unknown[]) => {
+  const call = async (method: string, ...params: unknown[]) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     return ((await (await fetch(node.url, { method: 'POST', body })).json()) as { result: unknown }).result
   }
-  const { number } = (await ask('eth_getBlockByNumber', 'finalized', false)) as { number: string }
+  const { number } = (await call('eth_getBlockByNumber', 'finalized', false)) as { number: string }
   const address = specOf(world.plan, '1').DEPOSIT_CONTRACT_ADDRESS
   type Log = { data: string; transactionHash: string }
-  const logs = (await ask('eth_getLogs', { address, fromBlock: '0x0', toBlock: number })) as Log[]
+  const logs = (await call('eth_getLogs', { address, fromBlock: '0x0', toBlock: number })) as Log[]
   assert(logs.length > world.plan.validators, `${logs.length}`)
   for (const [at, { data, transactionHash }] of logs.entries()) {
-    // The last of five values: its length, then eight bytes, the lowest first.
+    // The last parameter is the number: its length, then eight little-endian bytes.
     assert.equal(Buffer.from(data.slice(-64), 'hex').readBigUInt64LE(0), BigInt(at))
-    const { from } = (await ask('eth_getTransactionByHash', transactionHash)) as { from: string }
+    const { from } = (await call('eth_getTransactionByHash', transactionHash)) as { from: string }
     assert.equal(from, world.epochs.at(-1)?.deposits[at]?.from)
   }
 })

@@ -1,5 +1,5 @@
-// A simulated beacon node: the Beacon API over HTTP about a world, with the habits and the faults that its owner asks for.
-//   await using node = await openNode(actWorld('seed'), { ssz: true, faults: 0.05 })
+// A simulated beacon node: serves the Beacon API over HTTP for a simulated network, with optional features and faults.
+//   await using node = await openNode(simulateNetwork('seed'), { ssz: true, faults: 0.05 })
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createSeededRandom } from '../seeded-random.ts'
 import {
@@ -24,23 +24,23 @@ import {
 import { blockReward, syncRewards, voteRewards } from './rewards.ts'
 
 export interface BeaconNodeOptions {
-  /** Blocks as SSZ where asked for. */
+  /** Blocks as SSZ on request. */
   readonly ssz?: boolean
-  /** Whole states as SSZ. */
+  /** Full states as SSZ. */
   readonly states?: boolean
-  /** Pending deposits and consolidations as JSON; unless set to false. */
+  /** Pending deposits and consolidations; false: 404. */
   readonly queues?: boolean
-  /** Tells what it paid. */
+  /** The rewards endpoints. */
   readonly rewards?: boolean
-  /** Says 404 for the states of empty slots. */
+  /** 404 for the states of empty slots. */
   readonly forgetsEmpty?: boolean
-  /** Part of the answers that fail: statuses of 500, cut connections, bodies that end too early. */
+  /** Share of the responses that fail: status 503, closed connections, truncated bodies. */
   readonly faults?: number
-  /** Blocks that it does not have. */
+  /** Slots whose blocks are missing. */
   readonly lacks?: (slot: number) => boolean
-  /** How far it claims finality; the world's own otherwise. */
+  /** The reported finalized epoch; default: that of the network. */
   readonly finalized?: () => number
-  /** Of the execution side. */
+  /** Id of the execution chain. */
   readonly chainId?: string
 }
 
@@ -61,13 +61,13 @@ export async function openNode(network: SimNetwork, options: BeaconNodeOptions =
     requestCount += 1
     if (draws.happens(options.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
     send(response, await node.respond(request, body))
-  }, '{"code":400,"message":"the question makes no sense"}')
+  }, '{"code":400,"message":"invalid request"}')
   return { ...server, requestCount: () => requestCount }
 }
 
-function fail(request: IncomingMessage, response: ServerResponse, how: number): void {
-  if (how === 0) response.writeHead(503).end('{"code":503,"message":"not now"}')
-  else if (how === 1) request.socket.destroy()
+function fail(request: IncomingMessage, response: ServerResponse, kind: number): void {
+  if (kind === 0) response.writeHead(503).end('{"code":503,"message":"not now"}')
+  else if (kind === 1) request.socket.destroy()
   else response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"index":"0","sl')
 }
 
@@ -97,8 +97,8 @@ class BeaconNodeApi {
 
   async respond(request: IncomingMessage, body: string): Promise<NodeResponse> {
     const url = new URL(request.url ?? '/', 'http://node')
-    const isSszWanted = request.headers.accept?.includes('application/octet-stream') === true
-    const [, , , area = '', kind = '', id = '', what = '', one = ''] = url.pathname.split('/')
+    const acceptsSsz = request.headers.accept?.includes('application/octet-stream') === true
+    const [, , , area = '', kind = '', id = '', resource = '', validator = ''] = url.pathname.split('/')
     switch (`${area}/${kind}`) {
       case 'beacon/genesis':
         return { json: genesisOf(this.#network) }
@@ -107,15 +107,15 @@ class BeaconNodeApi {
       case 'beacon/headers':
         return this.#header(Number(id))
       case 'beacon/blocks':
-        return this.#block(Number(id), isSszWanted)
+        return this.#block(Number(id), acceptsSsz)
       case 'beacon/states':
-        return this.#state(id, what, one, url.searchParams.get('epoch'))
+        return this.#state(id, resource, validator, url.searchParams.get('epoch'))
       case 'debug/beacon':
-        return this.#wholeState(Number(what))
+        return this.#fullState(Number(resource))
       case 'beacon/rewards':
-        return this.#options.rewards ? this.#reward(id, Number(what), body) : undefined
+        return this.#options.rewards ? this.#reward(id, Number(resource), body) : undefined
       case 'validator/duties':
-        return dutiesOf(await this.#epoch(Number(what)), this.#network, id, body)
+        return dutiesOf(await this.#epoch(Number(resource)), this.#network, id, body)
       default:
         return undefined
     }
@@ -126,8 +126,8 @@ class BeaconNodeApi {
   }
 
   async #epochOfSlot(slot: number): Promise<EpochRecord | undefined> {
-    const isThere = slot >= 0 && slot <= this.#network.headSlot
-    return isThere ? this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch)) : undefined
+    const exists = slot >= 0 && slot <= this.#network.headSlot
+    return exists ? this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch)) : undefined
   }
 
   async #blockAt(slot: number): Promise<SimBlock | undefined> {
@@ -142,10 +142,10 @@ class BeaconNodeApi {
     return { json: { root: block?.root ?? genesisRoot, canonical: true, header: { message, signature } } }
   }
 
-  async #block(slot: number, isSszWanted: boolean): Promise<NodeResponse> {
+  async #block(slot: number, acceptsSsz: boolean): Promise<NodeResponse> {
     const block = await this.#blockAt(slot)
     if (!block) return undefined
-    return this.#options.ssz && isSszWanted
+    return this.#options.ssz && acceptsSsz
       ? { bytes: blockBytes(block), version: block.fork }
       : { json: blockJson(block), version: block.fork }
   }
@@ -161,10 +161,10 @@ class BeaconNodeApi {
     return record?.states[slot % this.#network.plan.slotsPerEpoch]
   }
 
-  async #state(id: string, what: string, one: string, epochAsked: string | null): Promise<NodeResponse> {
+  async #state(id: string, resource: string, validator: string, requestedEpoch: string | null): Promise<NodeResponse> {
     const { slotsPerEpoch } = this.#network.plan
     const isHead = id === 'head'
-    if (isHead && what === 'finality_checkpoints') return checkpoints(await this.#finalized())
+    if (isHead && resource === 'finality_checkpoints') return checkpoints(await this.#finalized())
     const slot = isHead
       ? this.#network.headSlot
       : id === 'finalized'
@@ -172,12 +172,14 @@ class BeaconNodeApi {
         : Number(id)
     const state = await this.#snapshot(slot)
     if (!state) return undefined
-    const record = await this.#epoch(epochAsked === null ? Math.floor(slot / slotsPerEpoch) : Number(epochAsked))
-    switch (what) {
+    const record = await this.#epoch(
+      requestedEpoch === null ? Math.floor(slot / slotsPerEpoch) : Number(requestedEpoch),
+    )
+    switch (resource) {
       case 'finality_checkpoints':
         return checkpoints(state.finalized)
       case 'validators':
-        return validatorsOf(state, one)
+        return validatorsOf(state, validator)
       case 'validator_balances':
         return {
           json: state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
@@ -195,17 +197,17 @@ class BeaconNodeApi {
     }
   }
 
-  async #wholeState(slot: number): Promise<NodeResponse> {
+  async #fullState(slot: number): Promise<NodeResponse> {
     const state = this.#options.states ? await this.#snapshot(slot) : undefined
     return state && { bytes: stateBytes(slot, state, this.#network.plan), version: 'state' }
   }
 
   async #reward(kind: string, at: number, body: string): Promise<NodeResponse> {
     if (kind === 'attestations') {
-      // Paid when the next epoch but one begins.
-      const asked = new Set((JSON.parse(body) as string[]).map(Number))
+      // The chain pays them at the start of the epoch after the next one.
+      const requested = new Set((JSON.parse(body) as string[]).map(Number))
       const record = await this.#epoch(at + 2)
-      return record && { json: voteRewards(record, asked) }
+      return record && { json: voteRewards(record, requested) }
     }
     const block = await this.#blockAt(at)
     const seats = (await this.#epochOfSlot(at))?.sync ?? []
@@ -224,9 +226,9 @@ const checkpoints = (finalized: number): NodeResponse => ({
   json: { finalized: { epoch: String(finalized), root: genesisRoot } },
 })
 
-function validatorsOf({ validators }: Snapshot, one: string): NodeResponse {
-  if (one === '') return { json: validators.map(validatorJson) }
-  const index = one.startsWith('0x') ? validators.findIndex(({ pubkey }) => pubkey === one) : Number(one)
+function validatorsOf({ validators }: Snapshot, id: string): NodeResponse {
+  if (id === '') return { json: validators.map(validatorJson) }
+  const index = id.startsWith('0x') ? validators.findIndex(({ pubkey }) => pubkey === id) : Number(id)
   const validator = validators[index]
   return validator && { json: validatorJson(validator, index) }
 }
@@ -246,29 +248,29 @@ function dutiesOf(record: EpochRecord | undefined, { plan }: SimNetwork, kind: s
       json: record.proposers.map((index, at) => ({ slot: String(first + at), validator_index: String(index) })),
     }
   }
-  const asked = new Set((JSON.parse(body) as string[]).map(Number))
+  const requested = new Set((JSON.parse(body) as string[]).map(Number))
   if (kind === 'sync') {
     const seats = Map.groupBy([...record.sync.entries()], ([, index]) => index)
-    const duties = [...seats].filter(([index]) => asked.has(index))
+    const duties = [...seats].filter(([index]) => requested.has(index))
     return {
-      json: duties.map(([index, own]) => ({
+      json: duties.map(([index, ownSeats]) => ({
         validator_index: String(index),
-        validator_sync_committee_indices: own.map(([seat]) => String(seat)),
+        validator_sync_committee_indices: ownSeats.map(([seat]) => String(seat)),
       })),
     }
   }
   return {
     json: record.committees.flatMap((members, at) =>
       members
-        .map((index, place) => ({
+        .map((index, position) => ({
           validator_index: String(index),
           committee_index: String(at % plan.committeesPerSlot),
           committee_length: String(members.length),
           committees_at_slot: String(plan.committeesPerSlot),
-          validator_committee_index: String(place),
+          validator_committee_index: String(position),
           slot: String(first + Math.floor(at / plan.committeesPerSlot)),
         }))
-        .filter(({ validator_index }) => asked.has(Number(validator_index))),
+        .filter(({ validator_index }) => requested.has(Number(validator_index))),
     ),
   }
 }

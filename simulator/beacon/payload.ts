@@ -1,15 +1,15 @@
-// The execution side of a block: its transactions, and what they bring the proposer. A builder makes most blocks, takes the
-// fees and pays the proposer with one of the last transactions.
+// The execution payloads of simulated blocks and their rewards. A builder makes most blocks: it gets the fees and pays
+// the proposer with one of the last transactions.
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimPayload, SimTransaction } from './records.ts'
 import type { Truth } from './truth.ts'
 
 const gwei = 1_000_000_000n
 const builders = ['b1', 'b2'].map((byte) => `0x${byte.repeat(20)}`)
-/** Some builders pay from another account than the one that gets the fees. */
+/** Some builders pay from another account than the fee recipient. */
 const wallet = `0x${'b3'.repeat(20)}`
 
-/** `owner`: whom the proposer has paid. */
+/** `owner`: the address to which the proposer's rewards go. */
 export function makePayload(
   { slot, number, owner }: { slot: number; number: number; owner: string },
   draws: SeededRandom,
@@ -20,7 +20,7 @@ export function makePayload(
   const refunds = builder !== undefined && count > 2 && draws.happens(0.2) ? 1 : 0
   const transactions = Array.from({ length: count }, (_, at): SimTransaction => {
     const isPayment = payer !== undefined && at === count - 1 - refunds
-    // The owner may end its own block with a transfer to somebody.
+    // A block without a builder may end with a transfer from its owner.
     const isOwn = builder === undefined && at === count - 1 && draws.happens(0.3)
     return {
       hash: `0x${draws.hex(64)}`,
@@ -43,8 +43,8 @@ export function makePayload(
 }
 
 /**
- * Whole gwei. With a builder, fees count as far as the payment covers them, and the rest of it is extracted value. Undefined where nobody
- * else can tell: the proposer has no withdrawal address, and the block ends with a transfer that may be a payment.
+ * Whole gwei. With a builder, the payment covers the fees first, and the rest is MEV. Undefined if the rewards are
+ * unknown: the proposer has no withdrawal address, and the block ends with a transfer that may be a payment.
  */
 export function paidBy(
   { transactions }: SimPayload,
@@ -58,7 +58,7 @@ export function paidBy(
   return paid < fees ? { fees: paid, mev: 0n, external: paid } : { fees, mev: paid - fees, external: paid }
 }
 
-/** A payload's hash ends with its slot, so that it is found again without an index. */
+/** The hash of a payload ends with its slot, so that no index is needed to find it. */
 export const slotIn = (hash: string): number => Number.parseInt(hash.slice(-8), 16)
 
 export function writePayload(

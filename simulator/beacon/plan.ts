@@ -1,4 +1,4 @@
-// What kind of network it is: its preset, its forks, its size. How its validators behave is the conduct's business.
+// The parameters of a simulated network: preset, forks and size. How its validators behave is in behaviour.ts.
 import type { Fork } from '#sources/beacon/consensus.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 
@@ -11,7 +11,7 @@ export interface NetworkPlan {
   readonly syncPeriod: number
   readonly slotSeconds: number
   readonly forkEpochs: Readonly<Partial<Record<Fork, number>>>
-  /** What blocks bring on the execution side is part of the truth. */
+  /** Execution rewards are known. */
   readonly hasExecution: boolean
 }
 
@@ -23,7 +23,7 @@ const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
   { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 4, fulu: 7 },
 ]
 
-/** The newest one from the start. */
+/** All forks are active from genesis. */
 export const presentForks: NetworkPlan['forkEpochs'] = { ...forkPlans[1] }
 
 export const drawNetworkPlan = (draws: SeededRandom): NetworkPlan => ({
@@ -37,10 +37,9 @@ export const drawNetworkPlan = (draws: SeededRandom): NetworkPlan => ({
   hasExecution: draws.happens(0.5),
 })
 
-/** The contract that deposits are paid into. */
 export const depositContract = `0x${'de'.repeat(20)}`
 
-/** As `/eth/v1/config/spec` says it. Small figures, so that rare things happen within a few epochs. */
+/** The response of `/eth/v1/config/spec`. Small constants, so that rare events happen within a few epochs. */
 export function specOf(plan: NetworkPlan, chainId: string): Record<string, string> {
   const spec: Record<string, string | number> = {
     PRESET_BASE: 'minimal',

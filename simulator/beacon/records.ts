@@ -1,4 +1,4 @@
-// What acting leaves behind: one record for each epoch, of everything that can be asked of a node about it.
+// The results of a simulation: one record per epoch with everything that a node can return about it.
 
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { Fork } from '#sources/beacon/consensus.ts'
@@ -6,7 +6,7 @@ import type { NetworkPlan } from './plan.ts'
 
 export interface SimValidator {
   readonly pubkey: string
-  /** Who paid for its first deposit. */
+  /** Sender of its first deposit. */
   readonly depositor: string
   credentials: string
   balance: bigint
@@ -17,7 +17,7 @@ export interface SimValidator {
   exit: number
   withdrawable: number
   score: bigint
-  /** Bits: source, target, head. */
+  /** Timely flags of the previous and the current epoch. Bits: source, target, head. */
   previous: number
   current: number
 }
@@ -37,10 +37,10 @@ export interface SimTransaction {
   readonly to: string
   readonly valueWei: bigint
   readonly gasUsed: bigint
-  /** What is paid beyond the base fee, by gas. */
+  /** Priority fee per gas. */
   readonly tipWei: bigint
   readonly input: string
-  /** A builder's to the proposer. */
+  /** A payment from a builder to the proposer. */
   readonly isPayment: boolean
 }
 
@@ -58,7 +58,7 @@ export interface SimDeposit {
   readonly credentials: string
   readonly gwei: bigint
   readonly from: string
-  /** Of the execution side. */
+  /** Number of the execution block. */
   readonly block: number
 }
 
@@ -75,13 +75,13 @@ export interface SimBlock {
   readonly deposits: readonly SimDeposit[]
   readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]
   readonly payload: SimPayload
-  /** Gwei that its proposer got, by what for, and what each seat of the sync committee gained or lost. */
+  /** Gwei: the parts of the proposer reward, and the reward or penalty per sync committee seat. */
   readonly rewards: { readonly votes: bigint; readonly sync: bigint; readonly slashings: bigint; readonly seat: bigint }
 }
 
 export type Identity = Readonly<Pick<SimValidator, 'pubkey' | 'credentials' | 'depositor'>>
 
-/** A deposit that waits for an epoch's end, since Electra. */
+/** A queued deposit, since Electra. */
 export interface SimPendingDeposit extends Identity {
   readonly gwei: bigint
   readonly slot: number
@@ -95,39 +95,37 @@ export interface Snapshot {
   readonly consolidations: readonly { readonly from: number; readonly to: number }[]
 }
 
-/** What was paid for the votes of an epoch, in gwei. */
+/** Rewards for the votes of an epoch, in gwei. */
 export type VotePay = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', bigint>>
 
 export interface EpochRecord {
   readonly epoch: number
-  /** Members by (slot of the epoch) · committees + committee. */
+  /** Index: (slot within the epoch) · committeesPerSlot + committee. */
   readonly committees: readonly (readonly number[])[]
   readonly proposers: readonly number[]
   /** By seat. */
   readonly sync: readonly number[]
   /** By slot. */
   readonly blocks: ReadonlyMap<number, SimBlock>
-  /** By slot of the epoch, behind its block. */
+  /** By slot of the epoch, after its block. */
   readonly states: readonly Snapshot[]
-  /** For the votes of the epoch two before this one, which are paid when this one begins; by validator. */
+  /** By validator: rewards for the votes of two epochs ago, which the chain pays at the start of this one. */
   readonly paid: ReadonlyMap<number, VotePay>
-  /** All up to the end of this epoch, in the order in which they were made. */
+  /** All deposits up to the end of this epoch, in order. */
   readonly deposits: readonly SimDeposit[]
 }
 
-/** Something that a node can be about. */
+/** A simulated network that a node can serve. */
 export interface SimNetwork {
   readonly seed: string
   readonly plan: NetworkPlan
   readonly genesisUnix: number
-  /** The newest slot that anything is known of. */
   readonly headSlot: number
-  /** Undefined: not acted out (yet). */
+  /** Undefined: not simulated (yet). */
   epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
 }
 
 const zeroRoot = `0x${'00'.repeat(32)}`
-/** Nobody proposed it. */
 export const genesisHeader = {
   slot: '0',
   proposer_index: '0',

@@ -1,11 +1,11 @@
-// What a node tells about rewards: the figures that the chain itself paid, in the form of the Beacon API.
+// The rewards endpoints of the simulated node: what the simulated chain paid, as Beacon API JSON.
 import type { EpochRecord, SimBlock } from './records.ts'
 
-/** Nobody named: everyone. */
-export const voteRewards = ({ paid }: EpochRecord, asked: ReadonlySet<number>) => ({
+/** `requested`: empty means all validators. */
+export const voteRewards = ({ paid }: EpochRecord, requested: ReadonlySet<number>) => ({
   ideal_rewards: [],
   total_rewards: [...paid]
-    .filter(([index]) => asked.size === 0 || asked.has(index))
+    .filter(([index]) => requested.size === 0 || requested.has(index))
     .map(([index, { source, target, head, inactivity }]) => ({
       validator_index: String(index),
       head: String(head),

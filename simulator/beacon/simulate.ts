@@ -1,5 +1,5 @@
-// Acts a network out, epoch by epoch, from a seed and a conduct. Every epoch draws from a stream of its own name and everything
-// that changes is plain data, so that acting can be put aside at any epoch and taken up again later, with the same outcome.
+// Simulates a network epoch by epoch, from a seed and a behaviour. Every epoch has its own random stream, and the state
+// is plain data. So a simulation can be saved at any epoch and continued later with the same result.
 import { forks } from '#sources/beacon/consensus.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
@@ -18,21 +18,21 @@ export interface NetworkScenario {
   readonly behaviour: Behaviour
 }
 
-/** All that an epoch's acting rests on. */
+/** The state of a simulation between two epochs. */
 export interface SimulationData {
-  /** The next one to act out. */
+  /** The next epoch. */
   epoch: number
   readonly chain: ChainData
   readonly votes: VotesData
   readonly committees: Map<number, Committees>
-  /** Sync committees by period: the last one and the present one. */
+  /** Sync committees by period: the previous and the current one. */
   readonly seats: Map<number, readonly number[]>
-  /** Execution blocks, those before genesis included. */
+  /** Number of execution blocks, including those before genesis. */
   height: number
   deposits: readonly SimDeposit[]
 }
 
-/** Deposits of those who are there from the start: so many in a block, and all before genesis. */
+/** Deposits of the genesis validators per execution block before genesis. */
 const depositsPerBlock = 8
 
 const createSimulationData = (): SimulationData => ({
@@ -45,7 +45,7 @@ const createSimulationData = (): SimulationData => ({
   deposits: [],
 })
 
-/** Validators whose credentials are a key have none. */
+/** Undefined for BLS credentials. */
 const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
   credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
 
@@ -61,7 +61,7 @@ export class Simulation {
   readonly #chain: ChainState
   readonly #votes: Votes
 
-  /** `data`: where to take it up again; it belongs to the stage from here on. */
+  /** `data`: a saved state to continue from; the simulation changes it. */
   constructor(scenario: NetworkScenario, truth: Truth, data: SimulationData = createSimulationData()) {
     this.#scenario = scenario
     this.#truth = truth
@@ -108,7 +108,7 @@ export class Simulation {
       this.#votes.cast(slot, epoch, (validator) => this.#scenario.behaviour.mistakeRates(validator, epoch), draws)
       states.push(this.#snapshot())
     }
-    this.#closeProposals(epoch, duties.proposers, blocks)
+    this.#addMissedRewards(epoch, duties.proposers, blocks)
     this.#data.epoch = epoch + 1
     const { committees, deposits } = this.#data
     return { epoch, committees: committees.get(epoch) ?? [], ...duties, blocks, states, paid, deposits }
@@ -186,17 +186,17 @@ export class Simulation {
     const { attestations, gwei: votes } = this.#votes.include(slot, epoch, draws)
     this.#data.height += 1
     const block = this.#data.height
-    const deposits = applyOperations(this.#chain, context, operations, () => this.#newValidator()).map((one) => ({
-      ...one,
+    const deposits = applyOperations(this.#chain, context, operations, () => this.#newValidator()).map((deposit) => ({
+      ...deposit,
       block,
     }))
     if (deposits.length > 0) this.#data.deposits = [...this.#data.deposits, ...deposits]
     this.#chain.earn(proposer, votes, slot)
     this.#truth.add(epoch, proposer, 'block_reward', votes)
     const signing = this.#signSync(context, sync, draws)
-    const made = {
+    const content = {
       ...{
-        fork: forks.findLast((one) => this.#chain.isFrom(one, epoch)) ?? 'altair',
+        fork: forks.findLast((fork) => this.#chain.isFrom(fork, epoch)) ?? 'altair',
         slot,
         proposer,
         parentRoot,
@@ -212,7 +212,7 @@ export class Simulation {
       ),
       rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
     }
-    return { ...made, root: blockRootOf(made, this.#scenario.plan) }
+    return { ...content, root: blockRootOf(content, this.#scenario.plan) }
   }
 
   #signSync({ slot, epoch, proposer }: SlotContext, seats: readonly number[], draws: SeededRandom) {
@@ -239,18 +239,19 @@ export class Simulation {
     return { bits, gwei, seat }
   }
 
-  /** A proposal that is missed would have brought the mean of the epoch's blocks. */
-  #closeProposals(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimBlock>): void {
-    const made = [...blocks.values()]
-    if (made.length === 0) return
-    const mean = (of: (block: SimBlock) => bigint) =>
-      made.reduce((sum, block) => sum + of(block), 0n) / BigInt(made.length)
-    const consensus = mean(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings)
-    const paid = made.flatMap(({ proposer, payload }) => {
-      const one = paidBy(payload, withdrawalAddress(this.#chain.at(proposer)) !== undefined)
-      return one ? [one.fees + one.mev] : []
-    })
-    const execution = paid.length === 0 ? 0n : paid.reduce((sum, one) => sum + one, 0n) / BigInt(paid.length)
+  /** The missed reward of a missing block is the mean reward of the epoch's blocks. */
+  #addMissedRewards(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimBlock>): void {
+    const proposed = [...blocks.values()]
+    if (proposed.length === 0) return
+    const mean = (amounts: readonly bigint[]) =>
+      amounts.length === 0 ? 0n : amounts.reduce((sum, gwei) => sum + gwei, 0n) / BigInt(amounts.length)
+    const consensus = mean(proposed.map(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings))
+    const execution = mean(
+      proposed.flatMap(({ proposer, payload }) => {
+        const paid = paidBy(payload, withdrawalAddress(this.#chain.at(proposer)) !== undefined)
+        return paid ? [paid.fees + paid.mev] : []
+      }),
+    )
     const isPaid = this.#scenario.plan.hasExecution && this.#chain.isFrom('bellatrix', epoch)
     proposers.forEach((proposer, at) => {
       const slot = epoch * proposers.length + at

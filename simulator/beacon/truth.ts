@@ -1,5 +1,5 @@
-// The truth that is acted out, written down as it happens: every validator's measures by epoch, in the words of
-// docs/methodology.md, and what kinds of things happened at all.
+// The expected result of ingesting a simulated network: the measures of every validator by epoch (docs/methodology.md),
+// and which kinds of events happened.
 import type { Measure } from '#validators/ratings/measures.ts'
 
 export type TruthRow = Partial<Record<Measure, number>>
@@ -13,7 +13,7 @@ export class Truth {
     row[name] = (row[name] ?? 0) + Number(value)
   }
 
-  /** The validator has a row, whatever it does. */
+  /** Adds an empty row if there is none. */
   row(epoch: number, validator: number): TruthRow {
     const rows = this.#epochs.get(epoch) ?? new Map<number, TruthRow>()
     this.#epochs.set(epoch, rows)
@@ -26,7 +26,7 @@ export class Truth {
     return this.#epochs.get(epoch) ?? new Map()
   }
 
-  /** Something worth knowing happened: a leak, a vote for an orphan. */
+  /** Counts an event, such as a leak or a vote for an orphan. */
   note(kind: string): void {
     this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1)
   }
@@ -35,7 +35,7 @@ export class Truth {
     return this.#kinds
   }
 
-  /** Drops what is older, for those who act on without end. */
+  /** Bounds the memory of a simulation without end. */
   forgetBefore(epoch: number): void {
     for (const at of this.#epochs.keys()) if (at < epoch) this.#epochs.delete(at)
   }

@@ -1,30 +1,30 @@
-// Votes from the moment they are cast until they stand in a block: late, wrong, repeated, doubled, for blocks that nobody
-// built on. The chain's own count of them is kept here as well.
+// Simulates votes from casting to inclusion, with mistakes: late, wrong, repeated and doubled votes, and votes for
+// orphans. It also sets the timely flags of the chain.
 //
-// 1. A vote of an epoch can stand in blocks of that epoch and the next; before Deneb, only within an epoch's length.
-// 2. What a vote is right about is decided by the chain as it became, not as the voter saw it.
+// 1. A vote can be included in blocks of its epoch and the next; before Deneb, at most slotsPerEpoch slots later.
+// 2. Correctness is decided by the final chain, not by what the voter saw.
 import type { SeededRandom } from '../seeded-random.ts'
 import type { MistakeRates } from './behaviour.ts'
 import { type ChainState, integerRoot } from './chain.ts'
 import { genesisRoot, type SimAttestation } from './records.ts'
 import type { Truth } from './truth.ts'
 
-/** A vote on its way into a block. */
+/** A vote that is not included yet. */
 interface PendingVote {
   readonly slot: number
   readonly committee: number
-  readonly place: number
+  readonly position: number
   readonly head: string
   readonly target: string
   readonly fromSlot: number
 }
 
-/** Everything that changes, as plain data. */
+/** The mutable state, as plain data. */
 export interface VotesData {
   pending: PendingVote[]
-  /** Blocks of the chain, in rising order; older ones than anybody can vote for are forgotten, but for the last. */
+  /** Blocks in ascending order. Blocks that are too old for votes are dropped, except for the last of them. */
   readonly roots: { readonly slot: number; readonly root: string }[]
-  /** By epoch: the two at hand. */
+  /** Target roots of the last two epochs. */
   readonly targets: Map<number, string>
   orphan: { readonly slot: number; readonly root: string } | undefined
 }
@@ -42,7 +42,7 @@ export class Votes {
   readonly data: VotesData
   readonly #chain: ChainState
   readonly #truth: Truth
-  /** Of the last epoch and the present one. */
+  /** Those of the previous and the current epoch. */
   readonly #committees: Map<number, Committees>
 
   constructor(chain: ChainState, truth: Truth, committees: Map<number, Committees>, data: VotesData) {
@@ -67,22 +67,22 @@ export class Votes {
     this.#truth.note('orphan')
   }
 
-  /** Behind the block of the epoch's first slot, if there is one. */
+  /** Called after the block of the first slot of the epoch, if there is one. */
   setTarget(epoch: number): void {
     this.data.targets.set(epoch, this.head)
     this.data.targets.delete(epoch - 2)
   }
 
-  /** Everybody whose duty it is votes, or does not. */
+  /** Casts the votes of all validators with a duty in this slot. */
   cast(slot: number, epoch: number, mistakeRatesOf: (validator: number) => MistakeRates, draws: SeededRandom): void {
     const { slotsPerEpoch, committeesPerSlot } = this.#chain.plan
     for (let committee = 0; committee < committeesPerSlot; committee++) {
       const members = this.#committees.get(epoch)?.[(slot % slotsPerEpoch) * committeesPerSlot + committee] ?? []
-      members.forEach((validator, place) => {
+      members.forEach((validator, position) => {
         this.#truth.add(epoch, validator, 'assigned', 1)
         const rates = mistakeRatesOf(validator)
         if (draws.happens(rates.noVote)) return
-        const vote = () => ({ ...this.#choice(slot, epoch, rates, draws), slot, committee, place })
+        const vote = () => ({ ...this.#choice(slot, epoch, rates, draws), slot, committee, position })
         const first = vote()
         this.data.pending.push(first)
         if (draws.happens(rates.repeated))
@@ -95,65 +95,65 @@ export class Votes {
   #choice(
     slot: number,
     epoch: number,
-    habits: MistakeRates,
+    rates: MistakeRates,
     draws: SeededRandom,
   ): Pick<PendingVote, 'head' | 'target' | 'fromSlot'> {
     const { slotsPerEpoch } = this.#chain.plan
     const { orphan } = this.data
-    const fromSlot = slot + (draws.happens(habits.late) ? draws.whole(2, 2 * slotsPerEpoch) : 1)
-    if (orphan?.slot === slot && draws.happens(habits.orphanHead)) {
+    const fromSlot = slot + (draws.happens(rates.late) ? draws.whole(2, 2 * slotsPerEpoch) : 1)
+    if (orphan?.slot === slot && draws.happens(rates.orphanHead)) {
       this.#truth.note('vote for an orphan')
       const target = slot % slotsPerEpoch === 0 ? orphan.root : (this.data.targets.get(epoch) as string)
       return { head: orphan.root, target, fromSlot }
     }
     return {
-      head: draws.happens(habits.wrongHead) ? `0x${draws.pick(['aa', 'bb']).repeat(32)}` : this.head,
-      target: draws.happens(habits.wrongTarget) ? `0x${'cc'.repeat(32)}` : (this.data.targets.get(epoch) as string),
+      head: draws.happens(rates.wrongHead) ? `0x${draws.pick(['aa', 'bb']).repeat(32)}` : this.head,
+      target: draws.happens(rates.wrongTarget) ? `0x${'cc'.repeat(32)}` : (this.data.targets.get(epoch) as string),
       fromSlot,
     }
   }
 
-  /** Puts the votes that are due into aggregates, in a drawn order, and counts them. Tells what they bring the proposer. */
+  /** Aggregates the votes that are due, in random order, and counts them. Returns the proposer reward as well. */
   include(slot: number, epoch: number, draws: SeededRandom): { attestations: SimAttestation[]; gwei: bigint } {
     const { slotsPerEpoch } = this.#chain.plan
-    const isOpen = (ballot: PendingVote) =>
-      Math.floor(ballot.slot / slotsPerEpoch) + 1 >= epoch &&
-      (this.#chain.isFrom('deneb', epoch) || slot <= ballot.slot + slotsPerEpoch)
-    const due = this.data.pending.filter((ballot) => ballot.fromSlot <= slot && isOpen(ballot))
-    this.data.pending = this.data.pending.filter((ballot) => ballot.fromSlot > slot)
+    const isIncludable = (vote: PendingVote) =>
+      Math.floor(vote.slot / slotsPerEpoch) + 1 >= epoch &&
+      (this.#chain.isFrom('deneb', epoch) || slot <= vote.slot + slotsPerEpoch)
+    const due = this.data.pending.filter((vote) => vote.fromSlot <= slot && isIncludable(vote))
+    this.data.pending = this.data.pending.filter((vote) => vote.fromSlot > slot)
     const isElectra = this.#chain.isFrom('electra', epoch)
     const groups = Map.groupBy(due, ({ slot: at, committee, head, target }) =>
       isElectra ? `${at} ${head} ${target}` : `${at} ${committee} ${head} ${target}`,
     )
     let gwei = 0n
-    const attestations = draws.shuffled([...groups.values()]).map((ballots) => {
-      const { attestation, reward } = this.#aggregate(ballots, slot, epoch)
+    const attestations = draws.shuffled([...groups.values()]).map((votes) => {
+      const { attestation, reward } = this.#aggregate(votes, slot, epoch)
       gwei += reward
       return attestation
     })
     return { attestations, gwei }
   }
 
-  #aggregate(ballots: readonly PendingVote[], slot: number, epoch: number) {
+  #aggregate(votes: readonly PendingVote[], slot: number, epoch: number) {
     const { slotsPerEpoch, committeesPerSlot } = this.#chain.plan
-    const [{ slot: at, head, target }] = ballots as [PendingVote]
+    const [{ slot: at, head, target }] = votes as [PendingVote]
     const targetEpoch = Math.floor(at / slotsPerEpoch)
-    const committees = [...new Set(ballots.map(({ committee }) => committee))].sort((a, b) => a - b)
-    const chosen = new Set(ballots.map(({ committee, place }) => `${committee} ${place}`))
+    const committees = [...new Set(votes.map(({ committee }) => committee))].sort((a, b) => a - b)
+    const chosen = new Set(votes.map(({ committee, position }) => `${committee} ${position}`))
     const first = (at % slotsPerEpoch) * committeesPerSlot
     const bits: boolean[] = []
     let numerator = 0n
     for (const committee of committees) {
       const members = this.#committees.get(targetEpoch)?.[first + committee] ?? []
-      members.forEach((validator, place) => {
-        bits.push(chosen.has(`${committee} ${place}`))
+      members.forEach((validator, position) => {
+        bits.push(chosen.has(`${committee} ${position}`))
         if (bits.at(-1)) numerator += this.#count(validator, { at, targetEpoch, head, target }, slot, epoch)
       })
     }
     return { attestation: { slot: at, committees, bits, head, targetEpoch, target }, reward: numerator / (56n * 8n) }
   }
 
-  /** One validator's vote in one aggregate; tells what it adds to the proposer's reward. */
+  /** Counts one vote in one aggregate. Returns its part of the proposer reward (numerator). */
   #count(
     validator: number,
     { at, targetEpoch, head, target }: { at: number; targetEpoch: number; head: string; target: string },

@@ -1,5 +1,5 @@
-// Accounts of the simulated chain: their present, their past at the end of every block, and undoing within a
-// transaction. It knows nothing of how the product reads a chain.
+// Accounts of the simulated chain: current state, state at the end of every block, and undo within a transaction. It is
+// independent of the product code, so that tests can compare the two.
 
 export interface SimAccount {
   readonly nonce: bigint
@@ -46,7 +46,6 @@ export class Accounts {
     this.set(address, empty)
   }
 
-  /** A place to come back to within the transaction. */
   checkpoint(): number {
     return this.#journal.length
   }
@@ -77,7 +76,7 @@ export class Accounts {
     return past[low - 1]?.account ?? empty
   }
 
-  /** Forgets every block from this one on. */
+  /** Reverts every block from this one on. */
   rewind(block: number): void {
     for (const [address, past] of this.#past) {
       if ((past.at(-1)?.block ?? -1) < block) continue

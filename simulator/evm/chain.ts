@@ -1,5 +1,6 @@
-// A chain like Ethereum's, from a seed: plain and internal transfers, creations, self-destructs, reverts, withdrawals,
-// rewards, accounts that delegate (EIP-7702), reorganisations. It keeps the truth: every transfer that happened.
+// A simulated Ethereum chain, generated from a seed: plain and internal transfers, creations, self-destructs, reverts,
+// withdrawals, rewards, delegated accounts (EIP-7702) and reorganisations. It records every transfer that happened, as
+// the expected result for tests.
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { Accounts, type SimAccount } from './accounts.ts'
 import { Execution, type Frame } from './execute.ts'
@@ -13,11 +14,11 @@ export interface SimTransaction {
   readonly frame: Frame
 }
 
-/** One transfer that happened, at its place. */
+/** A transfer that happened, with its position. */
 export interface TrueTransfer {
   readonly block: number
   readonly txIndex: number
-  /** 0: the transaction's own value; others counted from 1. */
+  /** 0: the transaction's own value. Internal transfers are counted from 1. */
   readonly position: number
   readonly tx: string
   readonly timeUnix: number
@@ -42,14 +43,14 @@ export interface SimChainOptions {
   readonly id?: string
   /** Blocks behind the head that are final. */
   readonly finalLag?: number
-  /** Transactions in a block, at most. */
+  /** Maximum number of transactions in a block. */
   readonly busy?: number
-  /** Addresses that are used again and again. */
+  /** Number of regular addresses. */
   readonly accounts?: number
-  /** Addresses that have more than enough from the start. */
+  /** Number of addresses with a large genesis balance. */
   readonly rich?: number
   readonly blockSeconds?: number
-  /** Addresses of contracts that are gone may send transactions, to which in truth nobody has the key. */
+  /** Addresses of destroyed contracts may send transactions, which is impossible on a real chain. */
   readonly destroyedMaySend?: boolean
 }
 
@@ -63,7 +64,7 @@ export class SimChain {
   readonly finalLag: number
   readonly blockSeconds: number
   readonly blocks: SimBlock[] = []
-  /** Deleted at some time: the state alone does not tell that they ever were. */
+  /** Contracts that were deleted. The state does not show that they existed. */
   readonly destroyed = new Set<string>()
   readonly #accounts = new Accounts()
   readonly #seed: string
@@ -83,7 +84,7 @@ export class SimChain {
       id = '1',
       finalLag = 8,
       busy = 4,
-      accounts: people = 14,
+      accounts = 14,
       rich = 3,
       blockSeconds = 12,
       destroyedMaySend = true,
@@ -95,12 +96,12 @@ export class SimChain {
     this.#destroyedMaySend = destroyedMaySend
     this.#seed = seed
     this.#busy = busy
-    this.#addresses = Array.from({ length: people }, () => `0x${draws.hex(40)}`)
+    this.#addresses = Array.from({ length: accounts }, () => `0x${draws.hex(40)}`)
     this.#rich = Array.from({ length: rich }, () => `0x${draws.hex(40)}`)
     this.#oldDestruct = draws.happens(0.3)
     this.#oldNonces = draws.happens(0.2)
     for (const address of this.#rich) this.#accounts.add(address, 10n ** 9n * ether)
-    // Some of those that others pay later have been there from the start.
+    // One of the regular addresses may have a genesis balance.
     if (draws.happens(0.5)) this.#accounts.add(draws.pick(this.#addresses), ether)
     this.#close({ miner: draws.pick(this.#addresses), withdrawals: [], transactions: [], transfers: [] }, draws)
   }
@@ -109,12 +110,12 @@ export class SimChain {
     return this.blocks.at(-1) as SimBlock
   }
 
-  /** Once final, always final, also when a reorganisation makes the chain shorter. */
+  /** Never decreases, even if a reorganisation makes the chain shorter. */
   get final(): number {
     return this.#final
   }
 
-  /** Those who have enough from the start; everybody else's coin is from them, or from rewards and withdrawals. */
+  /** Addresses with a large genesis balance. All other coins come from them, or from rewards and withdrawals. */
   get rich(): readonly string[] {
     return this.#rich
   }
@@ -123,12 +124,12 @@ export class SimChain {
     return this.#accounts.at(address, block)
   }
 
-  /** Everybody who ever appeared. */
+  /** All addresses that ever appeared. */
   addresses(): string[] {
     return [...new Set([...this.#addresses, ...this.#rich, ...this.#accounts.addresses()])]
   }
 
-  /** Brute force: the first transfer to this address that counts as a funding. */
+  /** By brute force: the first transfer to the address that counts as a funding. */
   firstFunding(address: string, untilBlock = Number.POSITIVE_INFINITY): TrueTransfer | undefined {
     for (const { number, transfers } of this.blocks) {
       if (number > untilBlock) return undefined
@@ -138,11 +139,12 @@ export class SimChain {
     return undefined
   }
 
-  /** The same for everybody at once. */
+  /** The first fundings of all addresses. */
   firstFundings(): Map<string, TrueTransfer> {
     const first = new Map<string, TrueTransfer>()
     for (const { transfers } of this.blocks) {
-      for (const one of transfers) if (one.from !== one.to && !first.has(one.to)) first.set(one.to, one)
+      for (const transfer of transfers)
+        if (transfer.from !== transfer.to && !first.has(transfer.to)) first.set(transfer.to, transfer)
     }
     return first
   }
@@ -151,7 +153,7 @@ export class SimChain {
     for (let at = 0; at < count; at++) this.#mineOne()
   }
 
-  /** The last `depth` blocks are replaced by others. Never deeper than what is final. */
+  /** Replaces the last `depth` blocks. Final blocks are never replaced. */
   reorg(depth: number, replacedBy = depth): void {
     const from = Math.max(this.final + 1, this.head.number - depth + 1)
     this.#accounts.rewind(from)
@@ -180,11 +182,11 @@ export class SimChain {
     const { nonce, balance } = this.#accounts.get(from)
     this.#accounts.set(from, { nonce: nonce + 1n, balance: balance - fee })
     const kind = draws.whole(0, 12)
-    if (kind === 0) this.#delegates(draws)
+    if (kind === 0) this.#delegate(draws)
     const creates = kind === 1
     const contract = this.#contract(draws)
-    const to = creates ? this.#fresh(draws) : kind < 6 && contract ? contract : this.#someone(draws)
-    // The rich never give much: somebody must be able to pay for the next one.
+    const to = creates ? this.#fresh(draws) : kind < 6 && contract ? contract : this.#recipient(draws)
+    // Rich addresses send small values, so that they can always pay.
     const isRich = this.#rich.includes(from)
     const left = isRich ? 5n * ether : balance - fee
     const all = draws.happens(0.1) && !isRich
@@ -194,7 +196,7 @@ export class SimChain {
       random: draws,
       oldDestruct: this.#oldDestruct,
       oldNonces: this.#oldNonces,
-      anyRecipient: () => this.#someone(draws),
+      anyRecipient: () => this.#recipient(draws),
       contract: () => this.#contract(draws),
       unusedAddress: () => this.#fresh(draws),
       destroyed: (address) => this.destroyed.add(address),
@@ -203,16 +205,16 @@ export class SimChain {
     const hash = `0x${draws.hex(64)}`
     const txIndex = transactions.length
     let internal = 0
-    for (const move of execution.transfers) {
-      const position = move.frame === frame ? 0 : ++internal
+    for (const transfer of execution.transfers) {
+      const position = transfer.frame === frame ? 0 : ++internal
       const place = { block: this.blocks.length, txIndex, position, tx: hash, timeUnix: this.#nextUnix() }
-      transfers.push({ ...place, from: move.from, to: move.to, valueWei: move.value })
+      transfers.push({ ...place, from: transfer.from, to: transfer.to, valueWei: transfer.value })
     }
     transactions.push({ hash, from, to: creates ? null : to, value, nonce, frame })
   }
 
-  /** Somebody else pays; the account's nonce moves, whether or not it has ever had a coin. */
-  #delegates(draws: SeededRandom): void {
+  /** Another account pays for the delegation. The nonce of the delegated account rises, even without a balance. */
+  #delegate(draws: SeededRandom): void {
     const address = draws.pick(this.#addresses)
     const { nonce, code } = this.#accounts.get(address)
     if (code !== '0x' && !code.startsWith('0xef0100')) return
@@ -221,12 +223,12 @@ export class SimChain {
     if (this.#hasKey(address)) this.#accounts.set(address, { nonce: nonce + 1n, code: next })
   }
 
-  /** One of the rich, or one of the people who can pay for it. */
+  /** A rich address, or a regular one that can pay the fee. */
   #sender(draws: SeededRandom): string {
-    const asked = draws.pick(this.#addresses)
-    const { balance, code } = this.#accounts.get(asked)
-    const able = balance > 2n * fee && (code === '0x' || code.startsWith('0xef0100'))
-    const sender = able && draws.happens(0.5) ? asked : draws.pick(this.#rich)
+    const candidate = draws.pick(this.#addresses)
+    const { balance, code } = this.#accounts.get(candidate)
+    const canPay = balance > 2n * fee && (code === '0x' || code.startsWith('0xef0100'))
+    const sender = canPay && draws.happens(0.5) ? candidate : draws.pick(this.#rich)
     return this.#hasKey(sender) ? sender : (this.#rich[0] as string)
   }
 
@@ -234,20 +236,20 @@ export class SimChain {
     return this.#destroyedMaySend || !this.destroyed.has(address)
   }
 
-  #someone(draws: SeededRandom): string {
+  #recipient(draws: SeededRandom): string {
     return draws.happens(0.15) ? `0x${draws.hex(40)}` : draws.pick(draws.happens(0.9) ? this.#addresses : this.#rich)
   }
 
   #contract(draws: SeededRandom): string | undefined {
     if (this.#contracts.length === 0) return undefined
-    const found = draws.pick(this.#contracts)
-    return this.#accounts.get(found).code === '0x' ? undefined : found
+    const contract = draws.pick(this.#contracts)
+    return this.#accounts.get(contract).code === '0x' ? undefined : contract
   }
 
-  /** Sometimes an address that was paid before anything was put there, as with addresses known in advance. */
+  /** Sometimes an address that received transfers before the contract was created. */
   #fresh(draws: SeededRandom): string {
-    const empty = this.#addresses.filter((one) => {
-      const { nonce, code } = this.#accounts.get(one)
+    const empty = this.#addresses.filter((address) => {
+      const { nonce, code } = this.#accounts.get(address)
       return nonce === 0n && code === '0x'
     })
     const address = empty.length > 0 && draws.happens(0.1) ? draws.pick(empty) : `0x${draws.hex(40)}`

@@ -1,4 +1,4 @@
-// How the simulated chain's blocks and call trees look on the wire: blocks, receipts, and both trace forms.
+// Encodes blocks, receipts and call trees of the simulated chain as JSON-RPC results, in both trace formats.
 import type { SimBlock, SimTransaction } from './chain.ts'
 import type { Frame } from './execute.ts'
 
@@ -39,7 +39,7 @@ export const receiptJson = (block: SimBlock, tx: SimTransaction, at: number) => 
   contractAddress: tx.to === null ? tx.frame.to : null,
 })
 
-/** callTracer: what failed carries an error, and still lists what it called. */
+/** callTracer: a failed call has an error and still lists its inner calls. */
 export function nestedJson(frame: Frame, input = '0x'): object {
   return {
     type: frame.type,
@@ -54,7 +54,7 @@ export function nestedJson(frame: Frame, input = '0x'): object {
   }
 }
 
-/** trace_block: one list, parents first; only the step that failed carries the error, those below it do not. */
+/** trace_block: a flat list, parents first. Only the failed call has the error, not its inner calls. */
 export function flatJson(block: SimBlock, input = '0x'): object[] {
   const steps = block.transactions.flatMap((tx, at) => {
     const place = {
@@ -75,14 +75,14 @@ function flatSteps(frame: Frame, traceAddress: readonly number[], input: string)
 }
 
 function flatStep({ type, from, to, value, failed }: Frame, input: string): object {
-  const ended = failed ? { error: 'Reverted' } : {}
+  const failure = failed ? { error: 'Reverted' } : {}
   switch (type) {
     case 'CREATE':
     case 'CREATE2':
       return {
         type: 'create',
         action: { from, value: hex(value), init: input, creationMethod: type.toLowerCase() },
-        ...(failed ? ended : { result: { address: to, code: '0x' } }),
+        ...(failed ? failure : { result: { address: to, code: '0x' } }),
       }
     case 'SELFDESTRUCT':
       return { type: 'suicide', action: { address: from, refundAddress: to, balance: hex(value) }, result: null }
@@ -90,7 +90,7 @@ function flatStep({ type, from, to, value, failed }: Frame, input: string): obje
       return {
         type: 'call',
         action: { callType: type.toLowerCase(), from, to, value: hex(value), input },
-        ...(failed ? ended : { result: { gasUsed: '0x0', output: '0x' } }),
+        ...(failed ? failure : { result: { gasUsed: '0x0', output: '0x' } }),
       }
   }
 }

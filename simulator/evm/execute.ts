@@ -1,5 +1,5 @@
-// One transaction of the simulated chain, made up and carried out at the same time: a tree of calls whose transfers are
-// written down as they happen and struck out when what contains them fails. The list that is left is the truth.
+// Generates and executes one random transaction of the simulated chain: a tree of calls. Transfers are recorded as they
+// happen and removed when a call that contains them fails.
 import type { SeededRandom } from '../seeded-random.ts'
 import type { Accounts } from './accounts.ts'
 
@@ -24,19 +24,19 @@ export interface FrameTransfer {
 export interface ExecutionContext {
   readonly accounts: Accounts
   readonly random: SeededRandom
-  /** Somebody to send to: known or never seen before. */
+  /** A known or new address. */
   anyRecipient(): string
   contract(): string | undefined
   unusedAddress(): string
-  /** An account that was deleted: nothing in the state tells that it was ever there. */
+  /** Called for a deleted account. */
   destroyed(address: string): void
-  /** Self-destruct deletes any contract, as it did once; otherwise only one made in the same transaction. */
+  /** Before Cancun: self-destruct deletes any contract, not only one of the same transaction. */
   readonly oldDestruct: boolean
-  /** Contracts begin with nonce zero, as they did once. */
+  /** Before EIP-161: contracts begin with nonce 0. */
   readonly oldNonces: boolean
 }
 
-/** Gives back what comes with a call: four zeros, the value, the caller, the gas, CALL. */
+/** EVM code that returns the value of a call to the caller. */
 export const spendingCode = '0x5f5f5f5f34335af1'
 
 const depthMax = 4
@@ -53,7 +53,7 @@ export class Execution {
     this.#context = context
   }
 
-  /** The transaction itself; the nonce is the caller's business. */
+  /** Executes the transaction. The caller updates the nonce of the sender. */
   run(type: 'CALL' | 'CREATE', from: string, to: string, value: bigint, mustFail: boolean): Frame {
     const frame = this.#enter(type, from, to, value, 0, mustFail)
     for (const address of this.#destroyed) {
@@ -64,12 +64,12 @@ export class Execution {
   }
 
   #enter(type: FrameType, from: string, to: string, value: bigint, depth: number, mustFail = false): Frame {
-    const { accounts, random: chance } = this.#context
+    const { accounts, random } = this.#context
     const frame: Frame = { type, from, to, value, failed: false, calls: [] }
     this.#frames += 1
     const checkpoint = accounts.checkpoint()
-    const movesBefore = this.transfers.length
-    const doomedBefore = [...this.#destroyed]
+    const transfersBefore = this.transfers.length
+    const destroyedBefore = [...this.#destroyed]
     const createdBefore = [...this.#created]
     const creates = type === 'CREATE' || type === 'CREATE2'
     if (creates) {
@@ -77,40 +77,40 @@ export class Execution {
       this.#created.add(to)
     }
     if (type === 'CALL' || creates) this.#transfer(frame)
-    // A delegate call runs the code of another in the caller's own name.
+    // A delegate call runs the code of another contract as the caller.
     const self = type === 'DELEGATECALL' || type === 'CALLCODE' ? from : to
-    if (type !== 'STATICCALL' && type !== 'SELFDESTRUCT' && this.#runs(to)) this.#body(frame, self, depth)
-    if (mustFail || (depth > 0 && chance.happens(0.15))) {
+    if (type !== 'STATICCALL' && type !== 'SELFDESTRUCT' && this.#hasCode(to)) this.#runCode(frame, self, depth)
+    if (mustFail || (depth > 0 && random.happens(0.15))) {
       frame.failed = true
       accounts.undoTo(checkpoint)
-      this.transfers.length = movesBefore
-      restore(this.#destroyed, doomedBefore)
+      this.transfers.length = transfersBefore
+      restore(this.#destroyed, destroyedBefore)
       restore(this.#created, createdBefore)
     }
     return frame
   }
 
-  #runs(address: string): boolean {
+  #hasCode(address: string): boolean {
     return this.#context.accounts.get(address).code !== '0x'
   }
 
-  #body(frame: Frame, self: string, depth: number): void {
-    const { random: chance } = this.#context
-    const steps = depth < depthMax ? chance.whole(0, 4) : 0
+  #runCode(frame: Frame, self: string, depth: number): void {
+    const { random } = this.#context
+    const steps = depth < depthMax ? random.whole(0, 4) : 0
     for (let step = 0; step < steps && this.#frames < framesMax; step++) {
       if (this.#destroyed.has(self)) return
       frame.calls.push(this.#step(self, depth + 1, frame.value))
     }
   }
 
-  #step(self: string, depth: number, shown: bigint): Frame {
-    const { accounts, random: chance } = this.#context
+  #step(self: string, depth: number, shownValue: bigint): Frame {
+    const { accounts, random } = this.#context
     const value = this.#part(accounts.get(self).balance)
-    const kind = chance.whole(0, 20)
+    const kind = random.whole(0, 20)
     if (kind < 9) return this.#enter('CALL', self, this.#context.anyRecipient(), value, depth)
     const contract = this.#context.contract()
     if (kind < 11 && contract) return this.#enter('CALL', self, contract, value, depth)
-    if (kind < 13 && contract) return this.#enter('DELEGATECALL', self, contract, shown, depth)
+    if (kind < 13 && contract) return this.#enter('DELEGATECALL', self, contract, shownValue, depth)
     if (kind < 14 && contract) return this.#enter('CALLCODE', self, contract, value, depth)
     if (kind < 15 && contract) return this.#enter('STATICCALL', self, contract, 0n, depth)
     if (kind < 18) return this.#create(self, value, depth)
@@ -118,9 +118,9 @@ export class Execution {
   }
 
   #create(self: string, value: bigint, depth: number): Frame {
-    const { accounts, random: chance } = this.#context
-    const type = chance.happens(0.5) ? 'CREATE' : 'CREATE2'
-    // A delegated account that creates moves its nonce too.
+    const { accounts, random } = this.#context
+    const type = random.happens(0.5) ? 'CREATE' : 'CREATE2'
+    // Creating a contract raises the nonce, also of a delegated account.
     accounts.set(self, { nonce: accounts.get(self).nonce + 1n })
     const to = this.#context.unusedAddress()
     return this.#enter(type, self, to, value, depth)
@@ -134,7 +134,7 @@ export class Execution {
     const frame: Frame = { type: 'SELFDESTRUCT', from: self, to, value: balance, failed: false, calls: [] }
     this.#frames += 1
     this.#transfer(frame)
-    // A delegated account is no contract: it only sends what it has.
+    // A delegated account is not deleted; it only sends its balance.
     if (!code.startsWith('0xef0100') && (this.#context.oldDestruct || this.#created.has(self)))
       this.#destroyed.add(self)
     return frame
@@ -148,10 +148,10 @@ export class Execution {
   }
 
   #part(balance: bigint): bigint {
-    const { random: chance } = this.#context
-    if (balance === 0n || chance.happens(0.3)) return 0n
-    if (chance.happens(0.3)) return balance
-    return (balance * BigInt(chance.whole(1, 1000))) / 1000n
+    const { random } = this.#context
+    if (balance === 0n || random.happens(0.3)) return 0n
+    if (random.happens(0.3)) return balance
+    return (balance * BigInt(random.whole(1, 1000))) / 1000n
   }
 }
 

@@ -1,5 +1,4 @@
-// A node of the simulated chain: JSON-RPC over HTTP (or straight, without a socket), with as few abilities and as many
-// faults as a test asks for.
+// A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities and faults.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -19,20 +18,20 @@ export type SimFault =
   | 'wrong ids'
 
 export interface SimCapabilities {
-  /** Which trace methods there are. */
+  /** Supported trace methods. */
   readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
   readonly receipts?: boolean
-  /** trace_filter, and over how many blocks at a time. */
+  /** Supports trace_filter over this many blocks at a time. */
   readonly filterBlocks?: number
-  /** Blocks that its index of traces lacks, without a word. */
+  /** Blocks that trace_filter omits silently. */
   readonly filterLacks?: (block: number) => boolean
-  /** How many blocks of old state it keeps; all when left out. */
+  /** Number of blocks with available state; default: all. */
   readonly stateBlocks?: number
   readonly finalized?: boolean
   readonly batches?: boolean
-  /** Transactions that the node gives up on when it traces them. */
+  /** Transactions that the node fails to trace. */
   readonly untraceable?: (transaction: string, method: string) => boolean
-  /** What every step of a trace carries as its input, to make traces as large as real ones. */
+  /** Size of the input of every call in a trace, to make traces as large as real ones. */
   readonly inputBytes?: number
 }
 
@@ -61,15 +60,15 @@ export class SimNode {
   readonly chain: SimChain
   capabilities: SimCapabilities
   faults: SimFaults | undefined
-  /** What it says it is on; to test that a wrong one is refused. */
+  /** The reported chain id. Tests set a wrong one. */
   chainId: string
   readonly slowMs: number
-  /** Added to the time of every block it shows: a chain from a seed may have happened just now. */
+  /** Added to the time of every block, so that the newest one can have the current time. */
   laterSeconds = 0
-  /** Requests answered so far, and the calls in them. */
+  /** Number of requests so far, and of the calls in them. */
   rounds = 0
   calls = 0
-  /** Called before each request is answered: a place to move the chain meanwhile. */
+  /** Called before each response. Tests use it to change the chain. */
   meanwhile: ((body: string) => void) | undefined
   #server: Server | undefined
 
@@ -80,7 +79,7 @@ export class SimNode {
     this.slowMs = slowMs
   }
 
-  /** Answers a request body as HTTP would: status and text. */
+  /** Handles a request body. */
   async respond(body: string): Promise<{ readonly status: number; readonly text: string }> {
     this.meanwhile?.(body)
     this.rounds += 1
@@ -97,9 +96,9 @@ export class SimNode {
         text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }),
       }
     }
-    const replies = requests.map((one) => this.#reply(one, fault))
+    const replies = requests.map((request) => this.#reply(request, fault))
     if (fault === 'half') replies.splice(this.faults?.random.whole(0, replies.length) ?? 0)
-    // The order of a batch's answers is the node's to choose.
+    // A node may return the results of a batch in any order.
     return { status: 200, text: JSON.stringify(replies.reverse()) }
   }
 
@@ -129,17 +128,17 @@ export class SimNode {
 
   #reply({ id, method, params }: JsonRpcRequest, fault: SimFault | undefined): object {
     this.calls += 1
-    const named = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
-    if (method === 'eth_chainId') return { ...named, result: hex(BigInt(this.chainId)) }
-    if (fault === 'null') return { ...named, result: null }
-    if (fault === 'error') return { ...named, error: { code: -32603, message: 'internal error' } }
-    if (fault === 'rate error') return { ...named, error: { code: -32005, message: 'limit exceeded' } }
+    const envelope = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
+    if (method === 'eth_chainId') return { ...envelope, result: hex(BigInt(this.chainId)) }
+    if (fault === 'null') return { ...envelope, result: null }
+    if (fault === 'error') return { ...envelope, error: { code: -32603, message: 'internal error' } }
+    if (fault === 'rate error') return { ...envelope, error: { code: -32005, message: 'limit exceeded' } }
     try {
       const result = this.#result(method, params)
-      const cut = fault === 'missing traces' && /trace/.test(method)
-      return { ...named, result: cut ? this.#shortened(method, result) : result }
+      const isCut = fault === 'missing traces' && /trace/.test(method)
+      return { ...envelope, result: isCut ? this.#shortened(method, result) : result }
     } catch (error) {
-      if (error instanceof RpcRefusal) return { ...named, error: { code: error.code, message: error.message } }
+      if (error instanceof RpcRefusal) return { ...envelope, error: { code: error.code, message: error.message } }
       throw error
     }
   }
@@ -211,7 +210,7 @@ export class SimNode {
     const place = this.#findTransaction(hash)
     if (!place) throw new RpcRefusal(-32000, 'transaction not found')
     this.#refuseUntraceable([String(hash)], 'trace_transaction')
-    return (flatJson(place.block) as { transactionHash?: string }[]).filter((one) => one.transactionHash === hash)
+    return (flatJson(place.block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
   }
 
   #refuseUntraceable(transactions: readonly string[], method: string): void {
@@ -233,7 +232,7 @@ export class SimNode {
     return steps.slice(after, after + count)
   }
 
-  /** Half of what there was: the end is cut off, or of a list that names any number of steps, every other one at a chance. */
+  /** Drops about half of the result: the end of a list, or random steps of trace_filter. */
   #shortened(method: string, result: unknown): unknown {
     if (!Array.isArray(result)) return {}
     if (method === 'trace_filter') return result.filter(() => this.faults?.random.happens(0.5))

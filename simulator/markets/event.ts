@@ -1,4 +1,4 @@
-// The own values of events and series.
+// Field values of simulated events and series.
 import type { SeededRandom } from '../seeded-random.ts'
 import { dayAt, type EventPlan, isoAt, slugOf } from './plan.ts'
 

@@ -1,13 +1,13 @@
-// A market feed over HTTP that nothing can tell from a real one: pages by offset or by cursor, changes since a time, and
-// on request everything that goes wrong with feeds.
+// A simulated market feed over HTTP: paging by offset or by cursor, changes since a time, and simulated failures.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { FeedEntry, FeedListing } from './live-markets.ts'
 
 /**
- * What a request may meet: a failure, a refusal for now, a cut answer, no answer at all, the page before once more, an
- * unknown field, a wrong type, a market without a slug, a world that moves on between two pages, an old copy of a record.
+ * Simulated failures, in the order of the list: status 500, status 429, a truncated response, a closed connection, the
+ * previous page again, an unknown field, a wrong type, a market without a slug, changes between two pages, an old version
+ * of a record.
  */
 export const marketFaults = [
   'error',
@@ -26,16 +26,16 @@ export type MarketFault = (typeof marketFaults)[number]
 export interface MarketFeedOptions {
   readonly seed: string
   readonly listing: FeedListing
-  /** What "the world moves on" does. */
+  /** Called for the fault `moving`. */
   readonly advance?: () => void
-  /** Longest page it gives, whatever is asked for. */
+  /** Maximum page size. */
   readonly pageMax?: number
 }
 
 export interface SimulatedFeed extends AsyncDisposable {
   /** The list of markets. */
   readonly url: string
-  /** How likely each fault is from now on; none by default. */
+  /** Probability of each fault from now on. Default: no faults. */
   setFaults(chances: Partial<Record<MarketFault, number>>): void
   /** Requests so far. */
   readonly requestCount: number
@@ -71,7 +71,7 @@ class Feed {
   readonly #draws: SeededRandom
   #chances: Partial<Record<MarketFault, number>> = {}
   #before: string | undefined
-  /** Older statements, for the fault that gives them again. */
+  /** Older versions of records, for the fault `old`. */
   readonly #old = new Map<string, Record<string, unknown>>()
 
   constructor(options: MarketFeedOptions) {
@@ -87,23 +87,23 @@ class Feed {
     this.requestCount += 1
     const url = new URL(request.url ?? '/', 'http://feed')
     if (url.pathname !== '/markets') return send(response, 404, '{"error":"not found"}')
-    if (this.#meets('moving')) this.#options.advance?.()
-    if (this.#meets('error')) return send(response, 500, '{"error":"internal"}')
-    if (this.#meets('busy')) return send(response, 429, '{"error":"slow down"}', { 'retry-after': '1' })
-    if (this.#meets('drop')) return void request.socket.destroy()
-    const repeat = this.#meets('repeat') ? this.#before : undefined
+    if (this.#hasFault('moving')) this.#options.advance?.()
+    if (this.#hasFault('error')) return send(response, 500, '{"error":"internal"}')
+    if (this.#hasFault('busy')) return send(response, 429, '{"error":"slow down"}', { 'retry-after': '1' })
+    if (this.#hasFault('drop')) return void request.socket.destroy()
+    const repeat = this.#hasFault('repeat') ? this.#before : undefined
     const body = repeat ?? JSON.stringify(this.#page(url.searchParams))
     this.#before = body
-    if (this.#meets('garbage')) return send(response, 200, body.slice(0, body.length / 2))
+    if (this.#hasFault('garbage')) return send(response, 200, body.slice(0, body.length / 2))
     send(response, 200, body)
   }
 
-  #meets(fault: MarketFault): boolean {
-    const likely = this.#chances[fault] ?? 0
-    return likely > 0 && this.#draws.happens(likely)
+  #hasFault(fault: MarketFault): boolean {
+    const chance = this.#chances[fault] ?? 0
+    return chance > 0 && this.#draws.happens(chance)
   }
 
-  /** `style=wrapped` puts the list into an object with the cursor of the next page beside it. */
+  /** `style=wrapped` returns an object with the list and the cursor of the next page. */
   #page(query: URLSearchParams): unknown {
     const since = Date.parse(query.get('updated_since') ?? '')
     let entries = this.#options.listing.entries()
@@ -114,18 +114,18 @@ class Feed {
     const from = Number(query.get('offset') ?? 0)
     const size = Math.min(Number(query.get('limit') ?? 20), this.#options.pageMax ?? 500)
     const page = entries.slice(from, from + size)
-    const records = page.map((entry) => this.#stated(entry))
+    const records = page.map((entry) => this.#toRecord(entry))
     if (query.get('style') !== 'wrapped') return records
     return { data: records, next_cursor: page.length < entries.length - from ? page.at(-1)?.id : null }
   }
 
-  #stated({ id, value }: FeedEntry): Record<string, unknown> {
+  #toRecord({ id, value }: FeedEntry): Record<string, unknown> {
     const old = this.#old.get(id)
     if (!old || this.#draws.happens(0.5)) this.#old.set(id, value)
-    if (old && this.#meets('old')) return old
-    if (this.#meets('unknown')) return { ...value, houseRules: [this.#draws.whole(0, 9)], 'x-new': true }
-    if (this.#meets('wrong')) return { ...value, active: 'perhaps', bestBid: '0.5' }
-    if (this.#meets('nameless')) return { ...value, slug: null }
+    if (old && this.#hasFault('old')) return old
+    if (this.#hasFault('unknown')) return { ...value, houseRules: [this.#draws.whole(0, 9)], 'x-new': true }
+    if (this.#hasFault('wrong')) return { ...value, active: 'perhaps', bestBid: '0.5' }
+    if (this.#hasFault('nameless')) return { ...value, slug: null }
     return value
   }
 }

@@ -1,5 +1,5 @@
-// Feeds that fail in every way and readers that are stopped at any moment: when the dust has settled, every answer is the
-// feed's truth, and whatever was answered on the way can still be asked for.
+// Reads feeds that fail in every simulated way, and stops readers at random. At the end, every response must match the
+// feed, and every earlier response must be available with `asOf`.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -54,7 +54,7 @@ before(async () => {
 })
 after(() => rm(dir, { recursive: true, force: true }))
 
-interface Told {
+interface SeenResponse {
   readonly slug: string
   readonly atMs: number
   readonly body: string
@@ -72,9 +72,9 @@ async function live(seed: string): Promise<void> {
   let state = await openState(join(dir, seed))
   const markets = createMarketsCaches()
   const context = () => ({ state, settings, clock, random: seededRandom(seed), log: silentLog, markets })
-  const told: Told[] = []
+  const seen: SeenResponse[] = []
   let holder = 0
-  /** One pass, perhaps stopped before its end; the clock runs while it does. */
+  /** One pass, possibly stopped before its end, while the clock advances. */
   const pass = async (full: boolean, stopAfterPages = Number.POSITIVE_INFINITY) => {
     const stop = new AbortController()
     const onPage = ({ pages }: { pages: number }) => {
@@ -103,9 +103,9 @@ async function live(seed: string): Promise<void> {
     for (let steps = draws.whole(0, 8); steps > 0; steps--) world.step()
     clock.advance(draws.whole(1000, 400_000))
     await pass(false, draws.happens(0.4) ? draws.whole(1, 4) : undefined)
-    // What a pass that was cut off left for its end, the next start does.
+    // An interrupted pass has deferred its documents; a server writes them at its next start.
     await writeDeferred(state, () => clock.now())
-    await remember(state, clock.now(), told)
+    await remember(state, clock.now(), seen)
     if (draws.happens(0.3)) {
       await state.close()
       state = await openState(join(dir, seed))
@@ -114,13 +114,13 @@ async function live(seed: string): Promise<void> {
   calm = true
   feed.setFaults({})
   await pass(false)
-  // What vanished is known for sure after as many full passes as the settings ask for.
+  // Vanished markets are marked after `vanishAfter` full passes.
   for (let full = 0; full < 3; full++) {
     clock.advance(1000)
     await pass(true)
   }
   await compare(state, world)
-  await recall(state, told)
+  await recall(state, seen)
   const before = await state.get('select * from market_revision')
   clock.advance(1000)
   await pass(true)
@@ -128,9 +128,9 @@ async function live(seed: string): Promise<void> {
   await state.close()
 }
 
-async function remember(state: State, atMs: number, told: Told[]): Promise<void> {
+async function remember(state: State, atMs: number, seen: SeenResponse[]): Promise<void> {
   const rows = await state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
-  for (const { slug, body } of rows) told.push({ slug, atMs, body: Buffer.from(body).toString() })
+  for (const { slug, body } of rows) seen.push({ slug, atMs, body: Buffer.from(body).toString() })
 }
 
 async function compare(state: State, world: LiveMarkets): Promise<void> {
@@ -140,11 +140,14 @@ async function compare(state: State, world: LiveMarkets): Promise<void> {
   const truth = world.truth()
   for (const { slug, id, body, vanished_ms } of rows) {
     const expected = truth.get(slug)
-    // A market may have come and gone without ever being seen in its last form.
+    // The last version of a delisted market may never have been listed.
     if (world.delisted.has(id)) assert.notEqual(vanished_ms, null, `${id} has vanished`)
     else {
       assert.equal(vanished_ms, null, `${id} is there`)
-      assert.deepEqual(withoutGone(JSON.parse(Buffer.from(body).toString()), world), withoutGone(expected, world))
+      assert.deepEqual(
+        withoutDelisted(JSON.parse(Buffer.from(body).toString()), world),
+        withoutDelisted(expected, world),
+      )
     }
     truth.delete(slug)
   }
@@ -156,8 +159,8 @@ interface Referring {
   events?: { markets?: { id: string }[]; series?: { events?: { id: string }[] }[] }[]
 }
 
-/** What the feed does not list, directly or inside a market, is known as it was last seen, or not at all. */
-function withoutGone(value: unknown, world: LiveMarkets): unknown {
+/** Removes records that the feed does not list: the server has their last listed version, or none. */
+function withoutDelisted(value: unknown, world: LiveMarkets): unknown {
   const copy = structuredClone(value) as Referring
   const listed = new Set(
     world.entries().flatMap((entry) => (entry.value.events as { id: string }[]).map(({ id }) => id)),
@@ -169,14 +172,14 @@ function withoutGone(value: unknown, world: LiveMarkets): unknown {
   return copy
 }
 
-async function recall(state: State, told: readonly Told[]): Promise<void> {
-  for (const { slug, atMs, body } of told) {
+async function recall(state: State, seen: readonly SeenResponse[]): Promise<void> {
+  for (const { slug, atMs, body } of seen) {
     const past = await marketAsOf(state, slug, atMs)
     assert.equal(Buffer.from(past?.body ?? []).toString(), body, `${slug} as of ${new Date(atMs).toISOString()}`)
   }
 }
 
-test(`after the dust settles every answer is the feed's truth and the past can be asked for, ${seeds.length} seeds`, async () => {
+test(`after any failures, responses match the feed and earlier responses are available with asOf, ${seeds.length} seeds`, async () => {
   for (const seed of seeds) {
     try {
       await live(`living-${seed}`)

@@ -1,5 +1,6 @@
-// A small world of markets that lives: markets are born, trade, close, resolve, get renamed, move, vanish and come back;
-// events, series and tags change under them. Every step is drawn from a seed, and the truth is there to compare with.
+// Simulated markets that change over time: markets are created, trade, close, resolve, are renamed, move to another event,
+// are delisted and relisted; their events, series and tags change too. Steps are random from a seed, and `truth` returns
+// the expected responses.
 import type { KindName } from '#markets/records/kinds.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { type FlatRecord, type FlatRecords, flatName, stated, toExpectedResponse } from './nested-records.ts'
@@ -20,7 +21,7 @@ const actions = ['born', 'trade', 'trade', 'trade', 'close', 'rename', 'event', 
 
 export class LiveMarkets implements FeedListing {
   readonly #records = new Map<string, FlatRecord>()
-  /** Markets the feed no longer lists. */
+  /** Markets that the feed no longer lists. */
   readonly #delisted = new Set<string>()
   readonly #draws: SeededRandom
   readonly #nowMs: () => number
@@ -55,13 +56,13 @@ export class LiveMarkets implements FeedListing {
       .sort((a, b) => Number(a.id) - Number(b.id))
       .map(({ id, fields }) => ({
         id,
-        // A market counts as changed when anything it shows has changed.
+        // A market counts as changed if any record that it shows has changed.
         updatedMs: this.#newestIn('market', id),
         value: { ...stated(this.#records, 'market', id), updatedAt: fields.updatedAt },
       }))
   }
 
-  /** What must be answered for every market there ever was. */
+  /** The expected response about every market, including delisted ones, by slug. */
   truth(): Map<string, Record<string, unknown>> {
     return new Map(
       this.#markets().map(({ id, fields }) => [
@@ -89,7 +90,7 @@ export class LiveMarkets implements FeedListing {
     return [...this.#records.values()].filter(({ kind }) => kind === 'market')
   }
 
-  /** Each change has a time of its own. */
+  /** Each change gets a different time. */
   #stamp(): string {
     this.#lastMs = Math.max(this.#nowMs(), this.#lastMs + 1)
     return new Date(this.#lastMs).toISOString()
@@ -134,7 +135,7 @@ export class LiveMarkets implements FeedListing {
     if (!market.fields.closed) this.#set(market, this.#prices())
   }
 
-  /** Closed first, resolved the next time; a resolved market has no bid any more. */
+  /** Closes an open market, resolves a closed one. A resolved market has no bid. */
   #close(market: FlatRecord): void {
     if (!market.fields.closed) this.#set(market, { closed: true, active: false, closedTime: this.#stamp() })
     else this.#set(market, { oracleResolutionStatus: 'resolved', outcomePrices: '["1","0"]', bestBid: null })
@@ -162,7 +163,7 @@ export class LiveMarkets implements FeedListing {
     if (market) this.#set(market, { active: true })
   }
 
-  /** Only records that a listed market shows may change: a feed cannot tell of others. */
+  /** Changes only records that a listed market shows, because a feed does not deliver others. */
   #changeBelow(market: FlatRecord, action: string): void {
     const event = this.#records.get(flatName('event', market.links.events?.[0] ?? ''))
     if (!event) return

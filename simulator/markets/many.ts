@@ -1,5 +1,4 @@
-// As many nested market records as one likes, for measuring: fields and sizes as in the demo world, events shared by as
-// many markets as asked for.
+// Generates any number of nested market records for benchmarks, with fields and sizes as in the demo.
 import { createSeededRandom } from '../seeded-random.ts'
 import { eventFields, seriesFields } from './event.ts'
 import { marketFields } from './market.ts'
@@ -16,7 +15,7 @@ const eventsPerSeries = 20
 
 export const manySlug = (at: number): string => `market-number-${at}`
 
-/** One record after another; the same options give the same records. */
+/** The same options give the same records. */
 export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<Record<string, unknown>> {
   const tags = tagLabels.map((label, at) => ({
     id: String(at + 1),
@@ -40,10 +39,10 @@ export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<
       event.tags = tags.slice(0, 2)
     }
     const id = 1_000_000 + at
-    const place = { id, eventId, at: at % perEvent, question: plan.questions[at % plan.questions.length] ?? '' }
+    const position = { id, eventId, at: at % perEvent, question: plan.questions[at % plan.questions.length] ?? '' }
     yield {
       id: String(id),
-      ...marketFields(plan, place, createSeededRandom(`${seed}/market/${id}`)),
+      ...marketFields(plan, position, createSeededRandom(`${seed}/market/${id}`)),
       slug: manySlug(at),
       events: [event],
       categories: [],

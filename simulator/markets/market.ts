@@ -1,11 +1,11 @@
-// The own values of one market. Figures agree with each other: prices add up to one, the parts of a volume to the whole.
+// Field values of a simulated market. They are consistent: prices add up to one, and parts of the volume to the total.
 import type { SeededRandom } from '../seeded-random.ts'
 import { dayAt, type EventPlan, isoAt, samplePastSlug, sampleQuestion, slugOf } from './plan.ts'
 
 interface MarketPosition {
   readonly id: number
   readonly eventId: number
-  /** Among the markets of its event. */
+  /** Position among the markets of its event. */
   readonly at: number
   readonly question: string
 }
@@ -115,7 +115,7 @@ function flags(plan: EventPlan, { at }: MarketPosition, draws: SeededRandom) {
   }
 }
 
-/** Two venues, order book and pool; every figure is the sum of the two. */
+/** Every figure is the sum of two venues, order book and pool. */
 function volumes(draws: SeededRandom) {
   const clob = draws.whole(100_000, 90_000_000)
   const amm = draws.whole(1000, 900_000)
@@ -226,9 +226,8 @@ const over = (draws: SeededRandom) => ({
   resolvedBy: `0x${draws.hex(40)}`,
 })
 
-/** Cents as the number the wire shows. */
 const money = (cents: number): number => cents / 100
 
-/** A decimal of 77 digits: far beyond any number type, which is why it travels in a text. */
+/** A decimal of 77 digits, which only a string can represent. */
 const tokenId = (draws: SeededRandom): string =>
   `${draws.whole(1, 9)}${Array.from({ length: 76 }, () => draws.whole(0, 10)).join('')}`

@@ -1,6 +1,5 @@
-// Flat records put together: as a source states them (everything in full, empty things said to be empty), and as the
-// server must answer them (spec 2.4, behaviour/markets.md#fields-without-a-value, behaviour/markets.md#references). Written apart from the server's own code on purpose: it is
-// the other witness.
+// Nests flat records in two ways: as a source delivers them, and as the server must return them (spec 2.4,
+// behaviour/markets.md#references). Does not use the server's code, so that tests have an independent reference.
 import { type KindName, kinds } from '#markets/records/kinds.ts'
 
 export interface FlatRecord {
@@ -14,19 +13,19 @@ export type FlatRecords = ReadonlyMap<string, FlatRecord>
 
 export const flatName = (kind: KindName, id: string): string => `${kind}/${id}`
 
-/** As a source states it. */
+/** The record as a source delivers it: complete, with nulls and empty lists. */
 export function stated(records: FlatRecords, kind: KindName, id: string): Record<string, unknown> | undefined {
   const record = records.get(flatName(kind, id))
   if (!record) return undefined
   const nested: Record<string, unknown> = { id, ...record.fields }
   for (const [name, link] of Object.entries(kinds[kind].links)) {
-    const inner = (record.links[name] ?? []).map((target) => stated(records, link.to, target)).filter((one) => one)
+    const inner = (record.links[name] ?? []).map((target) => stated(records, link.to, target)).filter(Boolean)
     nested[name] = link.one ? (inner[0] ?? null) : inner
   }
   return nested
 }
 
-/** As the server must answer it. */
+/** The record as the server must return it. */
 export function toExpectedResponse(
   records: FlatRecords,
   kind: KindName,
@@ -38,15 +37,15 @@ export function toExpectedResponse(
   for (const [name, value] of Object.entries(record.fields)) if (!isNone(value)) response[name] = value
   for (const [name, link] of Object.entries(kinds[kind].links)) {
     const ids = record.links[name] ?? []
-    const inner = ids.map((target) => toExpectedResponse(records, link.to, target)).filter((one) => one)
-    // An empty list is a value; a list of records that are not there yet is left out.
+    const inner = ids.map((target) => toExpectedResponse(records, link.to, target)).filter(Boolean)
+    // An empty list is a value; a list of missing records is omitted (behaviour/markets.md#fields-without-a-value).
     if (inner.length > 0 || (ids.length === 0 && !link.one)) response[name] = link.one ? inner[0] : inner
   }
   for (const [name, { from, title }] of Object.entries(kinds[kind].references)) {
     const through = kinds[from].shownThrough ?? ''
-    const there = [...records.values()].filter((one) => one.kind === from && one.links[through]?.includes(id))
-    const inOrder = there.sort((a, b) => Number(a.id) - Number(b.id))
-    if (inOrder.length > 0) response[name] = inOrder.map((one) => reference(one, title))
+    const referring = [...records.values()].filter((other) => other.kind === from && other.links[through]?.includes(id))
+    const inOrder = referring.sort((a, b) => Number(a.id) - Number(b.id))
+    if (inOrder.length > 0) response[name] = inOrder.map((other) => reference(other, title))
   }
   return response
 }

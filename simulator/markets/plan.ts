@@ -1,4 +1,4 @@
-// What the markets of the demo world are about. Everything else about them is drawn from the seed.
+// The subjects of the demo markets. Everything else about them is random from the seed.
 
 /** `question`: yes or no. `game`: two teams, a score. `range`: a figure between two bounds. */
 export type Sort = 'question' | 'game' | 'range'
@@ -32,7 +32,7 @@ export const tagLabels = [
   'All',
 ] as const
 
-/** The first question is the sample the start-up lines ask for; it is the one in the contract's example. */
+/** The first question is the sample market of the start-up output and of the contract's example. */
 export const sampleQuestion = 'Will the harbour bridge open in 2026?'
 export const samplePastSlug = 'harbour-bridge-opening-2026'
 
@@ -219,7 +219,7 @@ export const slugOf = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-/** The present of this world, as a text; days before are negative. */
+/** A time relative to the fixed start of the demo, in days. */
 export const isoAt = (days: number): string =>
   new Date(Date.UTC(2026, 10, 15) + days * 86_400_000).toISOString().replace('.000Z', 'Z')
 export const dayAt = (days: number): string => isoAt(days).slice(0, 10)

@@ -1,4 +1,4 @@
-// The own values of what stands around events: collections, categories, tags, chats, creators, templates, images.
+// Field values of simulated collections, categories, tags, chats, creators, templates and images.
 import type { SeededRandom } from '../seeded-random.ts'
 import { type EventPlan, isoAt, slugOf } from './plan.ts'
 
@@ -91,7 +91,7 @@ export const templateFields = (plan: EventPlan) => ({
   outcomes: '["Yes","No"]',
 })
 
-/** `relname` and `relID` name the record that shows it. */
+/** `relname` and `relID` identify the record that shows the image. */
 export function imageFields(
   relname: string,
   relID: number,

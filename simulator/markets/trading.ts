@@ -1,12 +1,12 @@
-// The markets of the demo world as a feed lists them: what the plan says, and prices that move while one watches. Prices
-// are a function of seed and time, so a feed that is started again goes on where it was.
+// The listing of the demo feed: the demo markets with moving prices. Prices are a function of seed and time, so a feed that
+// restarts continues with the same prices.
 import type { MarketRecord } from '#markets/records/normalize.ts'
 import { createSeededRandom } from '../seeded-random.ts'
 import type { FeedEntry, FeedListing } from './live-markets.ts'
 import { type FlatRecords, flatName, stated } from './nested-records.ts'
 
 const tickMs = 20_000
-/** Each market trades every few ticks, not all at once. */
+/** Each market trades every few ticks, at different times. */
 const ticksBetween = [3, 4, 5, 7] as const
 const swing = 0.08
 

@@ -1,6 +1,6 @@
-// What happens on the demo world's networks. On mainnet a slot lasts ninety minutes, so that five weeks are 140 epochs: a day has
-// four of them and begins at noon. Each of a few validators has a part of its own; the others are ordinary, some a little better.
-// Hoodi is small and quick, with a slot every minute: there the server can be watched keeping up (behaviour/operations.md#demo-networks).
+// The behaviour of the demo networks (behaviour/operations.md#demo-networks). On mainnet a slot lasts ninety minutes,
+// so that five weeks are 140 epochs; a day has four epochs and starts at noon. Some validators have a special role, the
+// others make ordinary mistakes. Hoodi is small and has a slot every minute, so that you can watch ingest.
 
 import {
   type Behaviour,
@@ -42,32 +42,32 @@ const hoodiPlan: NetworkPlan = {
 const firstEpoch = (day: number): number => day * epochsPerDay
 const firstSlot = (day: number): number => firstEpoch(day) * mainnetPlan.slotsPerEpoch
 
-/** Who plays a part, and when. Days and epochs are the chain's. */
+/** Validators with a special role. Days and epochs are those of the chain. */
 export const roles = {
   flawless: 0,
   late: 8,
   orphan: { validator: 17, slot: firstSlot(22) + 5 },
-  /** Proposes the proof against the slashed one. */
+  /** Proposes the block with the slashing. */
   accuser: 23,
   confused: 33,
-  /** Away for a day, and just then it was to propose. */
+  /** Offline for a day on which it has to propose a block. */
   away: { validator: 41, day: 27, slot: firstSlot(27) + 10 },
   slashed: { validator: 58, day: 31 },
   leaver: { validator: 66, day: 29 },
-  /** Leaves, and what it had goes to the one that compounds. */
+  /** Exits, and its balance is consolidated into the compounding validator. */
   merged: { validator: 70, exitDay: 3, day: 6 },
-  /** Gets more from somebody else. */
+  /** Gets a deposit from another address. */
   compounding: { validator: 71, day: 15 },
-  /** Away when the demo begins. */
+  /** Offline when the demo starts. */
   dark: { validator: 90, from: firstEpoch(daysBefore) - 4, until: firstEpoch(daysBefore + 3) },
   newcomer: { validator: 96, day: 12 },
-  /** Has not paid enough to ever be activated. */
+  /** Its deposit is too small for activation. */
   halfPaid: { validator: 97, day: 20 },
 } as const
 
-/** Who paid for whose deposit: pools from few addresses, others each from its own. */
+/** The depositor of each validator: pools use few addresses, other validators one each. */
 export const depositorsOf = (accounts: readonly string[]) => {
-  const at = (place: number): string => accounts[place % accounts.length] as string
+  const at = (position: number): string => accounts[position % accounts.length] as string
   return (index: number): string => {
     if (index < 20) return at(0)
     if (index < 36) return at(1)
@@ -104,32 +104,32 @@ class MainnetBehaviour implements Behaviour {
   }
 
   mistakeRates(validator: number, epoch: number): MistakeRates {
-    const own = this.#usualRates[validator] ?? noMistakes
+    const usual = this.#usualRates[validator] ?? noMistakes
     switch (validator) {
       case roles.flawless:
       case roles.accuser:
         return noMistakes
       case roles.late:
-        return { ...own, late: 0.35 }
+        return { ...usual, late: 0.35 }
       case roles.confused:
-        return { ...own, wrongHead: 0.3, wrongTarget: 0.05 }
+        return { ...usual, wrongHead: 0.3, wrongTarget: 0.05 }
       case roles.orphan.validator:
         return Math.floor(roles.orphan.slot / mainnetPlan.slotsPerEpoch) === epoch
           ? { ...noMistakes, orphaned: 1 }
-          : own
+          : usual
       case roles.away.validator:
-        return Math.floor(epoch / epochsPerDay) === roles.away.day ? offlineRates : own
+        return Math.floor(epoch / epochsPerDay) === roles.away.day ? offlineRates : usual
       case roles.dark.validator:
-        return epoch >= roles.dark.from && epoch < roles.dark.until ? offlineRates : own
+        return epoch >= roles.dark.from && epoch < roles.dark.until ? offlineRates : usual
       default:
-        return own
+        return usual
     }
   }
 
   operationsAt({ epoch, isFirst }: SlotContext, _: unknown, draws: SeededRandom): BlockOperations {
     const sweeps = draws.happens(0.5)
     const day = isFirst && epoch % epochsPerDay === 0 ? epoch / epochsPerDay : -1
-    const on = <T>(own: number, ...what: T[]): T[] => (day === own ? what : [])
+    const on = <T>(eventDay: number, ...items: T[]): T[] => (day === eventDay ? items : [])
     const { slashed, leaver, merged, compounding, newcomer, halfPaid } = roles
     return {
       ...noOperations,
@@ -151,7 +151,7 @@ class MainnetBehaviour implements Behaviour {
     return slot === firstSlot(roles.slashed.day) ? roles.accuser : undefined
   }
 
-  /** Every seventh still has the credentials of the first days, which name no address. */
+  /** Every seventh validator still has BLS credentials, without an address. */
   newValidator(index: number, draws: SeededRandom): Identity {
     const depositor = this.#depositor(index)
     const kind = index === roles.compounding.validator ? '02' : '01'
@@ -160,7 +160,7 @@ class MainnetBehaviour implements Behaviour {
   }
 }
 
-/** Nothing happens there but duties; every other hour one of them is away for a while. */
+/** Only duties; every other hour one validator is offline for a while. */
 class HoodiBehaviour implements Behaviour {
   readonly #usualRates: readonly MistakeRates[]
 

@@ -1,8 +1,7 @@
-// The file that tells who is behind the demo world's validators, as an operator would write one: by deposit address, by
-// withdrawal address, by index. Whoever is not in it stays unknown.
+// The entity file of the demo: pools and operators by deposit address, withdrawal address or index, as an operator
+// would write it. Some validators are not in it.
 import { depositorsOf } from './behaviour.ts'
 
-/** Two that can be compared. */
 export const poolNames = ['Lantern Pool', 'Harbour Staking'] as const
 
 const header = 'index,depositAddress,withdrawalAddress,pool,subpool,dvtNetwork,nodeOperators,dvtOperators'
@@ -15,7 +14,7 @@ export function entityFile(accounts: readonly string[]): string {
     `,${depositor(20)},,${lantern},Lantern South,,Cedar Validation,`,
     ...[36, 37].map((index) => `,,${depositor(index)},${harbour},,,Harbour Operations,`),
   ]
-  // Those whose credentials name no address are not found by it.
+  // These have BLS credentials, so they cannot be found by withdrawal address.
   const unnamed = [41, 48, 55].map((index) => `${index},,,${harbour},,,Harbour Operations,`)
   const shared = Array.from({ length: 16 }, (_, at) => {
     const network = at % 3 === 0 ? 'Braid' : at % 3 === 1 ? 'Weft' : ''

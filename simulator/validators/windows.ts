@@ -1,11 +1,11 @@
-// How the networks of the demo world are cut into hours and days. Apart from its nodes, for commands that look at a demo
-// world which does not run at the moment.
+// The hours and days of the demo networks. They are separate from the nodes, so that commands can read the data of a
+// demo that is not running.
 import type { Settings } from '#runtime/settings.ts'
 import { epochsPerDay } from './behaviour.ts'
 
 export const demoWindows = {
   mainnet: { epochsPerHour: epochsPerDay / 2, epochsPerDay },
-  // Hours are kept for a few real days; the chain's are short.
+  // 72 chain days are three real days.
   hoodi: { epochsPerHour: 5, epochsPerDay: 15, hoursKeptDays: 72 },
 } as const
 

@@ -1,5 +1,5 @@
-// For the suite's own test: a server that is wrong in one point. It stands between the suite and a good server and
-// changes what is asked or what is answered. Here are the ways to be wrong; the tables beside this file use them.
+// Broken servers for the test of the conformance suite. `createBrokenFetch` changes one thing in the requests or
+// responses of a correct server. The other files of this folder list such changes, and the check that must find each.
 
 export interface ServerReply {
   readonly status: number
@@ -12,23 +12,20 @@ export interface ClientRequest {
   readonly method: string
   readonly headers: Headers
   readonly body: string
-  /** A key that opens everything. */
+  /** A key with all permissions. */
   readonly goodKey: string
 }
 
 export interface Change {
-  /** May change URL and headers in place; what it returns is the new body. */
-  readonly alterRequest?: (asked: ClientRequest) => string | undefined
-  readonly alterReply?: (given: ServerReply, asked: ClientRequest) => Partial<ServerReply> | undefined
+  /** May change URL and headers in place. Returns the new body, if it changes. */
+  readonly alterRequest?: (request: ClientRequest) => string | undefined
+  readonly alterReply?: (reply: ServerReply, request: ClientRequest) => Partial<ServerReply> | undefined
 }
 
-/** What is wrong, the check that must find it, and how it is done. */
-export type Defect = readonly [name: string, finds: string, change: Change]
+/** A description, the id of the check that must find it, and the change. */
+export type Defect = readonly [name: string, checkId: string, change: Change]
 
-export function createBrokenFetch(
-  { alterRequest: ask, alterReply: give }: Change,
-  goodKey: string,
-): typeof globalThis.fetch {
+export function createBrokenFetch({ alterRequest, alterReply }: Change, goodKey: string): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const request: ClientRequest = {
       url: new URL(String(input)),
@@ -37,44 +34,44 @@ export function createBrokenFetch(
       body: String(init.body ?? ''),
       goodKey,
     }
-    const body = ask?.(request) ?? init.body
+    const body = alterRequest?.(request) ?? init.body
     const response = await fetch(request.url, { ...init, headers: request.headers, ...(body != null && { body }) })
-    const good: ServerReply = {
+    const correct: ServerReply = {
       status: response.status,
       headers: new Headers(response.headers),
       text: await response.text(),
     }
-    const reply = { ...good, ...give?.(good, request) }
+    const reply = { ...correct, ...alterReply?.(correct, request) }
     const isEmpty = [204, 304].includes(reply.status) || request.method === 'HEAD'
     return new Response(isEmpty ? null : reply.text, { status: reply.status, headers: reply.headers })
   }
 }
 
-/** One status instead of another. */
+/** Replaces one status by another. */
 export const status = (from: number, to: number): Change => ({
-  alterReply: (given) => (given.status === from ? { status: to } : undefined),
+  alterReply: (reply) => (reply.status === from ? { status: to } : undefined),
 })
 
-/** This status where the request is such a one. */
-export const statusWhere = (to: number, where: (asked: ClientRequest) => boolean): Change => ({
-  alterReply: (_, asked) => (where(asked) ? { status: to } : undefined),
+/** Returns this status for matching requests. */
+export const statusWhere = (to: number, where: (request: ClientRequest) => boolean): Change => ({
+  alterReply: (_, request) => (where(request) ? { status: to } : undefined),
 })
 
-/** Other words in the text of answers whose path has `part` in it. */
+/** Replaces text in responses whose path contains `part`. */
 export const replaceText = (from: string | RegExp, to: string, part = '/'): Change => ({
   alterReply: ({ text }, { url }) => (url.pathname.includes(part) ? { text: text.replaceAll(from, to) } : undefined),
 })
 
-/** Another text altogether where the answer is such a one. */
-export const textWhere = (to: string, where: (given: ServerReply, asked: ClientRequest) => boolean): Change => ({
-  alterReply: (given, asked) => (where(given, asked) ? { text: to } : undefined),
+/** Replaces the whole text of matching responses. */
+export const textWhere = (to: string, where: (reply: ServerReply, request: ClientRequest) => boolean): Change => ({
+  alterReply: (reply, request) => (where(reply, request) ? { text: to } : undefined),
 })
 
-/** A field under another name, wherever it stands. */
+/** Renames a field wherever it occurs. */
 export const renameField = (part: string, from: string, to: string): Change =>
   replaceText(`"${from}":`, `"${to}":`, part)
 
-/** A header that is not answered, or with another value. */
+/** Removes a response header, or replaces its value. */
 export const replaceHeader = (name: string, value?: string): Change => ({
   alterReply: ({ headers }) => {
     if (value === undefined) headers.delete(name)
@@ -83,7 +80,7 @@ export const replaceHeader = (name: string, value?: string): Change => ({
   },
 })
 
-/** A request header that is not heeded, or taken for another. */
+/** Removes a request header, or replaces its value. */
 export const ignoreRequestHeader = (name: string, value?: string): Change => ({
   alterRequest: ({ headers }) => {
     if (value === undefined) headers.delete(name)
@@ -92,16 +89,16 @@ export const ignoreRequestHeader = (name: string, value?: string): Change => ({
   },
 })
 
-/** A query parameter that is not heeded. */
+/** Removes a query parameter. */
 export const ignoreParameter = (name: string): Change => query((search) => search.delete(name))
 
-/** A default that is another. */
+/** Sets a query parameter that is missing. */
 export const changeDefault = (name: string, value: string): Change =>
   query((search) => {
     if (!search.has(name)) search.set(name, value)
   })
 
-/** A value that is taken for another; whatever it is, when `from` is left out. */
+/** Replaces the value of a query parameter: `from`, or any value. */
 export const replaceParameter = (name: string, to: string, from?: string): Change =>
   query((search) => {
     if (from === undefined || search.get(name) === from) search.set(name, to)
@@ -114,12 +111,12 @@ const query = (change: (search: URLSearchParams) => void): Change => ({
   },
 })
 
-/** The body that arrives is not the one that was sent. */
+/** Changes the body of requests. */
 export const replaceBody = (from: string | RegExp, to: string): Change => ({
   alterRequest: ({ body }) => body.replace(from, to),
 })
 
-/** Every caller is taken for one who may do everything. */
+/** Replaces every key by one with all permissions. */
 export const anyKey: Change = {
   alterRequest: ({ url, headers, goodKey }) => {
     url.searchParams.set('apikey', goodKey)
@@ -132,17 +129,17 @@ type Value = unknown
 type ChangeValue = (before: Value, holder: Readonly<Record<string, Value>>) => Value
 
 /**
- * Another value at a place in the JSON of answers whose path has `part` in it: `data.*.uptime`; undefined takes it out.
- * Where there is no such place nothing is changed.
+ * Replaces the value at a path such as `data.*.uptime` in JSON responses whose URL path contains `part`.
+ * Undefined removes the field. Responses without the field are unchanged.
  */
 export const replaceValue = (
   part: string,
   path: string,
   value: ChangeValue,
-  where: (asked: ClientRequest) => boolean = () => true,
+  where: (request: ClientRequest) => boolean = () => true,
 ): Change => ({
-  alterReply: ({ text }, asked) => {
-    if (!asked.url.pathname.includes(part) || text === '' || !where(asked)) return undefined
+  alterReply: ({ text }, request) => {
+    if (!request.url.pathname.includes(part) || text === '' || !where(request)) return undefined
     const body: Value = JSON.parse(text)
     changeAt(body, path.split('.'), value)
     return { text: JSON.stringify(body) }
@@ -153,9 +150,9 @@ function changeAt(holder: Value, [name = '', ...rest]: readonly string[], value:
   if (typeof holder !== 'object' || holder === null) return
   const members = holder as Record<string, Value>
   const names = name === '*' ? Object.keys(members) : [name]
-  for (const one of names) {
-    if (rest.length > 0) changeAt(members[one], rest, value)
-    else members[one] = value(members[one], members)
+  for (const key of names) {
+    if (rest.length > 0) changeAt(members[key], rest, value)
+    else members[key] = value(members[key], members)
   }
 }
 

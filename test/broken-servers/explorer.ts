@@ -1,4 +1,4 @@
-// Ways to be wrong about labels, links and fundings.
+// Broken servers: labels, links and fundings.
 import {
   type Change,
   changeDefault,
@@ -19,7 +19,7 @@ import {
 
 const v1 = '/v1/api.ashx'
 const v2 = '/v2/api'
-const nothing = '{"status":"0","message":"No data found","result":[]}'
+const notFound = '{"status":"0","message":"No data found","result":[]}'
 
 export const explorerDefects: readonly Defect[] = [
   ['the status of the envelope is a number', 'explorer.labels.v1', replaceValue(v1, 'status', constant(1))],
@@ -36,13 +36,13 @@ export const explorerDefects: readonly Defect[] = [
     replaceValue(v1, 'result.*.lastupdatedtimestamp', times(1000)),
   ],
   ['slugs are in upper case', 'explorer.labels.records', replaceValue(v1, 'result.*.labelslug', (one) => `A${one}`)],
-  ['a chain left out is another one', 'explorer.labels.default-chain', changeDefault('chainid', '137')],
-  ['a chain left out is no chain', 'explorer.funding.default-chain', changeDefault('chainid', '999999999')],
+  ['the default chain is 137', 'explorer.labels.default-chain', changeDefault('chainid', '137')],
+  ['the default chain is unsupported', 'explorer.funding.default-chain', changeDefault('chainid', '999999999')],
   ['the two versions of the list differ', 'explorer.labels.versions-agree', replaceValue(v1, 'result', withoutLast)],
   ['the unavailable chain is served', 'explorer.labels.unavailable-chain', replaceParameter('chainid', '1')],
   ['any chain is served', 'explorer.labels.unsupported-chain', replaceParameter('chainid', '1')],
   ['any chain is served for fundings', 'explorer.funding.chain', replaceParameter('chainid', '1')],
-  ['an unknown format is not heeded', 'explorer.labels.format', ignoreParameter('format')],
+  ['an unknown format is ignored', 'explorer.labels.format', ignoreParameter('format')],
   [
     'the key is checked before the module',
     'explorer.selectors',
@@ -51,26 +51,26 @@ export const explorerDefects: readonly Defect[] = [
   ['forms are not read', 'explorer.any-case-and-forms', ignoreRequestHeader('content-type', 'text/plain')],
   ['a funding time is a number', 'explorer.funding.record', replaceValue(v2, 'result.timeStamp', Number)],
   [
-    'a failure has HTTP 400',
+    'an error returns HTTP 400',
     'explorer.funding.address',
-    { alterReply: (given) => (isFailure(given) ? { status: 400 } : {}) },
+    { alterReply: (reply) => (isFailure(reply) ? { status: 400 } : {}) },
   ],
-  ['a failure is told in other words', 'explorer.funding.address', replaceText('Invalid address', 'Bad address')],
+  ['an error has another message', 'explorer.funding.address', replaceText('Invalid address', 'Bad address')],
   [
     'addresses must be lower-case',
     'explorer.funding.letter-case',
-    textWhere(nothing, (_, { url }) => /[A-F]/.test(url.searchParams.get('address') ?? '')),
+    textWhere(notFound, (_, { url }) => /[A-F]/.test(url.searchParams.get('address') ?? '')),
   ],
-  ['nothing found is null', 'explorer.funding.nothing', replaceValue(v2, 'result', constant(null))],
+  ['not found is null', 'explorer.funding.nothing', replaceValue(v2, 'result', constant(null))],
   [
-    'the limit of two calls is not kept',
+    'the rate limit is not enforced',
     'explorer.funding.limit',
-    textWhere(nothing, ({ text }) => text.includes('Max calls')),
+    textWhere(notFound, ({ text }) => text.includes('Max calls')),
   ],
-  ['a refused call is not told when to come back', 'explorer.funding.limit', replaceHeader('retry-after')],
-  ['the limit names another figure', 'explorer.funding.limit', replaceText('2/sec', '5/sec')],
+  ['a refused call has no retry-after', 'explorer.funding.limit', replaceHeader('retry-after')],
+  ['the rate limit message has another number', 'explorer.funding.limit', replaceText('2/sec', '5/sec')],
   ['changed links work', 'explorer.link.forged', statusWhere(200, ({ url }) => url.pathname.startsWith('/exports/'))],
-  ['links say that they live an hour', 'explorer.link.life', laterLinks()],
+  ['links expire after an hour', 'explorer.link.lifetime', laterLinks()],
   ['the CSV has no header line', 'explorer.link.csv', replaceText(/^[a-z,]+\r\n/g, '', '.csv')],
   ['the JSON file is an object', 'explorer.link.json', textWhere('{}', (_, { url }) => url.pathname.endsWith('.json'))],
   ['files need a key', 'explorer.link.json', statusWhere(401, ({ url }) => url.pathname.startsWith('/exports/'))],
@@ -83,14 +83,14 @@ function laterLinks(): Change {
   return { alterReply: ({ text }) => ({ text: text.replace(/expires=(\d+)/, later) }) }
 }
 
-/** Answers a link for ever as it was answered first. */
+/** Always returns the first response of a link. */
 export function neverExpiringLinks(): Change {
-  const kept = new Map<string, ServerReply>()
+  const responses = new Map<string, ServerReply>()
   return {
-    alterReply: (given, { url }) => {
+    alterReply: (reply, { url }) => {
       if (!url.pathname.startsWith('/exports/')) return undefined
-      const first = kept.get(url.href) ?? given
-      kept.set(url.href, first)
+      const first = responses.get(url.href) ?? reply
+      responses.set(url.href, first)
       return first
     },
   }

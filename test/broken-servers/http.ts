@@ -1,14 +1,14 @@
-// Ways to be wrong about what holds for every path, and about keys.
+// Broken servers: HTTP behaviour that all endpoints share, and keys.
 import { anyKey, type Defect, ignoreRequestHeader, replaceHeader, replaceText, status, statusWhere } from './change.ts'
 
 export const httpDefects: readonly Defect[] = [
-  ['x-request-id is missing', 'house.request-id', replaceHeader('x-request-id')],
-  ['the caller’s x-request-id is replaced', 'house.request-id', ignoreRequestHeader('x-request-id')],
-  ['all requests have the same id', 'house.request-id', replaceHeader('x-request-id', 'one')],
-  ['HEAD is not answered', 'house.head', statusWhere(404, ({ method }) => method === 'HEAD')],
+  ['x-request-id is missing', 'http.request-id', replaceHeader('x-request-id')],
+  ['the caller’s x-request-id is replaced', 'http.request-id', ignoreRequestHeader('x-request-id')],
+  ['all requests have the same id', 'http.request-id', replaceHeader('x-request-id', 'one')],
+  ['HEAD is not supported', 'http.head', statusWhere(404, ({ method }) => method === 'HEAD')],
   [
-    'HEAD tells another length',
-    'house.head',
+    'HEAD returns another content-length',
+    'http.head',
     {
       alterReply: ({ headers }, { method }) => {
         if (method === 'HEAD') headers.set('content-length', '1')
@@ -16,35 +16,35 @@ export const httpDefects: readonly Defect[] = [
       },
     },
   ],
-  ['other origins may not read', 'house.cors', replaceHeader('access-control-allow-origin')],
-  ['pages may not send a key', 'house.cors', replaceHeader('access-control-allow-headers')],
-  ['a wrong method is a 404', 'house.method', status(405, 404)],
-  ['a wrong method is not told which are right', 'house.method', replaceHeader('allow')],
-  ['an unknown path is a 200', 'house.unknown-path', status(404, 200)],
+  ['other origins must not read responses', 'http.cors', replaceHeader('access-control-allow-origin')],
+  ['pages of other origins must not send a key', 'http.cors', replaceHeader('access-control-allow-headers')],
+  ['an unsupported method returns 404', 'http.method', status(405, 404)],
+  ['an unsupported method returns no allow header', 'http.method', replaceHeader('allow')],
+  ['an unknown path returns 200', 'http.unknown-path', status(404, 200)],
   [
     'an unknown parameter is refused',
-    'house.unknown-parameter',
+    'http.unknown-parameter',
     statusWhere(400, ({ url }) => url.searchParams.has('surprise')),
   ],
   [
-    'a failure repeats the key',
-    'house.key-unsaid',
+    'a response contains the key',
+    'http.key-not-leaked',
     { alterReply: ({ text }, { url }) => ({ text: `${text}\n${url.searchParams.get('apikey') ?? ''}` }) },
   ],
-  ['finality is told in other words', 'house.confidence', replaceHeader('x-tetrad-finality', 'maybe')],
-  ['no key is needed', 'house.key.missing', anyKey],
+  ['the finality header has an unknown value', 'http.confidence', replaceHeader('x-tetrad-finality', 'maybe')],
+  ['no key is required', 'http.key.missing', anyKey],
   [
     'parameters are checked before the key',
-    'house.key.before-parameters',
+    'http.key.before-parameters',
     replaceText('Missing/Invalid API Key', 'Error!'),
   ],
-  ['a bad key is a 403', 'house.key.unknown.validators.metadata', status(401, 403)],
-  ['www-authenticate is missing', 'house.key.unknown.validators.metadata', replaceHeader('www-authenticate')],
+  ['a bad key returns 403', 'http.key.unknown.validators.metadata', status(401, 403)],
+  ['www-authenticate is missing', 'http.key.unknown.validators.metadata', replaceHeader('www-authenticate')],
   [
-    'a bad key is told in other words',
-    'house.key.unknown.explorer.fundedBy',
+    'a bad key has another error message',
+    'http.key.unknown.explorer.fundedBy',
     replaceText('Invalid API Key', 'Wrong key'),
   ],
-  ['two parts of a key are enough', 'house.key.incomplete.fx.createQuote', anyKey],
-  ['every plan may do everything', 'house.key.plan', anyKey],
+  ['two parts of a key are accepted', 'http.key.incomplete.fx.createQuote', anyKey],
+  ['plans are not checked', 'http.key.plan', anyKey],
 ]

@@ -1,4 +1,4 @@
-// Ways to be wrong about validators.
+// Broken servers: validators.
 import {
   type ClientRequest,
   changeDefault,
@@ -23,88 +23,92 @@ const single = '/v1/eth/validators/'
 const metadata = '/v0/eth/validators/'
 const page = (part: string) => `validators.aggregate.${part}`
 const one = (part: string) => `validators.single.${part}`
-const has = (name: string, value: string) => (asked: ClientRequest) => asked.url.searchParams.get(name) === value
+const has = (name: string, value: string) => (request: ClientRequest) => request.url.searchParams.get(name) === value
 
 export const ratingDefects: readonly Defect[] = [
   ['a measure is renamed', page('page'), renameField(aggregate, 'uptime', 'upTime')],
-  ['size is not heeded', page('page'), replaceParameter('size', '10')],
-  ['a measure is left out', page('fields'), replaceValue(aggregate, 'data.*.earnings', constant(undefined))],
-  ['size is 5 when left out', page('defaults'), changeDefault('size', '5')],
+  ['size is ignored', page('page'), replaceParameter('size', '10')],
+  ['a measure is missing', page('fields'), replaceValue(aggregate, 'data.*.earnings', constant(undefined))],
+  ['the default size is 5', page('defaults'), changeDefault('size', '5')],
   ['penalties are positive', page('signs'), replaceValue(aggregate, 'data.*.estimatedPenalties', constant(1))],
   ['shares are percentages', page('signs'), replaceValue(aggregate, 'data.*.uptime', times(100))],
-  ['include is not heeded', page('include'), ignoreParameter('include')],
-  ['total is one too many', page('pages'), replaceValue(aggregate, 'total', plus(1))],
-  ['each page loses a record', page('pages'), replaceValue(aggregate, 'data', withoutLast)],
+  ['include is ignored', page('include'), ignoreParameter('include')],
+  ['total is too large', page('pages'), replaceValue(aggregate, 'total', plus(1))],
+  ['each page lacks a record', page('pages'), replaceValue(aggregate, 'data', withoutLast)],
   ['a page never ends inside a window', page('pages'), ignoreParameter('after')],
   ['there is never a next page', page('pages'), replaceValue(aggregate, 'next', constant(null))],
+  ['next is an absolute URL', page('next'), replaceValue(aggregate, 'next', (link) => `https://elsewhere.test${link}`)],
   [
-    'next is an absolute address',
-    page('next'),
-    replaceValue(aggregate, 'next', (link) => `https://elsewhere.test${link}`),
-  ],
-  [
-    'next forgets the size',
+    'next lacks the size',
     page('next'),
     replaceValue(aggregate, 'next', (link) => String(link).replace('size=1', 'size=10')),
   ],
   [
-    'next forgets the fields',
+    'next lacks the fields',
     page('next'),
     replaceValue(aggregate, 'next', (link) => String(link).replace('include=', 'x=')),
   ],
   ['the oldest window comes first', page('newest-first'), replaceValue(aggregate, 'data', reversed)],
-  ['size 0 gives a record', page('size-zero'), replaceParameter('size', '1', '0')],
+  ['size 0 returns a record', page('size-zero'), replaceParameter('size', '1', '0')],
   ['a page may have any size', page('size-zero'), replaceParameter('size', '1000', '1001')],
   [
     'a sum over validators is wrong',
     page('groups'),
     replaceValue(aggregate, 'data.*.earnings', plus(1), has('groupBy', 'timeWindow')),
   ],
-  ['records name no validator', page('groups'), replaceValue(aggregate, 'data.*.validatorIndex', constant(undefined))],
+  [
+    'records have no validatorIndex',
+    page('groups'),
+    replaceValue(aggregate, 'data.*.validatorIndex', constant(undefined)),
+  ],
   [
     'a week is not the sum of its days',
     page('windows'),
     replaceValue(aggregate, 'data.*.totalAttestations', plus(1), has('granularity', 'week')),
   ],
-  ['windows end before they begin', page('windows'), replaceValue(aggregate, 'data.*.endDay', constant(0))],
-  ['only one of a repeated parameter counts', page('who'), lastOnly('indices')],
-  ['naming nobody is a success', page('who'), changeDefault('indices', '1')],
-  ['any network is answered', page('network'), ignoreRequestHeader('x-validator-network')],
-  ['problems do not name the parameter', page('enums'), replaceValue(aggregate, 'detail.*.loc', constant(['query']))],
-  ['a granularity is not known', one('page'), statusWhere(400, has('granularity', 'quarter'))],
+  ['windows end before they start', page('windows'), replaceValue(aggregate, 'data.*.endDay', constant(0))],
+  ['only the last value of a repeated parameter is used', page('selection'), keepLast('indices')],
+  ['a request without validators is a success', page('selection'), changeDefault('indices', '1')],
+  ['any network is accepted', page('network'), ignoreRequestHeader('x-validator-network')],
+  [
+    'validation errors do not name the parameter',
+    page('enums'),
+    replaceValue(aggregate, 'detail.*.loc', constant(['query'])),
+  ],
+  ['a granularity is not supported', one('page'), statusWhere(400, has('granularity', 'quarter'))],
   ['a required key is missing', one('page'), replaceValue(single, 'previous', constant(undefined))],
-  ['limit is 5 when left out', one('defaults'), changeDefault('limit', '5')],
-  ['pages counts something else', one('pages'), replaceValue(single, 'pages', plus(1))],
-  ['offset is not heeded', one('pages'), ignoreParameter('offset')],
+  ['the default limit is 5', one('defaults'), changeDefault('limit', '5')],
+  ['pages is too large', one('pages'), replaceValue(single, 'pages', plus(1))],
+  ['offset is ignored', one('pages'), ignoreParameter('offset')],
   ['there is never a previous page', one('pages'), replaceValue(single, 'previous', constant(null))],
   ['links are relative', one('links'), replaceValue(single, 'next', constant('/v1/x?offset=1'))],
-  ['sortOrder is not heeded', one('order'), ignoreParameter('sortOrder')],
-  ['sortBy is not heeded', one('order'), ignoreParameter('sortBy')],
-  ['the last day is left out', one('bounds'), replaceValue(single, 'results', withoutLast)],
-  ['utc is not heeded', one('utc'), ignoreParameter('utc')],
-  ['a limit of 0 is taken', one('inputs'), replaceParameter('limit', '1', '0')],
-  ['an unknown validator has no records', one('who'), status(404, 200)],
+  ['sortOrder is ignored', one('order'), ignoreParameter('sortOrder')],
+  ['sortBy is ignored', one('order'), ignoreParameter('sortBy')],
+  ['the last day is missing', one('bounds'), replaceValue(single, 'results', withoutLast)],
+  ['utc is ignored', one('utc'), ignoreParameter('utc')],
+  ['a limit of 0 is accepted', one('inputs'), replaceParameter('limit', '1', '0')],
+  ['an unknown validator is a success', one('selection'), status(404, 200)],
   [
     'a required key of a record is missing',
     'validators.metadata.record',
     replaceValue(metadata, 'subpool', constant(undefined)),
   ],
-  ['another validator is answered', 'validators.metadata.record', replaceValue(metadata, 'validatorIndex', plus(1))],
+  ['another validator is returned', 'validators.metadata.record', replaceValue(metadata, 'validatorIndex', plus(1))],
   [
-    'a public key without 0x is not understood',
+    'a public key without 0x is not found',
     'validators.metadata.pubkey',
     statusWhere(404, ({ url }) => /\/[0-9a-f]{96}$/.test(url.pathname)),
   ],
   ['unknown lists are null', 'validators.metadata.unknowns', replaceValue(metadata, 'dvtOperators', constant(null))],
   [
-    'not found is told in another shape',
+    'not found has another error format',
     'validators.metadata.unknown',
-    textWhere('{"error":"not found"}', (given) => given.status === 404),
+    textWhere('{"error":"not found"}', (reply) => reply.status === 404),
   ],
-  ['a problem is a 422', 'validators.metadata.unknown', status(400, 422)],
+  ['a validation error returns 422', 'validators.metadata.unknown', status(400, 422)],
 ]
 
-function lastOnly(name: string): Defect[2] {
+function keepLast(name: string): Defect[2] {
   return {
     alterRequest: ({ url }) => {
       url.searchParams.set(name, url.searchParams.getAll(name).at(-1) ?? '')

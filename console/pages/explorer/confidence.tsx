@@ -1,18 +1,20 @@
-// How sure an answer is, in words: what the headers beside it say (behaviour/http.md#confidence-headers).
+// The confidence headers of a response as text (behaviour/http.md#confidence-headers).
 import type { ResponseMeta } from '#api/client.ts'
 
 export function Confidence({ meta }: { readonly meta: ResponseMeta | undefined }) {
   if (!meta) return null
-  const early = meta.finality === 'head'
+  const isUnfinalized = meta.finality === 'head'
   return (
     <>
       {meta.finality !== undefined && (
-        <span className={`badge ${early ? 'warn' : 'good'}`}>{early ? 'not final yet' : 'final'}</span>
+        <span className={`badge status ${isUnfinalized ? 'warn' : 'good'}`}>
+          {isUnfinalized ? 'not finalized' : 'finalized'}
+        </span>
       )}{' '}
       <span className="soft">
-        {early && 'A reorganisation of the chain may still take it back. '}
+        {isUnfinalized && 'A chain reorganization can still change this. '}
         {formatCoverage(meta.coverage)}
-        {meta.asOf !== undefined && ` Rests on block ${meta.asOf}.`}
+        {meta.asOf !== undefined && ` As of block ${meta.asOf}.`}
       </span>
     </>
   )
@@ -20,7 +22,7 @@ export function Confidence({ meta }: { readonly meta: ResponseMeta | undefined }
 
 function formatCoverage(coverage: string | undefined): string {
   if (coverage === undefined) return ''
-  if (coverage === 'complete') return 'Every final block of the chain has been read.'
+  if (coverage === 'complete') return 'All finalized blocks of the chain have been read.'
   if (coverage === 'probed') return 'Found by searching an archive node.'
   return `Blocks read so far: ${coverage}.`
 }

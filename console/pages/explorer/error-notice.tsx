@@ -1,4 +1,4 @@
-// Why the explorer has no answer, and what to do about it. Group A tells its failures in words only, so words are matched.
+// An error of the explorer and what to do about it. Group A has no error codes, so the messages are matched.
 import { ExplorerError } from '#api/client.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
@@ -7,7 +7,7 @@ import { hrefOf } from '../../route.ts'
 interface ExplorerErrorProps {
   readonly error: unknown
   readonly chain: string
-  /** Those that are served here, where known. */
+  /** The configured chains; undefined while loading. */
   readonly chains: readonly string[] | undefined
 }
 
@@ -16,10 +16,10 @@ export function ExplorerErrorNotice({ error, chain, chains }: ExplorerErrorProps
   if (error instanceof ExplorerError && /unsupported chainid/.test(error.result))
     return (
       <div role="alert" className="note warn">
-        This server does not read {chainName(chain)}.{' '}
+        This server does not support {chainName(chain)}.{' '}
         {chains && chains.length > 0 ? (
           <>
-            It reads{' '}
+            Supported:{' '}
             {chains.map((id, index) => (
               <span key={id}>
                 {index > 0 && ', '}
@@ -29,10 +29,10 @@ export function ExplorerErrorNotice({ error, chain, chains }: ExplorerErrorProps
             .
           </>
         ) : (
-          'It reads none yet.'
+          'No chains are configured yet.'
         )}{' '}
         <span className="soft">
-          The operator adds chains under <code>explorer.chains</code> in <code>tetrad.yaml</code>.
+          To add a chain, configure it in <code>tetrad.yaml</code> under <code>explorer.chains</code>.
         </span>
       </div>
     )
@@ -45,14 +45,15 @@ export function ExplorerErrorNotice({ error, chain, chains }: ExplorerErrorProps
   )
 }
 
-/** For what the trail says at its end too. */
+/** Also for the message at the end of a trail. */
 export function adviceOf(message: string): string {
-  if (/been read/.test(message))
-    return 'Nothing is guessed about blocks that were not read. The operator sees the holes on the Overview and fills them with: tetrad repair.'
+  if (/been read|not indexed/.test(message))
+    return 'The overview shows which blocks are missing. If reading does not continue, the operator can run: tetrad repair.'
   if (/old state|archive/.test(message))
-    return 'With an archive node under explorer.chains, or mode: index, the answer can be found.'
-  if (/internal transfers/.test(message))
-    return 'A node that can trace transactions is needed; tetrad chains shows what each node can do.'
-  if (/needs the \w+ plan/.test(message)) return 'Use a key of that plan, or ask the operator to raise this one’s.'
+    return 'The operator can add an archive node under explorer.chains, or set mode: index.'
+  if (/internal transfers|trace/.test(message))
+    return 'The operator can add a node that supports traces. tetrad chains shows what each node supports.'
+  if (/needs the \w+ plan/.test(message))
+    return 'Use a key with that plan, or ask the operator to change the plan of this key.'
   return ''
 }

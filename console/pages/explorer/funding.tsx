@@ -1,12 +1,12 @@
-// The first funding of one address, as 4.3 answers it, with the name that the trail knows for it.
+// The first funding of an address (endpoint explorer.fundedBy), with the label that the trail contains.
 import type { UseQueryResult } from '@tanstack/react-query'
 import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
-import type { QueryReply } from '../../calls.ts'
 import { coins } from '../../parts/chains.ts'
 import { formatCount, formatDuration, formatTime } from '../../parts/format.ts'
 import { useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
+import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { ExplorerErrorNotice } from './error-notice.tsx'
 import { LabelName } from './label-name.tsx'
@@ -16,7 +16,7 @@ type FundingReply = QueryReply<ReplyOf<'explorer.fundedBy'>>
 interface FundingProps {
   readonly chain: string
   readonly query: UseQueryResult<FundingReply>
-  /** What else is known of the address. */
+  /** Contains the label of the address. */
   readonly trail: QueryReply<{ readonly result: Trail }> | undefined
 }
 
@@ -27,7 +27,7 @@ export function Funding({ chain, query, trail }: FundingProps) {
       <h2 id="funding-title">First funding</h2>
       {label && (
         <p>
-          This is <LabelName label={label} />.
+          Label: <LabelName label={label} />
         </p>
       )}
       {query.data ? (
@@ -36,7 +36,7 @@ export function Funding({ chain, query, trail }: FundingProps) {
         <FundingMissing chain={chain} error={query.error} meta={trail?.meta} />
       ) : (
         <p className="busy" role="status">
-          Looking it up; an address that was never asked for may take some seconds…
+          Searching. The first search for an address can take some seconds…
         </p>
       )}
     </section>
@@ -54,11 +54,11 @@ function Facts({ chain, reply, meta }: FundingReply & { readonly chain: string }
           {fundingAddress}
         </a>
       </dd>
-      <dt>Value</dt>
+      <dt>Amount</dt>
       <dd>
         <strong>{coins(chain, value, 18)}</strong>
       </dd>
-      <dt>When</dt>
+      <dt>Time</dt>
       <dd>
         {formatTime(Number(timeStamp))} <span className="soft">· {formatDuration(agoSeconds)} ago</span>
       </dd>
@@ -66,7 +66,7 @@ function Facts({ chain, reply, meta }: FundingReply & { readonly chain: string }
       <dd>{formatCount(block)}</dd>
       <dt>Transaction</dt>
       <dd className="mono">{fundingTxn}</dd>
-      <dt>How sure</dt>
+      <dt>Confidence</dt>
       <dd>
         <Confidence meta={meta} />
       </dd>
@@ -77,7 +77,7 @@ function Facts({ chain, reply, meta }: FundingReply & { readonly chain: string }
 interface MissingProps {
   readonly chain: string
   readonly error: Error
-  /** Of the trail, which ends where it starts and says how much has been read. */
+  /** Confidence headers of the trail; an error response of the first funding has none. */
   readonly meta: QueryReply<unknown>['meta']
 }
 
@@ -88,8 +88,8 @@ function FundingMissing({ chain, error, meta }: MissingProps) {
   return (
     <>
       <p className="note">
-        Never funded: no transfer of the chain’s own coin has come in to this address. Token transfers, genesis
-        allocations, block rewards and withdrawals do not count, because they have no funding transaction.
+        Not funded: this address has not received a transfer of the chain’s native coin. Token transfers, genesis
+        balances, block rewards and withdrawals do not count, because they have no funding transaction.
       </p>
       <p className="small">
         <Confidence meta={meta} />
@@ -99,7 +99,7 @@ function FundingMissing({ chain, error, meta }: MissingProps) {
   )
 }
 
-/** An address may live on another chain. */
+/** The address may be in use on another chain. */
 function OtherChains({
   chain,
   chains = [],
@@ -108,5 +108,5 @@ function OtherChains({
   readonly chains?: readonly string[] | undefined
 }) {
   if (!chains.some((id) => id !== chain)) return null
-  return <p className="soft">Addresses look the same on every chain: try another one in the list above.</p>
+  return <p className="soft">Addresses have the same format on every chain. Try another chain in the list above.</p>
 }

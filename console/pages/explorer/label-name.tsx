@@ -1,4 +1,4 @@
-// What an address is called, and on whose word.
+// The label of an address with its source and confidence.
 import type { AddressLabel } from '#api/wire/trail.ts'
 
 export function LabelName({ label }: { readonly label: AddressLabel }) {
@@ -6,7 +6,8 @@ export function LabelName({ label }: { readonly label: AddressLabel }) {
     <>
       <strong>{label.name}</strong>{' '}
       <span className="soft">
-        (says {label.source}, {label.confidence} % sure{label.entity !== undefined && `, entity ${label.entity}`}
+        (source: {label.source}, confidence {label.confidence} %
+        {label.entity !== undefined && `, entity ${label.entity}`}
         {label.evidence !== undefined && /^https?:/.test(label.evidence) && (
           <>
             {', '}

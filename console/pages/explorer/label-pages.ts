@@ -1,18 +1,18 @@
-// Looking through a list of labels: those that hold every word, a page at a time.
+// Filters and pages a list of labels.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 
 export const rowsMax = 20
 
-export function matching(labels: readonly LabelRecord[], text: string): readonly LabelRecord[] {
+export function filterLabels(labels: readonly LabelRecord[], text: string): readonly LabelRecord[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return labels
   return labels.filter(({ labelname, labelslug, shortdescription, notes }) => {
-    const held = `${labelname}\n${labelslug}\n${shortdescription}\n${notes}`.toLowerCase()
-    return words.every((word) => held.includes(word))
+    const content = `${labelname}\n${labelslug}\n${shortdescription}\n${notes}`.toLowerCase()
+    return words.every((word) => content.includes(word))
   })
 }
 
-/** The page that is asked for, or the last one there is. */
+/** The requested page, or the last one. */
 export function pageOf<T>(
   all: readonly T[],
   requested: number,

@@ -1,8 +1,7 @@
-// The label master list of one chain (4.1, and 4.2 where the first answers with a link) as a table to look through, and
-// as files to take away. The whole list comes in one answer, so it is filtered and paged here.
+// The label list of a chain as a table and as downloads (endpoints explorer.labelListV1 and V2). A response contains the
+// whole list, so filter and pages are computed here.
 import { useState } from 'react'
 import type { LabelRecord } from '#api/wire/explorer.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
@@ -10,80 +9,81 @@ import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
-import { matching, pageOf } from './label-pages.ts'
+import { filterLabels, pageOf } from './label-pages.ts'
 
 interface LabelsProps {
   readonly chain: string
-  /** Words to look through the list with, and the page of what is left. */
-  readonly words: string
+  /** Words that the shown labels contain. */
+  readonly filter: string
   readonly page: number
 }
 
-export function Labels({ chain, words, page }: LabelsProps) {
-  const [whole, setWhole] = useState(false)
-  const second = useEndpoint('explorer.labelListV2', { chainid: chain })
-  const first = useEndpoint('explorer.labelListV1', {}, { when: whole && chain === '1' })
+export function Labels({ chain, filter, page }: LabelsProps) {
+  const [showAll, setShowAll] = useState(false)
+  const v2 = useEndpoint('explorer.labelListV2', { chainid: chain })
+  const v1 = useEndpoint('explorer.labelListV1', {}, { isEnabled: showAll && chain === '1' })
   const chains = useChains()
   const chainName = useChainName()
-  const result = first.data?.reply.result ?? second.data?.reply.result
-  const error = first.error ?? second.error
+  const result = v1.data?.reply.result ?? v2.data?.reply.result
+  const error = v1.error ?? v2.error
   return (
     <section className="card" aria-labelledby="labels-title">
       <div className="spread">
-        <h2 id="labels-title">Named entities on {chainName(chain)}</h2>
+        <h2 id="labels-title">Labels on {chainName(chain)}</h2>
         {result !== undefined && result.length > 0 && <Downloads chain={chain} />}
       </div>
       {typeof result === 'string' ? (
         <p className="note">
-          This list is too long to be answered in one piece. Search it by name above, or take it as a file.
+          This list is too long to show. Search for a name above, or download the list.
           {chain === '1' && (
-            <button type="button" className="plain" onClick={() => setWhole(true)}>
-              Show it here all the same
+            <button type="button" className="plain" onClick={() => setShowAll(true)}>
+              Show it anyway
             </button>
           )}
         </p>
       ) : result ? (
-        <Browse labels={result} chain={chain} words={words} page={page} />
+        <Browse labels={result} chain={chain} filter={filter} page={page} />
       ) : error ? (
         <ExplorerErrorNotice error={error} chain={chain} chains={chains} />
       ) : (
         <p className="busy" role="status">
-          Asking for the list…
+          Loading the list…
         </p>
       )}
     </section>
   )
 }
 
-/** Replaced and not added: the back button leads to the page before, not to the letter before. */
-const openPage = (chain: string, words: string, page: number) =>
-  window.location.replace(hrefOf('explorer', [chain], { only: words, page: page || undefined }))
+/** Replaces the history entry: otherwise the back button would go through every typed letter. */
+const openPage = (chain: string, filter: string, page: number) =>
+  window.location.replace(hrefOf('explorer', [chain], { filter, page: page || undefined }))
 
 function Browse({
   labels,
   chain,
-  words,
+  filter,
   page: requestedPage,
 }: LabelsProps & { readonly labels: readonly LabelRecord[] }) {
   if (labels.length === 0)
     return (
       <p className="note">
-        Nobody is named on this chain yet. The operator adds names with <code>tetrad labels add</code> or{' '}
-        <code>tetrad labels import</code>.
+        No labels on this chain yet. Add labels with <code>tetrad labels add</code> or <code>tetrad labels import</code>
+        .
       </p>
     )
-  const found = matching(labels, words)
-  const { rows, page, pages } = pageOf(found, requestedPage)
+  const matches = filterLabels(labels, filter)
+  const { rows, page, pages } = pageOf(matches, requestedPage)
   return (
     <>
       <label className="field">
-        Only those with these words
-        <input type="search" value={words} onChange={({ target }) => openPage(chain, target.value, 0)} />
+        Filter
+        <input type="search" value={filter} onChange={({ target }) => openPage(chain, target.value, 0)} />
       </label>
-      <Scroll name="Named entities">
+      <Scroll name="Labels">
         <table>
-          <Columns of={['Name', 'What it is', 'Changed']} />
+          <Columns of={['Name', 'Description', 'Updated']} />
           <tbody>
             {rows.map((label) => (
               <tr key={label.labelslug}>
@@ -102,27 +102,27 @@ function Browse({
         </table>
       </Scroll>
       <div className="row pager">
-        <button type="button" disabled={page === 0} onClick={() => openPage(chain, words, page - 1)}>
-          Back
+        <button type="button" disabled={page === 0} onClick={() => openPage(chain, filter, page - 1)}>
+          Previous
         </button>
-        <button type="button" disabled={page >= pages - 1} onClick={() => openPage(chain, words, page + 1)}>
-          On
+        <button type="button" disabled={page >= pages - 1} onClick={() => openPage(chain, filter, page + 1)}>
+          Next
         </button>
         <span className="soft" role="status">
-          {found.length === 0
-            ? 'None has these words.'
-            : `Page ${page + 1} of ${pages}, ${formatCount(found.length)} of ${formatCount(labels.length)}`}
+          {matches.length === 0
+            ? 'No labels match. Use fewer words.'
+            : `Page ${page + 1} of ${pages}, ${formatCount(matches.length)} of ${formatCount(labels.length)} labels`}
         </span>
       </div>
     </>
   )
 }
 
-/** A link is good for five minutes only, so it is asked for when it is wanted. */
+/** A download link is valid for only five minutes, so request it on click. */
 function Downloads({ chain }: { readonly chain: string }) {
   const { client } = useConsoleContext()
   const [error, setError] = useState<unknown>()
-  const take = async (format: 'csv' | 'json') => {
+  const download = async (format: 'csv' | 'json') => {
     setError(undefined)
     try {
       const { result } = await client.explorer.labelListV2({ chainid: chain, format })
@@ -135,7 +135,7 @@ function Downloads({ chain }: { readonly chain: string }) {
     <div className="downloads">
       Download
       {(['csv', 'json'] as const).map((format) => (
-        <button key={format} type="button" onClick={() => void take(format)}>
+        <button key={format} type="button" onClick={() => void download(format)}>
           {format.toUpperCase()}
         </button>
       ))}

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { layoutTrail, nodeHeight } from './layout.ts'
 
-test('three columns: rows turn at their ends, and words beside a turn go inwards', () => {
-  // 3 × 208 + 2 × 120 = 864: just enough for three.
-  const sheet = layoutTrail(7, 864)
-  assert.equal(sheet.columns, 3)
+test('three columns: rows alternate their direction, and labels beside a turn point inwards', () => {
+  // 3 × 208 + 2 × 120 = 864 is the minimum for three columns.
+  const layout = layoutTrail(7, 864)
+  assert.equal(layout.columns, 3)
   assert.deepEqual(
-    sheet.points.map(({ x, y }) => [x, y]),
+    layout.points.map(({ x, y }) => [x, y]),
     [
       [0, 0],
       [328, 0],
@@ -19,35 +19,35 @@ test('three columns: rows turn at their ends, and words beside a turn go inwards
       [0, 256],
     ],
   )
-  assert.equal(sheet.height, 256 + nodeHeight)
+  assert.equal(layout.height, 256 + nodeHeight)
   assert.deepEqual(
-    sheet.connectors.map(({ label }) => label.anchor),
+    layout.connectors.map(({ label }) => label.anchor),
     ['middle', 'middle', 'end', 'middle', 'middle', 'start'],
   )
-  // The coin went from the later address to the earlier one: right to left in the first row, left to right in the next.
-  assert.deepEqual([sheet.connectors[0]?.from.x, sheet.connectors[0]?.to.x], [328, 208])
-  assert.deepEqual([sheet.connectors[3]?.from.x, sheet.connectors[3]?.to.x], [536, 656])
+  // Arrows point from funder to funded address: right to left in the first row, left to right in the second.
+  assert.deepEqual([layout.connectors[0]?.from.x, layout.connectors[0]?.to.x], [328, 208])
+  assert.deepEqual([layout.connectors[3]?.from.x, layout.connectors[3]?.to.x], [536, 656])
 })
 
-test('one pixel less, and there are two columns', () => assert.equal(layoutTrail(7, 863).columns, 2))
+test('one pixel less than the minimum for three columns gives two', () => assert.equal(layoutTrail(7, 863).columns, 2))
 
-test('a narrow screen has one column as wide as itself', () => {
-  const sheet = layoutTrail(3, 300)
-  assert.deepEqual([sheet.columns, sheet.nodeWidth, sheet.width], [1, 300, 300])
-  assert.ok(sheet.connectors.every(({ label }) => label.anchor === 'start'))
+test('a narrow screen has one column of its full width', () => {
+  const layout = layoutTrail(3, 300)
+  assert.deepEqual([layout.columns, layout.nodeWidth, layout.width], [1, 300, 300])
+  assert.ok(layout.connectors.every(({ label }) => label.anchor === 'start'))
 })
 
-test('nothing to lay out is an empty sheet', () => assert.deepEqual(layoutTrail(0, 500).points, []))
+test('a trail without addresses has an empty layout', () => assert.deepEqual(layoutTrail(0, 500).points, []))
 
-test('any number of addresses at any width: none overlap, all are on the sheet, and the sheet fits', () => {
+test('for any number of addresses and any width, nodes do not overlap and the layout fits the width', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 101 }), fc.integer({ min: 200, max: 2000 }), (count, widthMax) => {
-      const { points: spots, connectors: bends, width, height, nodeWidth } = layoutTrail(count, widthMax)
-      assert.equal(bends.length, count - 1)
+      const { points, connectors, width, height, nodeWidth } = layoutTrail(count, widthMax)
+      assert.equal(connectors.length, count - 1)
       assert.ok(width <= widthMax + 1e-6)
-      for (const [index, { x, y }] of spots.entries()) {
+      for (const [index, { x, y }] of points.entries()) {
         assert.ok(x >= 0 && x + nodeWidth <= width + 1e-6 && y >= 0 && y + nodeHeight <= height)
-        for (const other of spots.slice(index + 1))
+        for (const other of points.slice(index + 1))
           assert.ok(Math.abs(other.x - x) >= nodeWidth || Math.abs(other.y - y) >= nodeHeight)
       }
     }),

@@ -1,20 +1,20 @@
-// Where the addresses of a trail stand on the sheet: in rows that turn at their ends, like a path up a hill, so that
-// neighbours in the trail are neighbours in the picture and a hundred of them need no sideways scrolling.
+// Positions of the addresses of a trail in its diagram. Rows alternate their direction, so that neighbours in the trail
+// are neighbours in the diagram, and a hundred addresses need no horizontal scrolling.
 
 export interface Point {
   readonly x: number
   readonly y: number
 }
 
-/** The line between one spot and the next, drawn the way the coin went: from the later spot to the earlier. */
+/** The arrow between two neighbours, from the funder (later point) to the funded address (earlier point). */
 export interface Connector {
   readonly from: Point
   readonly to: Point
-  /** Where its words stand: in the middle above and below the line, or beside it. */
+  /** Position of its text: above and below the middle of the line, or beside it. */
   readonly label: Point & { readonly anchor: 'middle' | 'start' | 'end' }
 }
 
-export interface Layout {
+interface Layout {
   readonly columns: number
   readonly width: number
   readonly height: number
@@ -25,54 +25,54 @@ export interface Layout {
 
 export const nodeHeight = 66
 const nodeWidth = 208
-const loneWidthMax = 340
+const singleColumnWidthMax = 340
 const gap = { x: 120, xMax: 200, y: 62 } as const
-/** Between a line and the words beside it. */
+/** Distance between a line and the text beside it. */
 const labelOffset = 12
 
 export function layoutTrail(count: number, widthMax: number): Layout {
   const fitting = Math.max(1, Math.floor((widthMax + gap.x) / (nodeWidth + gap.x)))
   const columns = Math.max(1, Math.min(count, fitting))
-  const wide = columns === 1 ? Math.max(1, Math.min(widthMax, loneWidthMax)) : nodeWidth
-  const between = columns === 1 ? 0 : Math.min(gap.xMax, (widthMax - columns * wide) / (columns - 1))
+  const width = columns === 1 ? Math.max(1, Math.min(widthMax, singleColumnWidthMax)) : nodeWidth
+  const between = columns === 1 ? 0 : Math.min(gap.xMax, (widthMax - columns * width) / (columns - 1))
   const columnOf = (index: number): number => {
     const along = index % columns
     return Math.floor(index / columns) % 2 === 0 ? along : columns - 1 - along
   }
-  const spots = Array.from({ length: count }, (_, index) => ({
-    x: columnOf(index) * (wide + between),
+  const points = Array.from({ length: count }, (_, index) => ({
+    x: columnOf(index) * (width + between),
     y: Math.floor(index / columns) * (nodeHeight + gap.y),
   }))
   const rows = Math.ceil(count / columns)
   return {
     columns,
-    width: columns * wide + (columns - 1) * between,
+    width: columns * width + (columns - 1) * between,
     height: Math.max(0, rows * (nodeHeight + gap.y) - gap.y),
-    nodeWidth: wide,
-    points: spots,
-    connectors: spots.slice(1).map((later, index) => connect(spots[index] as Point, later, wide, columns)),
+    nodeWidth: width,
+    points,
+    connectors: points.slice(1).map((later, index) => connect(points[index] as Point, later, width, columns)),
   }
 }
 
-function connect(earlier: Point, later: Point, wide: number, columns: number): Connector {
+function connect(earlier: Point, later: Point, nodeWidth: number, columns: number): Connector {
   if (earlier.y === later.y) {
     const forward = later.x > earlier.x
     const y = earlier.y + nodeHeight / 2
-    const from = { x: forward ? later.x : later.x + wide, y }
-    const to = { x: forward ? earlier.x + wide : earlier.x, y }
+    const from = { x: forward ? later.x : later.x + nodeWidth, y }
+    const to = { x: forward ? earlier.x + nodeWidth : earlier.x, y }
     return { from, to, label: { x: (from.x + to.x) / 2, y, anchor: 'middle' } }
   }
-  const x = earlier.x + wide / 2
+  const x = earlier.x + nodeWidth / 2
   const [from, to] = [
     { x, y: later.y },
     { x, y: earlier.y + nodeHeight },
   ]
-  // Words go inwards, so that they never leave the sheet.
-  const inwards = columns > 1 && earlier.x > 0 ? 'end' : 'start'
+  // Text goes inwards, so that it stays inside the diagram.
+  const anchor = columns > 1 && earlier.x > 0 ? 'end' : 'start'
   const label = {
-    x: x + (inwards === 'end' ? -labelOffset : labelOffset),
+    x: x + (anchor === 'end' ? -labelOffset : labelOffset),
     y: (from.y + to.y) / 2,
-    anchor: inwards,
+    anchor,
   } as const
   return { from, to, label }
 }

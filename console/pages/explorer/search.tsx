@@ -1,53 +1,53 @@
-// Labels by words of a name, a slug, or the beginning of an address; and some to begin with.
+// Search of labels by name, slug or address prefix, and a few example addresses.
 import { TetradError } from '#api/client.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
 
 const rowsMax = 50
-const wordsChars = 200
+const textChars = 200
 
-export function Search({ words, chain }: { readonly words: string; readonly chain: string }) {
-  const query = useEndpoint('explorer.labelSearch', { q: words.slice(0, wordsChars), limit: rowsMax })
+export function Search({ text, chain }: { readonly text: string; readonly chain: string }) {
+  const query = useEndpoint('explorer.labelSearch', { q: text.slice(0, textChars), limit: rowsMax })
   const chains = useChains()
-  const nothing = query.error instanceof TetradError && query.error.notFound
-  const found = nothing ? [] : query.data?.reply.result
+  const isNotFound = query.error instanceof TetradError && query.error.notFound
+  const labels = isNotFound ? [] : query.data?.reply.result
   return (
     <section className="card" aria-labelledby="search-title">
-      <h2 id="search-title">Called “{words}”</h2>
-      {found ? (
-        found.length === 0 ? (
-          <NoMatches words={words} chain={chain} />
+      <h2 id="search-title">Labels matching “{text}”</h2>
+      {labels ? (
+        labels.length === 0 ? (
+          <NoMatches text={text} chain={chain} />
         ) : (
-          <SearchResults labels={addressesFirst(found)} />
+          <SearchResults labels={addressesFirst(labels)} />
         )
       ) : query.error ? (
         <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
       ) : (
         <p className="busy" role="status">
-          Looking for names…
+          Searching…
         </p>
       )}
     </section>
   )
 }
 
-/** They lead somewhere. */
+/** Only addresses link to a page. */
 const addressesFirst = (labels: readonly FoundLabel[]): readonly FoundLabel[] => [
   ...labels.filter(({ kind }) => kind === 'address'),
   ...labels.filter(({ kind }) => kind === 'entity'),
 ]
 
-function NoMatches({ words, chain }: { readonly words: string; readonly chain: string }) {
+function NoMatches({ text, chain }: { readonly text: string; readonly chain: string }) {
   return (
     <p className="note">
-      Nobody is called so here. Every word must begin a word of the name; try fewer of them, or{' '}
-      <a href={hrefOf('explorer', [chain])}>look through the list</a>.
-      {words.startsWith('0x') && ' A whole address has 0x and 40 hexadecimal digits.'}
+      No matches. Search matches the start of each word. Use fewer words, or{' '}
+      <a href={hrefOf('explorer', [chain])}>browse the list</a>.
+      {text.startsWith('0x') && ' A complete address is 0x followed by 40 hexadecimal digits.'}
     </p>
   )
 }
@@ -56,9 +56,9 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
   const chainName = useChainName()
   return (
     <>
-      <Scroll name="Names that were found">
+      <Scroll name="Matching labels">
         <table>
-          <Columns of={['Name', 'Address', 'Chain', 'Who says so']} />
+          <Columns of={['Name', 'Address', 'Chain', 'Source']} />
           <tbody>
             {labels.map((label) => (
               <tr key={`${label.chainid}/${label.address ?? label.slug}`}>
@@ -75,30 +75,32 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
                 <td>{chainName(label.chainid)}</td>
                 <td className="soft">
                   {label.source}
-                  {label.confidence !== undefined && `, ${label.confidence} % sure`}
+                  {label.confidence !== undefined && `, confidence ${label.confidence} %`}
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scroll>
-      {labels.length === rowsMax && <p className="soft small">There may be more; add a word to see them.</p>}
+      {labels.length === rowsMax && (
+        <p className="soft small">Only the first {rowsMax} results are shown. Add a word to narrow the search.</p>
+      )}
     </>
   )
 }
 
-/** A word that names in any registry are likely to have. */
-const likely = 'exchange'
+/** A word that most label lists contain. */
+const exampleSearch = 'exchange'
 const examplesMax = 3
 
-/** Named addresses to begin with, from what this server knows; none when it knows none. */
+/** Links to a few labelled addresses, if there are any. */
 export function Suggestions({ chain }: { readonly chain: string }) {
-  const query = useEndpoint('explorer.labelSearch', { q: likely, chainid: chain, limit: rowsMax })
+  const query = useEndpoint('explorer.labelSearch', { q: exampleSearch, chainid: chain, limit: rowsMax })
   const examples = (query.data?.reply.result ?? []).filter(({ address }) => address !== undefined)
   if (examples.length === 0) return null
   return (
     <p>
-      Try one of these:{' '}
+      Examples:{' '}
       {examples.slice(0, examplesMax).map(({ name, address = '' }, index) => (
         <span key={address}>
           {index > 0 && ', '}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Trail } from '#api/wire/trail.ts'
-import { captionOf, cut, deeper, stepsOf } from './stream-progress.ts'
+import { captionOf, deeper, stepsOf, truncate } from './steps.ts'
 
 const address = (digit: number): string => `0x${String(digit).repeat(40)}`
 const hop = (from: number, to: number) => ({
@@ -12,35 +12,36 @@ const hop = (from: number, to: number) => ({
   fundingTxn: `0x${'a'.repeat(64)}`,
   value: '1',
 })
-const label = { name: 'Somebody', source: 'registry', confidence: 95 }
+const label = { name: 'Cobalt Exchange', source: 'registry', confidence: 95 }
 const trail: Trail = {
   chainid: '1',
   address: address(1),
   hops: [hop(2, 1), { ...hop(3, 2), label }],
-  end: { reason: 'label', address: address(3), message: 'Somebody' },
+  end: { reason: 'label', address: address(3), message: 'Cobalt Exchange' },
 }
 
-test('one step more than hops: the asked address, then every funder, the end at the last', () => {
+test('the steps are the start address and every funder, and the last one has the reason of the end', () => {
   const steps = stepsOf(trail)
   assert.deepEqual(
     steps.map((step) => [step.address, captionOf(step), step.label?.name]),
     [
-      [address(1), 'asked for', undefined],
+      [address(1), 'start', undefined],
       [address(2), '1 hop back', undefined],
-      [address(3), '2 hops back · named', 'Somebody'],
+      [address(3), '2 hops back · labelled', 'Cobalt Exchange'],
     ],
   )
   assert.equal(steps[1]?.paid?.block, 2)
 })
 
-test('without hops the asked address is the end', () => {
+test('without hops the start address is the end', () => {
   const [only, ...rest] = stepsOf({ ...trail, hops: [], end: { ...trail.end, reason: 'none' } })
-  assert.equal(only && captionOf(only), 'asked for · never funded')
+  assert.equal(only && captionOf(only), 'start · not funded')
   assert.deepEqual(rest, [])
 })
 
-test('going deeper doubles, up to what one call allows', () => {
+test('the next depth is twice the depth, up to the maximum of one request', () => {
   assert.deepEqual([deeper(20, 100), deeper(80, 100), deeper(100, 100)], [40, 100, undefined])
 })
 
-test('what is cut says so', () => assert.deepEqual([cut('abcdef', 6), cut('abcdefg', 6)], ['abcdef', 'abcde…']))
+test('truncated text ends with an ellipsis', () =>
+  assert.deepEqual([truncate('abcdef', 6), truncate('abcdefg', 6)], ['abcdef', 'abcde…']))

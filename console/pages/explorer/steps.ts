@@ -1,14 +1,14 @@
-// A trail as what a picture and a table show of it: the addresses from the asked one back, and why it ends.
+// The steps of a funding trail for its diagram and table: the start address and every funder.
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
 
 export interface TrailStep {
   readonly address: string
-  /** Hops back from the asked address. */
+  /** Hops back from the start address. */
   readonly hop: number
   readonly label?: AddressLabel
-  /** The funding that leads here; none for the asked address itself. */
+  /** The funding that this address paid; none for the start address. */
   readonly paid?: TrailHop
-  /** Only at the last one. */
+  /** Only at the last step: why the trail ends. */
   readonly end?: TrailEnd
 }
 
@@ -25,24 +25,24 @@ export function stepsOf({ address, label, hops, end }: Trail): readonly TrailSte
   return steps.map((step, index) => (index === steps.length - 1 ? { ...step, end: end.reason } : step))
 }
 
-/** One or two words at the last node. */
+/** Shown at the last node. */
 const endLabels: Readonly<Record<TrailEnd, string>> = {
-  label: 'named',
+  label: 'labelled',
   genesis: 'origin',
-  none: 'never funded',
-  loop: 'seen before',
-  depth: 'goes on',
-  time: 'goes on',
-  unknown: 'not known',
+  none: 'not funded',
+  loop: 'loop',
+  depth: 'continues',
+  time: 'continues',
+  unknown: 'unknown',
 }
 
-/** Above a node: how far back it is, and what it is to the trail. */
+/** The text above the address of a node: its distance, and at the last node why the trail ends. */
 export function captionOf({ hop, end }: TrailStep): string {
-  const distance = hop === 0 ? 'asked for' : hop === 1 ? '1 hop back' : `${hop} hops back`
+  const distance = hop === 0 ? 'start' : hop === 1 ? '1 hop back' : `${hop} hops back`
   return end ? `${distance} · ${endLabels[end]}` : distance
 }
 
-/** What to ask for next when a trail goes on; undefined when one call can go no deeper. */
+/** The next depth to request; undefined at the maximum of one request. */
 export const deeper = (depth: number, depthMax: number): number | undefined =>
   depth < depthMax ? Math.min(depthMax, depth * 2) : undefined
 

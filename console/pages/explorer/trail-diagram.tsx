@@ -1,17 +1,17 @@
-// The trail as a picture. Arrows show where the coin went, so reading on leads back in time; every address is a link to
-// its own page. A group and not an image to assistive software, because an image may hold no links.
+// The funding trail as a diagram. Arrows point the way the coins went, so the trail goes back in time. Every address links
+// to its page. The SVG has the role "group", because the role "img" may not contain links.
 import type { Trail, TrailHop } from '#api/wire/trail.ts'
 import { coins } from '../../parts/chains.ts'
 import { formatTime, shortenHex } from '../../parts/format.ts'
-import { useWidth } from '../../parts/width.ts'
+import { useWidth } from '../../parts/use-width.ts'
 import { hrefOf } from '../../route.ts'
 import { type Connector, layoutTrail, nodeHeight, type Point } from './layout.ts'
 import { captionOf, stepsOf, type TrailStep, truncate } from './steps.ts'
 
-/** Room for the outline of a node at the edge of the sheet, and for the head of an arrow. */
+/** Space for the outline of nodes at the edge of the diagram. */
 const margin = 2
 const arrow = 7
-/** Of the widest fonts that a system may have. */
+/** For the widest common system font. */
 const charWidth = 7.9
 const inset = 12
 
@@ -23,12 +23,12 @@ export function TrailDiagram({ trail }: { readonly trail: Trail }) {
   return (
     <div ref={box} className="trail">
       {width > 0 && (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand inside a drawing
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain SVG shapes
         <svg role="group" aria-label={altOf(trail)} width={view[2]} height={view[3]} viewBox={view.join(' ')}>
           {steps.map((step, index) => (
             <g key={step.hop}>
               {step.paid && (
-                <Edge bend={layout.connectors[index - 1] as Connector} paid={step.paid} chain={trail.chainid} />
+                <Edge connector={layout.connectors[index - 1] as Connector} paid={step.paid} chain={trail.chainid} />
               )}
               <DiagramNode
                 step={step}
@@ -45,7 +45,7 @@ export function TrailDiagram({ trail }: { readonly trail: Trail }) {
 }
 
 const altOf = ({ address, hops, end }: Trail): string =>
-  `Trail of first fundings from ${address}, ${hops.length} back to ${end.address}`
+  `Funding trail of ${address}, ${hops.length} hops back to ${end.address}`
 
 interface NodeProps {
   readonly step: TrailStep
@@ -54,14 +54,14 @@ interface NodeProps {
   readonly chain: string
 }
 
-function DiagramNode({ step, point: spot, width, chain }: NodeProps) {
+function DiagramNode({ step, point, width, chain }: NodeProps) {
   const { address, label, hop, end } = step
   const caption = captionOf(step)
-  const open = end !== undefined && !['label', 'genesis', 'none'].includes(end)
-  const kind = hop === 0 ? 'asked' : label ? 'named' : open ? 'open' : ''
+  const isOpen = end !== undefined && !['label', 'genesis', 'none'].includes(end)
+  const kind = hop === 0 ? 'start' : label ? 'labelled' : isOpen ? 'open' : ''
   return (
     <a className={`node ${kind}`} href={hrefOf('explorer', [chain, address])}>
-      <g transform={`translate(${spot.x} ${spot.y})`}>
+      <g transform={`translate(${point.x} ${point.y})`}>
         <rect width={width} height={nodeHeight} rx={8}>
           <title>{address}</title>
         </rect>
@@ -87,8 +87,16 @@ function DiagramNode({ step, point: spot, width, chain }: NodeProps) {
   )
 }
 
-function Edge({ bend, paid, chain }: { readonly bend: Connector; readonly paid: TrailHop; readonly chain: string }) {
-  const { from, to, label } = bend
+function Edge({
+  connector,
+  paid,
+  chain,
+}: {
+  readonly connector: Connector
+  readonly paid: TrailHop
+  readonly chain: string
+}) {
+  const { from, to, label } = connector
   const above = label.anchor === 'middle' ? -8 : -4
   const below = label.anchor === 'middle' ? 18 : 13
   return (
@@ -105,7 +113,7 @@ function Edge({ bend, paid, chain }: { readonly bend: Connector; readonly paid: 
   )
 }
 
-/** A triangle whose tip is where the coin arrived. */
+/** The arrowhead: a triangle with its tip at `to`. */
 function headAt(from: Point, to: Point): string {
   const [dx, dy] = [Math.sign(from.x - to.x), Math.sign(from.y - to.y)]
   const [backX, backY] = [to.x + dx * arrow, to.y + dy * arrow]

@@ -1,8 +1,7 @@
-// The trail of one address: the picture, why it ends, the way on, and every figure in a table.
+// The funding trail of an address: the diagram, why it ends, a link to continue, and a table of its hops.
 import { type UseQueryResult, useQueryClient } from '@tanstack/react-query'
 import type { ReplyOf } from '#api/client.ts'
 import type { Trail as TrailRecord } from '#api/wire/trail.ts'
-import type { QueryReply } from '../../calls.ts'
 import { coins } from '../../parts/chains.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatTime, shortenHex } from '../../parts/format.ts'
@@ -10,14 +9,15 @@ import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
+import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
 import { LabelName } from './label-name.tsx'
 import { deeper, stepsOf } from './steps.ts'
 import { TrailDiagram } from './trail-diagram.tsx'
 
-/** Of the endpoint: what it takes when nothing is said, and the most it takes. */
-export const depths = { usual: 20, max: 100 } as const
+/** Default and maximum of the endpoint's `depth`. */
+export const depths = { default: 20, max: 100 } as const
 
 type TrailReply = QueryReply<ReplyOf<'explorer.trail'>>
 
@@ -31,15 +31,15 @@ export function Trail({ chain, depth, query }: TrailProps) {
   const chains = useChains()
   return (
     <section className="card" aria-labelledby="trail-title">
-      <h2 id="trail-title">Trail</h2>
+      <h2 id="trail-title">Funding trail</h2>
       <p className="soft">
-        Who funded it, who funded that one, and so on back to a named address. Arrows show where the coin went; choose
-        an address to go on from there.
+        Who funded this address first, who funded the funder, and so on, back to a labelled address. Arrows show where
+        the coins went. Select an address to open it.
       </p>
       {query.error && !query.data ? (
         <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
       ) : (
-        <QueryResult of={query} waiting="Following the trail; one that nobody has followed before takes longer…">
+        <QueryResult of={query} waiting="Searching the trail. The first search takes longer…">
           {({ reply, meta }) => <TrailResult trail={reply.result} meta={meta} depth={depth} />}
         </QueryResult>
       )}
@@ -47,13 +47,13 @@ export function Trail({ chain, depth, query }: TrailProps) {
   )
 }
 
-interface FollowedProps {
+interface TrailResultProps {
   readonly trail: TrailRecord
   readonly meta: QueryReply<unknown>['meta']
   readonly depth: number
 }
 
-function TrailResult({ trail, meta, depth }: FollowedProps) {
+function TrailResult({ trail, meta, depth }: TrailResultProps) {
   return (
     <>
       <TrailDiagram trail={trail} />
@@ -70,35 +70,38 @@ function TrailResult({ trail, meta, depth }: FollowedProps) {
 }
 
 function TrailEndText({ trail: { hops, end } }: { readonly trail: TrailRecord }) {
-  const named = hops.at(-1)?.label
+  const label = hops.at(-1)?.label
   switch (end.reason) {
     case 'label':
-      return <>It leads to a named address: {named ? <LabelName label={named} /> : end.message}.</>
+      return <>The trail leads to a labelled address: {label ? <LabelName label={label} /> : end.message}</>
     case 'genesis':
     case 'none':
       return (
         <>
-          It ends at {shortenHex(end.address)}. {end.message}
+          The trail ends at {shortenHex(end.address)}. {end.message}
         </>
       )
     case 'loop':
-      return <>It goes in a circle from here: {end.message}</>
+      return <>The trail is a loop: {end.message}</>
     case 'depth':
-      return <>It goes on beyond {shortenHex(end.address)}: no more hops were asked for.</>
+      return <>The trail continues beyond {shortenHex(end.address)}. It was cut at the requested number of hops.</>
     case 'time':
       return (
-        <>It goes on beyond {shortenHex(end.address)}: the time of one call was over. The search goes on meanwhile.</>
+        <>
+          The trail continues beyond {shortenHex(end.address)}. The request reached its time limit; the search continues
+          in the background.
+        </>
       )
     case 'unknown':
       return (
         <>
-          Beyond {shortenHex(end.address)} nothing can be told: {end.message}. {adviceOf(end.message)}
+          The trail is unknown beyond {shortenHex(end.address)}: {end.message}. {adviceOf(end.message)}
         </>
       )
   }
 }
 
-/** The way on where a trail was cut off. */
+/** A link or button to continue a trail that was cut off. */
 function ContinueTrail({ trail, depth }: { readonly trail: TrailRecord; readonly depth: number }) {
   const queries = useQueryClient()
   const { chainid, address, end } = trail
@@ -106,7 +109,7 @@ function ContinueTrail({ trail, depth }: { readonly trail: TrailRecord; readonly
     return (
       <p>
         <button type="button" onClick={() => void queries.invalidateQueries({ queryKey: ['explorer.trail'] })}>
-          Go deeper
+          Continue
         </button>
       </p>
     )
@@ -115,9 +118,9 @@ function ContinueTrail({ trail, depth }: { readonly trail: TrailRecord; readonly
   return (
     <p>
       {next === undefined ? (
-        <a href={hrefOf('explorer', [chainid, end.address])}>Go on from {shortenHex(end.address)}</a>
+        <a href={hrefOf('explorer', [chainid, end.address])}>Continue from {shortenHex(end.address)}</a>
       ) : (
-        <a href={hrefOf('explorer', [chainid, address], { depth: next })}>Go deeper: up to {next} hops</a>
+        <a href={hrefOf('explorer', [chainid, address], { depth: next })}>Show up to {next} hops</a>
       )}
     </p>
   )
@@ -126,10 +129,10 @@ function ContinueTrail({ trail, depth }: { readonly trail: TrailRecord; readonly
 function Hops({ trail }: { readonly trail: TrailRecord }) {
   return (
     <details>
-      <summary>The trail as a list</summary>
-      <Scroll name="The trail as a list">
+      <summary>Show as a table</summary>
+      <Scroll name="Funding trail as a table">
         <table>
-          <Columns of={['Hop', 'Funded by', 'Value', 'Time', 'Block', 'Transaction']} figures={['Value', 'Block']} />
+          <Columns of={['Hop', 'Funded by', 'Amount', 'Time', 'Block', 'Transaction']} figures={['Amount', 'Block']} />
           <tbody>
             {stepsOf(trail).map(
               ({ hop, address, label, paid }) =>

@@ -1,43 +1,49 @@
-// The sign-doctor: a signature in, a verdict out, and if it is bad the field that is to blame.
+// Checks a signature of a quote. If it is not valid, shows which field differs.
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
-import type { Diagnosis } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
 import { formatTime, shortenHex } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { useRoute } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 
-export function CheckSignature({ id, signature: given }: { readonly id: string; readonly signature: string }) {
+export function CheckSignature({
+  id,
+  signature: signatureInAddress,
+}: {
+  readonly id: string
+  readonly signature: string
+}) {
   const { client } = useConsoleContext()
-  const place = useRoute()
-  const [signature, setSignature] = useState(given)
-  const [signer, setSigner] = useState(place.query.get('signer') ?? '')
+  const { query } = useRoute()
+  const [signature, setSignature] = useState(signatureInAddress)
+  const [signer, setSigner] = useState(query.get('signer') ?? '')
   const check = useMutation({
-    mutationFn: (result: { signature: string; signer: string }) =>
+    mutationFn: (input: { signature: string; signer: string }) =>
       client.fx.checkSignature({
         id,
-        signature: result.signature,
-        ...(result.signer !== '' && { signer: result.signer }),
+        signature: input.signature,
+        ...(input.signer !== '' && { signer: input.signer }),
       }),
   })
   const { mutate } = check
-  // A signature that the wallet has just given is checked at once.
-  const fresh = place.query.get('signer') ?? ''
+  // The wallet's signature arrives in the address and is checked immediately.
+  const signerInAddress = query.get('signer') ?? ''
   useEffect(() => {
-    if (given === '') return
-    setSignature(given)
-    setSigner(fresh)
-    mutate({ signature: given, signer: fresh })
-  }, [given, fresh, mutate])
+    if (signatureInAddress === '') return
+    setSignature(signatureInAddress)
+    setSigner(signerInAddress)
+    mutate({ signature: signatureInAddress, signer: signerInAddress })
+  }, [signatureInAddress, signerInAddress, mutate])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     mutate({ signature: signature.trim(), signer: signer.trim() })
   }
   return (
-    <section className="card" aria-labelledby="doctor">
-      <h2 id="doctor">Check a signature</h2>
+    <section className="card" aria-labelledby="check-signature">
+      <h2 id="check-signature">Check a signature</h2>
       <p className="soft">
-        Says whether a signature over this quote is good, and if not, which field is to blame. It changes nothing.
+        Checks whether a signature is valid for this quote, and if not, which field differs. Nothing is submitted.
       </p>
       <form onSubmit={submit}>
         <label className="field">
@@ -53,13 +59,13 @@ export function CheckSignature({ id, signature: given }: { readonly id: string; 
         </label>
         <div className="row gap-small">
           <label className="field wide">
-            Who should have signed (address, if you know it)
+            Expected signer (optional address)
             <input
               className="mono"
               value={signer}
               onChange={({ target }) => setSigner(target.value)}
               pattern="\s*0x[0-9a-fA-F]{40}\s*"
-              title="0x and 40 hexadecimal digits"
+              title="0x followed by 40 hexadecimal digits"
             />
           </label>
           <button type="submit" className="main" disabled={check.isPending}>
@@ -69,50 +75,50 @@ export function CheckSignature({ id, signature: given }: { readonly id: string; 
       </form>
       <div aria-live="polite">
         {check.error && <Failure error={check.error} />}
-        {check.data && <Verdict found={check.data} />}
+        {check.data && <Verdict diagnosis={check.data} />}
       </div>
     </section>
   )
 }
 
 const verdicts = {
-  good: 'The signature is good.',
-  bad: 'The signature is not good.',
-  unknown: 'It is over this quote if the signer below is the right one.',
+  good: 'The signature is valid.',
+  bad: 'The signature is not valid.',
+  unknown: 'The signature is valid if the signer below is the one you expect.',
 } as const
 
-function Verdict({ found }: { readonly found: Diagnosis }) {
+function Verdict({ diagnosis }: { readonly diagnosis: SignatureDiagnosis }) {
   return (
-    <div className={`note ${found.verdict === 'unknown' ? 'warn' : found.verdict}`}>
-      <strong>{verdicts[found.verdict]}</strong>
+    <div className={`note ${diagnosis.verdict === 'unknown' ? 'warn' : diagnosis.verdict}`}>
+      <strong>{verdicts[diagnosis.verdict]}</strong>
       <dl className="facts">
-        {found.signer !== null && (
+        {diagnosis.signer !== null && (
           <>
             <dt>Signed by</dt>
-            <dd className="mono">{found.signer}</dd>
+            <dd className="mono">{diagnosis.signer}</dd>
           </>
         )}
         <dt>Digest</dt>
-        <dd className="mono">{found.digest}</dd>
+        <dd className="mono">{diagnosis.digest}</dd>
         <dt>Permit</dt>
-        <dd>{found.deadlinePassed ? 'its deadline has passed' : `good until ${formatTime(found.deadline)}`}</dd>
+        <dd>{diagnosis.deadlinePassed ? 'deadline has passed' : `valid until ${formatTime(diagnosis.deadline)}`}</dd>
         <dt>Quote</dt>
-        <dd>{found.expired ? 'has expired' : 'still stands'}</dd>
+        <dd>{diagnosis.expired ? 'expired' : 'not expired'}</dd>
       </dl>
-      {found.findings.length > 0 && (
+      {diagnosis.findings.length > 0 && (
         <ul>
-          {found.findings.map(({ field, message, expected, found: seen }) => (
+          {diagnosis.findings.map(({ field, message, expected, found }) => (
             <li key={`${field} ${message}`}>
               <code>{field}</code> {message}
-              {expected !== undefined && <>; the quote has {brief(expected)}</>}
-              {seen !== undefined && <>, signed was {brief(seen)}</>}
+              {expected !== undefined && <>. Expected: {shortened(expected)}</>}
+              {found !== undefined && <>. Signed: {shortened(found)}</>}
             </li>
           ))}
         </ul>
       )}
-      {found.chain.length > 0 && (
+      {diagnosis.chain.length > 0 && (
         <ul>
-          {found.chain.map(({ name, ok, message }) => (
+          {diagnosis.chain.map(({ name, ok, message }) => (
             <li key={name} className={ok ? 'good' : 'bad'}>
               {name}: {message}
             </li>
@@ -123,4 +129,4 @@ function Verdict({ found }: { readonly found: Diagnosis }) {
   )
 }
 
-const brief = (text: string) => <code title={text}>{text.startsWith('0x') ? shortenHex(text) : text}</code>
+const shortened = (text: string) => <code title={text}>{text.startsWith('0x') ? shortenHex(text) : text}</code>

@@ -1,4 +1,4 @@
-// A quote at a glance: what for what, at which rate, and how long it still stands.
+// The amounts, rate, fee and expiry of a quote.
 import { useEffect, useState } from 'react'
 import type { Quote } from '#api/wire/fx.ts'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
@@ -22,7 +22,7 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
         <dd>
           {quote.fee} {quote.to.currency}
         </dd>
-        <dt>After the fee</dt>
+        <dt>Amount after fee</dt>
         <dd>
           {subtractDecimals(quote.to.amount, quote.fee)} {quote.to.currency}
         </dd>
@@ -34,11 +34,11 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
             </dd>
           </>
         )}
-        <dt>Made</dt>
+        <dt>Created</dt>
         <dd>{formatTime(quote.createdAt)}</dd>
-        <dt>Stands until</dt>
+        <dt>Expires</dt>
         <dd>{formatTime(quote.expiresAt)}</dd>
-        <dt>Id</dt>
+        <dt>Quote id</dt>
         <dd className="mono">{quote.id}</dd>
       </dl>
     </section>
@@ -53,11 +53,11 @@ function Countdown({ createdAt, expiresAt }: { readonly createdAt: string; reado
     const timer = setInterval(() => setNowMs(Date.now()), 250)
     return () => clearInterval(timer)
   }, [leftMs])
-  if (leftMs <= 0) return <span className="badge warn">expired</span>
-  const wholeMs = Math.max(1, Date.parse(expiresAt) - Date.parse(createdAt))
+  if (leftMs <= 0) return <span className="badge status warn">expired</span>
+  const lifetimeMs = Math.max(1, Date.parse(expiresAt) - Date.parse(createdAt))
   return (
     <span className="row">
-      <meter aria-label="Time left" min={0} max={wholeMs} value={leftMs} />
+      <meter aria-label="Time left" min={0} max={lifetimeMs} value={leftMs} />
       <span className="badge good">{formatDuration(Math.ceil(leftMs / 1000))} left</span>
     </span>
   )

@@ -1,18 +1,18 @@
-// How the price came about: sources, mid, terms and rounding, signed by the server.
+// The receipt of a quote: the rates, mid, spread and fee behind the price, signed by the server.
 import type { SignedReceipt } from '#api/wire/fx-extensions.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
+import { useEndpoint } from '../../use-endpoint.ts'
 
 export function ReceiptCard({ id }: { readonly id: string }) {
   const receipt = useEndpoint('fx.receipt', { id })
   return (
     <section className="card" aria-labelledby="receipt">
-      <h2 id="receipt">How it was priced</h2>
-      <QueryResult of={receipt} notFound="No receipt was kept for this quote.">
+      <h2 id="receipt">Price receipt</h2>
+      <QueryResult of={receipt} notFound="No receipt is stored for this quote.">
         {({ reply }) => <Figures signed={reply} />}
       </QueryResult>
     </section>
@@ -27,13 +27,13 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
   const { mid, terms } = receipt
   const rates = [
     ...receipt.rates.map((rate) => ({ ...rate, used: true })),
-    ...receipt.leftOut.map((rate) => ({ ...rate, used: false })),
+    ...receipt.excluded.map((rate) => ({ ...rate, used: false })),
   ]
   return (
     <>
-      <Scroll name="Rates the price was made of">
+      <Scroll name="Rates behind the price">
         <table>
-          <Columns of={['Source', 'Pair', 'Rate', 'Held at', 'Used']} figures={['Rate']} />
+          <Columns of={['Source', 'Pair', 'Rate', 'Time', 'Used']} figures={['Rate']} />
           <tbody>
             {rates.map(({ source, base, quote, rate, at, used }) => (
               <tr key={`${source} ${base} ${quote}`}>
@@ -43,22 +43,22 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
                 </td>
                 <td className="num mono">{rate}</td>
                 <td>{formatTime(at)}</td>
-                <td>{used ? 'yes' : <span className="warn">left out: too far from the others</span>}</td>
+                <td>{used ? 'yes' : <span className="warn">no: too far from the other sources</span>}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scroll>
       <dl className="facts gap-small">
-        <dt>Mid</dt>
+        <dt>Mid rate</dt>
         <dd>
           <code>
-            {mid.over} / {mid.under}
+            {mid.numerator} / {mid.denominator}
           </code>
-          {receipt.via !== null && <span className="soft"> crossed through {receipt.via}</span>}
+          {receipt.via !== null && <span className="soft"> via {receipt.via}</span>}
         </dd>
         <dt>Spread</dt>
-        <dd>{bps(terms.spreadPpm)} off the mid</dd>
+        <dd>{bps(terms.spreadPpm)} from the mid rate</dd>
         <dt>Fee</dt>
         <dd>{bps(terms.feePpm)}</dd>
         <dt>Exact rate</dt>
@@ -69,9 +69,9 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
         </dd>
       </dl>
       <details>
-        <summary>The receipt, to keep</summary>
+        <summary>Show the signed receipt</summary>
         <p className="soft small">
-          Check it without this server: <code>tetrad fx verify-receipt receipt.json</code>
+          Verify it without this server: <code>tetrad fx verify-receipt receipt.json</code>
         </p>
         <Copyable title="receipt.json" text={JSON.stringify(signed, null, 2)} />
       </details>

@@ -1,13 +1,13 @@
-// What is to be signed, field by field, with what each figure means; and the wallet.
+// The typed data of a quote, field by field with its meaning, and the button to sign it with a wallet.
 import { useState } from 'react'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { formatTime, formatUnits } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { go } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { hasWallet, signInWallet, walletText } from './wallet.ts'
 
 export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; readonly typedData: TypedData }) {
@@ -30,16 +30,18 @@ export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; rea
         <h2 id="typed-data">What you sign</h2>
         {hasWallet() ? (
           <button type="button" className="main" onClick={() => void sign()} disabled={busy}>
-            {busy ? 'Waiting for the wallet…' : 'Sign with the wallet'}
+            {busy ? 'Waiting for the wallet…' : 'Sign with wallet'}
           </button>
         ) : (
-          <span className="soft small">No wallet in this browser: sign elsewhere and paste the signature below.</span>
+          <span className="soft small">
+            No wallet found in this browser. Sign elsewhere and paste the signature below.
+          </span>
         )}
       </div>
       {error !== undefined && <Failure error={error} />}
       <Fields quote={quote} typedData={typedData} />
       <details>
-        <summary>As text for another wallet</summary>
+        <summary>Show as JSON for another wallet</summary>
         <Copyable title="Typed data (EIP-712)" text={walletText(typedData)} />
       </details>
     </section>
@@ -47,56 +49,57 @@ export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; rea
 }
 
 function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quote; readonly typedData: TypedData }) {
-  const offered = useEndpoint('fx.currencies', {})
-  const currencies = offered.data?.reply.currencies ?? []
-  const tokenAt = (contract: string) => currencies.find((one) => one.contract.toLowerCase() === contract.toLowerCase())
+  const query = useEndpoint('fx.currencies', {})
+  const currencies = query.data?.reply.currencies ?? []
+  const tokenAt = (contract: string) =>
+    currencies.find((token) => token.contract.toLowerCase() === contract.toLowerCase())
   const amount = (base: bigint | number | string, contract: string): string => {
     const token = tokenAt(contract)
     return token ? `${formatUnits(base, token.decimals, token.decimals)} ${token.currency}` : ''
   }
   const { consideration, fee, recipient } = message.witness
   const rows: readonly (readonly [string, string, string])[] = [
-    ['domain.name', domain.name, 'The contract that checks the signature'],
-    ['domain.chainId', String(domain.chainId), 'The only chain it counts on'],
-    ['domain.verifyingContract', domain.verifyingContract, 'Its address'],
-    ['permitted.token', message.permitted.token, `The token you let go of: ${quote.from.currency}`],
+    ['domain.name', domain.name, 'Contract that verifies the signature'],
+    ['domain.chainId', String(domain.chainId), 'Chain that the signature is valid for'],
+    ['domain.verifyingContract', domain.verifyingContract, 'Address of the verifying contract'],
+    ['permitted.token', message.permitted.token, `Token you pay: ${quote.from.currency}`],
     [
       'permitted.amount',
       String(message.permitted.amount),
       `At most ${amount(message.permitted.amount, message.permitted.token)}`,
     ],
-    ['spender', message.spender, 'The contract that may take it'],
-    ['nonce', String(message.nonce), 'Makes this permit good for one use'],
-    ['deadline', String(message.deadline), `Not after ${formatTime(message.deadline)}`],
-    ['consideration.quoteId', consideration.quoteId, 'This quote'],
-    ['consideration.base', consideration.base, `The token you get: ${quote.to.currency}`],
-    ['consideration.quote', consideration.quote, `The token you give: ${quote.from.currency}`],
+    ['spender', message.spender, 'Contract that may transfer the token'],
+    ['nonce', String(message.nonce), 'Makes the permit valid for one use only'],
+    ['deadline', String(message.deadline), `Expires ${formatTime(message.deadline)}`],
+    ['consideration.quoteId', consideration.quoteId, 'Id of this quote'],
+    ['consideration.base', consideration.base, `Token you receive: ${quote.to.currency}`],
+    ['consideration.quote', consideration.quote, `Token you pay: ${quote.from.currency}`],
     [
       'consideration.baseAmount',
       consideration.baseAmount,
-      `You get ${amount(consideration.baseAmount, consideration.base)}`,
+      `You receive ${amount(consideration.baseAmount, consideration.base)}`,
     ],
     [
       'consideration.quoteAmount',
       consideration.quoteAmount,
-      `You give ${amount(consideration.quoteAmount, consideration.quote)}`,
+      `You pay ${amount(consideration.quoteAmount, consideration.quote)}`,
     ],
-    ['consideration.maturity', String(consideration.maturity), `Settled by ${formatTime(consideration.maturity)}`],
-    ['fee', String(fee), amount(fee, consideration.base)],
-    ['recipient', recipient, 'Who receives it'],
+    ['consideration.maturity', String(consideration.maturity), `Settlement by ${formatTime(consideration.maturity)}`],
+    ['fee', String(fee), `Fee: ${amount(fee, consideration.base)}`],
+    ['recipient', recipient, 'Address that receives the token'],
   ]
   return (
     <Scroll name="Fields of the typed data">
       <table>
-        <Columns of={['Field', 'Value', 'Means']} />
+        <Columns of={['Field', 'Value', 'Meaning']} />
         <tbody>
-          {rows.map(([field, value, means]) => (
+          {rows.map(([field, value, meaning]) => (
             <tr key={field}>
               <td>
                 <code>{field}</code>
               </td>
               <td className="mono">{value}</td>
-              <td className="soft">{means}</td>
+              <td className="soft">{meaning}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,5 @@
-// The browser's wallet, by EIP-1193. Typed data goes as JSON text whose large integers are strings of digits: wallets
-// read them with a parser that would round bare ones.
+// The browser's wallet (EIP-1193). Large integers of the typed data are sent as strings, because wallets parse the JSON
+// with a parser that would round numbers.
 import type { TypedData } from '#api/wire/fx.ts'
 
 interface Provider {
@@ -10,13 +10,13 @@ const provider = (): Provider | undefined => (window as { ethereum?: Provider })
 
 export const hasWallet = (): boolean => provider() !== undefined
 
-/** The account the visitor lets us see. */
-export async function accountOf(): Promise<string> {
+/** The address of the account that the user selects in the wallet. */
+export async function requestAccount(): Promise<string> {
   const wallet = provider()
-  if (!wallet) throw new Error('This browser has no wallet; sign elsewhere and paste the signature.')
+  if (!wallet) throw new Error('No wallet found in this browser. Sign elsewhere and paste the signature.')
   const accounts = (await callWallet(wallet, 'eth_requestAccounts')) as readonly string[]
   const [account] = accounts
-  if (account === undefined) throw new Error('The wallet shows no account.')
+  if (account === undefined) throw new Error('The wallet returned no account. Unlock it and select an account.')
   return account
 }
 
@@ -26,18 +26,18 @@ export interface Signed {
 }
 
 export async function signInWallet(typedData: TypedData): Promise<Signed> {
-  const signer = await accountOf()
+  const signer = await requestAccount()
   const wallet = provider() as Provider
-  await onChain(wallet, typedData.domain.chainId)
+  await switchChain(wallet, typedData.domain.chainId)
   const signature = await callWallet(wallet, 'eth_signTypedData_v4', [signer, walletText(typedData)])
-  if (typeof signature !== 'string') throw new Error('The wallet gave no signature.')
+  if (typeof signature !== 'string') throw new Error('The wallet returned no signature. Try again.')
   return { signature, signer }
 }
 
-/** Wallets refuse to sign for a chain they are not on. */
-async function onChain(wallet: Provider, chainId: number): Promise<void> {
-  const present = Number((await callWallet(wallet, 'eth_chainId')) as string)
-  if (present === chainId) return
+/** Wallets sign only for the chain they are connected to. */
+async function switchChain(wallet: Provider, chainId: number): Promise<void> {
+  const current = Number((await callWallet(wallet, 'eth_chainId')) as string)
+  if (current === chainId) return
   await callWallet(wallet, 'wallet_switchEthereumChain', [{ chainId: `0x${chainId.toString(16)}` }])
 }
 
@@ -52,7 +52,7 @@ async function callWallet(wallet: Provider, method: string, params: readonly unk
     return await wallet.request({ method, params })
   } catch (error) {
     const { code, message } = error as { code?: number; message?: string }
-    if (code === 4001) throw new Error('You refused it in the wallet.')
-    throw new Error(`The wallet failed at ${method}: ${message ?? String(error)}`)
+    if (code === 4001) throw new Error('You rejected the request in the wallet.')
+    throw new Error(`The wallet failed to run ${method}: ${message ?? String(error)}`)
   }
 }

@@ -1,23 +1,23 @@
-// What a key may do, changed; its secret stays.
+// The form to edit a key. Its secret does not change.
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../../operator.ts'
-import { type KeyFields, KeyForm, momentIn } from './key-form.tsx'
+import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 
 export function EditKey({ of: key, done }: { readonly of: KeyView; readonly done: () => void }) {
   const { id, name, plan, groups, admin } = key
   const save = async ({ days, ...change }: KeyFields) => {
-    const expiresAt = days === '0' ? null : momentIn(days)
+    const expiresAt = days === '0' ? null : timeInDays(days)
     await operator.editKey(id, { ...change, ...(days !== '' && { expiresAt }) })
     done()
   }
   return (
     <section className="card" aria-labelledby="edit-key">
       <h2 id="edit-key">
-        Change <code>{id}</code>
+        Edit key <code>{id}</code>
       </h2>
       <KeyForm
         start={{ name, plan, groups, admin, days: '' }}
-        expiry={{ label: 'Days until it expires (0: never)', otherwise: 'as it is', daysMin: 0 }}
+        expiry={{ label: 'Expires in days (0: never)', otherwise: 'unchanged', daysMin: 0 }}
         send={save}
       >
         <div className="row">
@@ -25,7 +25,7 @@ export function EditKey({ of: key, done }: { readonly of: KeyView; readonly done
             Save
           </button>
           <button type="button" className="plain" onClick={done}>
-            Leave as it is
+            Cancel
           </button>
         </div>
       </KeyForm>

@@ -1,4 +1,4 @@
-// What a key may do, to be filled in: for a new one, and for one that exists.
+// The fields of a key, for new and existing keys.
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { Failure } from '../../parts/query-result.tsx'
@@ -8,20 +8,20 @@ export interface KeyFields {
   readonly plan: Plan
   readonly groups: readonly Group[]
   readonly admin: boolean
-  /** From now, as it was typed. */
+  /** Days from now, as typed. */
   readonly days: string
 }
 
 interface Props {
   readonly start: KeyFields
-  /** What the field is called, what holds when nothing is typed, and the least that may be. */
+  /** Label and placeholder of the expiry field, and its minimum. */
   readonly expiry: { readonly label: string; readonly otherwise: string; readonly daysMin: number }
-  /** The buttons below. */
+  /** The buttons below the fields. */
   readonly children: ReactNode
   send(fields: KeyFields): Promise<void>
 }
 
-export const momentIn = (days: string): string => new Date(Date.now() + Number(days) * 86_400_000).toISOString()
+export const timeInDays = (days: string): string => new Date(Date.now() + Number(days) * 86_400_000).toISOString()
 
 export function KeyForm({ start, expiry, children, send }: Props) {
   const [fields, setFields] = useState(start)
@@ -42,7 +42,7 @@ export function KeyForm({ start, expiry, children, send }: Props) {
       <form onSubmit={submit}>
         <div className="row">
           <label className="field wide">
-            Whose key it is
+            Name
             <input
               value={fields.name}
               onChange={({ target }) => set({ name: target.value })}
@@ -53,8 +53,8 @@ export function KeyForm({ start, expiry, children, send }: Props) {
           <label className="field">
             Plan
             <select value={fields.plan} onChange={({ target }) => set({ plan: target.value as Plan })}>
-              {plans.map((one) => (
-                <option key={one}>{one}</option>
+              {plans.map((plan) => (
+                <option key={plan}>{plan}</option>
               ))}
             </select>
           </label>
@@ -70,7 +70,7 @@ export function KeyForm({ start, expiry, children, send }: Props) {
             />
           </label>
         </div>
-        <Rights fields={fields} set={set} />
+        <Permissions fields={fields} set={set} />
         {children}
       </form>
       {error !== undefined && <Failure error={error} />}
@@ -78,10 +78,10 @@ export function KeyForm({ start, expiry, children, send }: Props) {
   )
 }
 
-function Rights({ fields, set }: { readonly fields: KeyFields; set(change: Partial<KeyFields>): void }) {
+function Permissions({ fields, set }: { readonly fields: KeyFields; set(change: Partial<KeyFields>): void }) {
   const { groups: allowed, admin } = fields
   const toggle = (group: Group) =>
-    set({ groups: allowed.includes(group) ? allowed.filter((one) => one !== group) : [...allowed, group] })
+    set({ groups: allowed.includes(group) ? allowed.filter((other) => other !== group) : [...allowed, group] })
   return (
     <fieldset className="choices">
       <legend>Interfaces</legend>
@@ -90,8 +90,8 @@ function Rights({ fields, set }: { readonly fields: KeyFields; set(change: Parti
           <input type="checkbox" checked={allowed.includes(group)} onChange={() => toggle(group)} /> {group}
         </label>
       ))}
-      <label title="May change what everybody is answered, such as pushing rates">
-        <input type="checkbox" checked={admin} onChange={() => set({ admin: !admin })} /> may push rates (admin)
+      <label title="Administration: may change data, for example push exchange rates">
+        <input type="checkbox" checked={admin} onChange={() => set({ admin: !admin })} /> admin (may push rates)
       </label>
     </fieldset>
   )

@@ -1,25 +1,25 @@
-// A new key: what it may do, and then the whole of it, once.
+// The form to create a key. The new key is shown once.
 import { useState } from 'react'
 import { groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'
-import { type KeyFields, KeyForm, momentIn } from './key-form.tsx'
+import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 import { ShownOnce } from './shown-once.tsx'
 
 const start: KeyFields = { name: '', plan: 'free', groups, admin: false, days: '' }
 
-export function NewKey({ made }: { readonly made: () => void }) {
+export function NewKey({ onCreated }: { readonly onCreated: () => void }) {
   const [key, setKey] = useState('')
-  const create = async ({ days, ...wanted }: KeyFields) => {
-    const reply = await operator.createKey({ ...wanted, ...(days !== '' && { expiresAt: momentIn(days) }) })
+  const create = async ({ days, ...input }: KeyFields) => {
+    const reply = await operator.createKey({ ...input, ...(days !== '' && { expiresAt: timeInDays(days) }) })
     setKey(reply.key)
-    made()
+    onCreated()
   }
   return (
     <section className="card" aria-labelledby="new-key">
-      <h2 id="new-key">A new key</h2>
-      <KeyForm start={start} expiry={{ label: 'Days until it expires', otherwise: 'never', daysMin: 1 }} send={create}>
+      <h2 id="new-key">Create a key</h2>
+      <KeyForm start={start} expiry={{ label: 'Expires in days', otherwise: 'never', daysMin: 1 }} send={create}>
         <button type="submit" className="main">
-          Create
+          Create key
         </button>
       </KeyForm>
       {key !== '' && <ShownOnce text={key} />}

@@ -1,4 +1,4 @@
-// What one key was used for, day by day.
+// The usage of one key by day and by endpoint.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { KeyUsage } from '#api/console.ts'
@@ -11,7 +11,7 @@ import { hrefOf } from '../../route.ts'
 
 const spans = [7, 30, 90] as const
 const daySeconds = 86_400
-/** Calls are stored a moment after they were made, and whoever looks at them is often making them. */
+/** Usage is stored with a short delay, and people often watch it while they send requests. */
 const refreshMs = 5000
 
 export function Usage({ id }: { readonly id: string }) {
@@ -28,12 +28,12 @@ export function Usage({ id }: { readonly id: string }) {
       </p>
       <div className="spread">
         <h2 id="usage">
-          Calls with <code>{id}</code>
+          Usage of <code>{id}</code>
         </h2>
         <div className="tabs">
-          {spans.map((one) => (
-            <button key={one} type="button" aria-pressed={days === one} onClick={() => setDays(one)}>
-              {one} days
+          {spans.map((span) => (
+            <button key={span} type="button" aria-pressed={days === span} onClick={() => setDays(span)}>
+              {span} days
             </button>
           ))}
         </div>
@@ -42,12 +42,12 @@ export function Usage({ id }: { readonly id: string }) {
         of={usage}
         notFound={
           <>
-            There is no key <code>{id}</code>. Choose one from <a href={hrefOf('keys')}>all keys</a>; those of sessions
-            that have ended are gone.
+            Key <code>{id}</code> does not exist. Choose one from <a href={hrefOf('keys')}>all keys</a>. Keys of ended
+            sessions are deleted.
           </>
         }
       >
-        {(found) => <Figures usage={found} />}
+        {(data) => <Figures usage={data} />}
       </QueryResult>
     </section>
   )
@@ -59,21 +59,21 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
   return (
     <>
       <Plot
-        title="Calls a day"
+        title="Requests per day"
         fromZero
         xs={xs}
         lines={lines}
         formatX={(unix) => new Date(unix * 1000).toISOString().slice(0, 10)}
       />
-      {endpoints.length === 0 && <p className="soft">No calls in this time.</p>}
+      {endpoints.length === 0 && <p className="soft">No requests in these days.</p>}
       {endpoints.length > 0 && (
         <table>
-          <Columns of={['Endpoint', 'Admitted', 'Refused']} figures={['Admitted', 'Refused']} />
+          <Columns of={['Endpoint', 'Accepted', 'Rejected']} figures={['Accepted', 'Rejected']} />
           <tbody>
-            {endpoints.map(([endpoint, { admitted, refused }]) => (
+            {endpoints.map(([endpoint, { accepted, refused }]) => (
               <tr key={endpoint}>
                 <td className="mono">{endpoint}</td>
-                <td className="num">{formatCount(admitted)}</td>
+                <td className="num">{formatCount(accepted)}</td>
                 <td className="num">{formatCount(refused)}</td>
               </tr>
             ))}
@@ -85,10 +85,10 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
 }
 
 const sum = (figures: Readonly<Record<string, number>>): number =>
-  Object.values(figures).reduce((all, one) => all + one, 0)
+  Object.values(figures).reduce((total, count) => total + count, 0)
 
 function plotOf({ from, to, days }: KeyUsage): { xs: number[]; lines: Line[] } {
-  const byDay = new Map(days.map((one) => [one.day, one]))
+  const byDay = new Map(days.map((entry) => [entry.day, entry]))
   const first = Date.parse(from) / 1000
   const xs = Array.from(
     { length: (Date.parse(to) / 1000 - first) / daySeconds + 1 },
@@ -98,19 +98,22 @@ function plotOf({ from, to, days }: KeyUsage): { xs: number[]; lines: Line[] } {
   return {
     xs,
     lines: [
-      { label: 'admitted', values: xs.map((unix) => dayOf(unix)?.admitted ?? 0) },
-      { label: 'refused', values: xs.map((unix) => sum(dayOf(unix)?.refused ?? {})) },
+      { label: 'accepted', values: xs.map((unix) => dayOf(unix)?.accepted ?? 0) },
+      { label: 'rejected', values: xs.map((unix) => sum(dayOf(unix)?.refused ?? {})) },
     ],
   }
 }
 
-function totals({ days }: KeyUsage): [string, { admitted: number; refused: number }][] {
-  const all = new Map<string, { admitted: number; refused: number }>()
+function totals({ days }: KeyUsage): [string, { accepted: number; refused: number }][] {
+  const byEndpoint = new Map<string, { accepted: number; refused: number }>()
   for (const { endpoints } of days) {
     for (const [endpoint, tally] of Object.entries(endpoints)) {
-      const so = all.get(endpoint) ?? { admitted: 0, refused: 0 }
-      all.set(endpoint, { admitted: so.admitted + tally.admitted, refused: so.refused + sum(tally.refused) })
+      const total = byEndpoint.get(endpoint) ?? { accepted: 0, refused: 0 }
+      byEndpoint.set(endpoint, {
+        accepted: total.accepted + tally.accepted,
+        refused: total.refused + sum(tally.refused),
+      })
     }
   }
-  return [...all].sort(([, a], [, b]) => b.admitted - a.admitted)
+  return [...byEndpoint].sort(([, a], [, b]) => b.accepted - a.accepted)
 }

@@ -1,5 +1,5 @@
-// The addresses in a market, each a way into the explorer; and on request where their coin came from. A record does not
-// say on which chain they live, so that is chosen. One after another, because the trail answers two calls a second.
+// The addresses in a market record with links to the explorer and, on request, their first funding. Records do not contain
+// the chain, so the user chooses it. Trails are requested one after another because of their rate limit.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Market } from '#api/wire/markets.ts'
@@ -10,31 +10,31 @@ import { Scroll } from '../../parts/scroll.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
-import { addressesIn, spelled } from './market-values.ts'
+import { addressesIn, fieldLabel } from './market-values.ts'
 
 export function Addresses({ market }: { readonly market: Market }) {
   const chains = useChains() ?? ['1']
-  const [chosen, setChosen] = useState<string>()
+  const [selectedChain, setSelectedChain] = useState<string>()
   const chainName = useChainName()
-  const chain = chosen ?? chains[0] ?? '1'
-  const [wanted, setWanted] = useState(false)
+  const chain = selectedChain ?? chains[0] ?? '1'
+  const [showsFunding, setShowsFunding] = useState(false)
   const mentions = addressesIn(market)
   const trails = useTrails(
     chain,
     mentions.map(({ address }) => address),
-    wanted,
+    showsFunding,
   )
   return (
     <section className="card" aria-labelledby="addresses-title">
-      <h2 id="addresses-title">Addresses in it</h2>
+      <h2 id="addresses-title">Addresses</h2>
       {mentions.length === 0 ? (
-        <p className="note">This record holds no addresses.</p>
+        <p className="note">This record contains no addresses.</p>
       ) : (
         <>
           <div className="row spaced">
             <label className="field">
-              Chain they live on
-              <select value={chain} onChange={({ target }) => setChosen(target.value)}>
+              Chain
+              <select value={chain} onChange={({ target }) => setSelectedChain(target.value)}>
                 {chains.map((id) => (
                   <option key={id} value={id}>
                     {chainName(id)}
@@ -42,25 +42,25 @@ export function Addresses({ market }: { readonly market: Market }) {
                 ))}
               </select>
             </label>
-            <button type="button" disabled={wanted} onClick={() => setWanted(true)}>
-              Who funded them?
+            <button type="button" disabled={showsFunding} onClick={() => setShowsFunding(true)}>
+              Show first funding
             </button>
           </div>
-          <Scroll name="Addresses in the market">
+          <Scroll name="Addresses of the market">
             <table>
-              <Columns of={['Role', 'Address', ...(wanted ? ['First funded'] : [])]} />
+              <Columns of={['Role', 'Address', ...(showsFunding ? ['First funding'] : [])]} />
               <tbody>
                 {mentions.map(({ address, fields }) => (
                   <tr key={address}>
-                    <td>{fields.map(spelled).join(', ')}</td>
+                    <td>{fields.map(fieldLabel).join(', ')}</td>
                     <td>
                       <a className="mono" href={hrefOf('explorer', [chain, address])}>
                         {address}
                       </a>
                     </td>
-                    {wanted && (
+                    {showsFunding && (
                       <td>
-                        {trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'asking…'}
+                        {trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'}
                       </td>
                     )}
                   </tr>
@@ -75,11 +75,11 @@ export function Addresses({ market }: { readonly market: Market }) {
   )
 }
 
-function useTrails(chain: string, addresses: readonly string[], when: boolean) {
+function useTrails(chain: string, addresses: readonly string[], isEnabled: boolean) {
   const { client, key } = useConsoleContext()
   return useQuery({
     queryKey: ['markets/trails', chain, addresses, key],
-    enabled: when,
+    enabled: isEnabled,
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
       const trails = new Map<string, Trail>()

@@ -1,34 +1,34 @@
-// The changes of a market as a list to read: when, which field, from what to what.
+// The list of changes of a market: time, field, old and new value.
 import { useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { formatCount, formatTime } from '../../parts/format.ts'
-import { isVisibleChange, stamp } from './history.ts'
+import { isVisibleChange, timeStampField } from './history.ts'
 import { hrefWith } from './market-href.ts'
-import { spelled } from './market-values.ts'
+import { fieldLabel } from './market-values.ts'
 import { formatValue } from './values.ts'
 
 interface ChangesProps {
   readonly slug: string
   readonly changes: readonly MarketChange[]
   readonly query: URLSearchParams
-  /** Undefined when all that is kept is here. */
+  /** Loads older changes; undefined if there are none. */
   readonly onOlder: (() => void) | undefined
-  readonly busy: boolean
+  readonly isLoading: boolean
 }
 
 const rowsStep = 25
 
-export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesProps) {
-  const changes = all.filter(isVisibleChange)
+export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }: ChangesProps) {
+  const changes = allChanges.filter(isVisibleChange)
   const asOf = query.get('asOf')
   const [rows, setRows] = useState(rowsStep)
-  const rest = changes.length - rows
-  // The newest that had happened by then; times are compared as such, for they may be written in many ways.
-  const shown = asOf === null ? -1 : changes.findIndex(({ at }) => Date.parse(at) <= Date.parse(asOf))
+  const hiddenCount = changes.length - rows
+  // The newest change up to `asOf`. Compare times, not texts: a time has several ISO 8601 forms.
+  const shownIndex = asOf === null ? -1 : changes.findIndex(({ at }) => Date.parse(at) <= Date.parse(asOf))
   return (
     <section className="card" aria-labelledby="changes-title">
       <div className="spread">
-        <h2 id="changes-title">What changed</h2>
+        <h2 id="changes-title">Changes</h2>
         <label className="small">
           <input
             type="checkbox"
@@ -37,40 +37,40 @@ export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesPro
               window.location.assign(hrefWith(slug, query, { related: target.checked ? '1' : undefined }))
             }}
           />{' '}
-          also its event, series and tags
+          Include event, series and tags
         </label>
       </div>
       {changes.length === 0 ? (
-        <p className="note">Nothing has changed in the time that is kept here.</p>
+        <p className="note">No changes are stored for this market.</p>
       ) : (
         <ol className="changes">
           {changes.slice(0, rows).map((change, index) => (
-            <OneChange
+            <Change
               key={change.cursor}
               change={change}
               href={hrefWith(slug, query, { asOf: change.at })}
-              shown={index === shown}
+              isShown={index === shownIndex}
             />
           ))}
         </ol>
       )}
       <p className="row">
-        {rest > 0 && (
+        {hiddenCount > 0 && (
           <button type="button" onClick={() => setRows(rows + 4 * rowsStep)}>
-            Show more of {formatCount(rest)}
+            Show more ({formatCount(hiddenCount)} left)
           </button>
         )}
-        {rest <= 0 && onOlder && (
-          <button type="button" disabled={busy} onClick={onOlder}>
-            {busy ? 'Reading…' : 'Further back'}
+        {hiddenCount <= 0 && onOlder && (
+          <button type="button" disabled={isLoading} onClick={onOlder}>
+            {isLoading ? 'Loading…' : 'Load older changes'}
           </button>
         )}
-        {rest <= 0 && !onOlder && changes.length > 0 && (
-          <span className="soft small">This is all that is kept here.</span>
+        {hiddenCount <= 0 && !onOlder && changes.length > 0 && (
+          <span className="soft small">No older changes are stored.</span>
         )}
-        {changes.length < all.length && (
+        {changes.length < allChanges.length && (
           <span className="soft small">
-            {formatCount(all.length - changes.length)} more renewed only the source’s own time stamp.
+            Not shown: {formatCount(allChanges.length - changes.length)} changes of the source’s time stamp only.
           </span>
         )}
       </p>
@@ -79,25 +79,25 @@ export function Changes({ slug, changes: all, query, onOlder, busy }: ChangesPro
 }
 
 const changeLabels: Readonly<Record<MarketChange['change'], string>> = {
-  created: 'first seen here',
+  created: 'first seen',
   changed: '',
-  vanished: 'no feed shows it any more',
-  returned: 'a feed shows it again',
+  vanished: 'delisted',
+  returned: 'listed again',
 }
 
-interface OneChangeProps {
+interface ChangeProps {
   readonly change: MarketChange
-  /** The market as it was then. */
+  /** Shows the market at that time. */
   readonly href: string
-  /** Stands as the last one at the time that is looked at. */
-  readonly shown: boolean
+  /** The page shows the market as of this change. */
+  readonly isShown: boolean
 }
 
-function OneChange({ change: { at, kind, id, slug, change, fields }, href, shown }: OneChangeProps) {
-  const visibleFields = fields.filter(({ field }) => field !== stamp)
+function Change({ change: { at, kind, id, slug, change, fields }, href, isShown }: ChangeProps) {
+  const visibleFields = fields.filter(({ field }) => field !== timeStampField)
   return (
-    <li className={shown ? 'shown' : undefined}>
-      <a className="when" href={href} title="The market as it was then">
+    <li className={isShown ? 'shown' : undefined}>
+      <a className="when" href={href} title="Show the market at this time">
         {formatTime(at)}
       </a>
       <div>
@@ -106,12 +106,12 @@ function OneChange({ change: { at, kind, id, slug, change, fields }, href, shown
             {kind} {slug || id}
           </span>
         )}
-        {shown && <span className="badge warn">shown above</span>}
+        {isShown && <span className="badge warn">shown above</span>}
         {changeLabels[change]}
         <div className="fields">
           {visibleFields.map(({ field, before, after }) => (
             <span key={field}>
-              <span className="soft">{spelled(field)}</span> {formatValue(before)} →{' '}
+              <span className="soft">{fieldLabel(field)}</span> {formatValue(before)} →{' '}
               <strong>{formatValue(after)}</strong>
             </span>
           ))}

@@ -1,8 +1,8 @@
-// What is known about a market, in figures and dates. A field without a value has no row.
+// Figures, dates and resolution of a market. Fields without a value are left out.
 import type { ReactNode } from 'react'
 import type { Market } from '#api/wire/markets.ts'
 import { formatTime } from '../../parts/format.ts'
-import { grouped } from './market-values.ts'
+import { groupThousands } from './market-values.ts'
 
 type Row = readonly [label: string, value: ReactNode]
 
@@ -21,42 +21,42 @@ export function Facts({ market }: { readonly market: Market }) {
 }
 
 const amount = (value: string | number | bigint | undefined): string | undefined =>
-  value === undefined ? undefined : grouped(String(value))
+  value === undefined ? undefined : groupThousands(String(value))
 
-const given = (rows: readonly (readonly [string, ReactNode])[]): Row[] =>
+const withValue = (rows: readonly (readonly [string, ReactNode])[]): Row[] =>
   rows.filter(([, value]) => value !== undefined && value !== '')
 
 function figuresOf(market: Market): Row[] {
   const { bestBid, bestAsk } = market
-  const book = bestBid !== undefined && bestAsk !== undefined ? `${bestBid} bid, ${bestAsk} asked` : undefined
-  return given([
+  const book = bestBid !== undefined && bestAsk !== undefined ? `${bestBid} bid, ${bestAsk} ask` : undefined
+  return withValue([
     ['Last trade', amount(market.lastTradePrice)],
-    ['Best offers', book],
+    ['Best bid and ask', book],
     ['Volume', amount(market.volume || market.volumeNum)],
-    ['… in 24 hours', amount(market.volume24hr)],
-    ['… in a week', amount(market.volume1wk)],
-    ['… in a month', amount(market.volume1mo)],
+    ['Volume, 24 hours', amount(market.volume24hr)],
+    ['Volume, week', amount(market.volume1wk)],
+    ['Volume, month', amount(market.volume1mo)],
     ['Liquidity', amount(market.liquidity || market.liquidityNum)],
   ])
 }
 
 function datesOf(market: Market): Row[] {
-  return given([
+  return withValue([
     ['Starts', market.startDate && formatTime(market.startDate)],
     ['Ends', market.endDate && formatTime(market.endDate)],
     ['Closed', market.closedTime && formatTime(market.closedTime)],
-    ['Changed at source', market.updatedAt && formatTime(market.updatedAt)],
+    ['Updated at source', market.updatedAt && formatTime(market.updatedAt)],
   ])
 }
 
 function resolutionOf({ resolutionSource, oracleResolutionStatus }: Market): Row[] {
-  return given([
+  return withValue([
     ['Resolution', oracleResolutionStatus],
-    ['Resolved from', resolutionSource && <Source text={resolutionSource} />],
+    ['Resolution source', resolutionSource && <Source text={resolutionSource} />],
   ])
 }
 
-/** A source may write anything here; only web addresses become links. */
+/** The field may contain any text; only http(s) URLs become links. */
 function Source({ text }: { readonly text: string }) {
   if (!/^https?:\/\//.test(text)) return <>{text}</>
   return (

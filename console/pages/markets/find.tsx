@@ -1,35 +1,34 @@
-// Finding a market: the most traded open ones to begin with, and any by its words while they are typed.
+// Market search as you type; without a search, the most traded open markets.
 import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { FoundMarket } from '#api/wire/market-search.ts'
-import { useEndpoint } from '../../calls.ts'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
-import { formatPercent, grouped, outcomesOf } from './market-values.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
+import { formatPercent, groupThousands, outcomesOf } from './market-values.ts'
 
-const rows = { usual: 20, max: 50 } as const
-const typingMs = 250
-const everyMs = 10_000
+const rows = { default: 20, max: 50 } as const
+const debounceMs = 250
+const refreshMs = 10_000
 
-export function Find({ words: text, all }: { readonly words: string; readonly all: boolean }) {
-  const limit = all ? rows.max : rows.usual
-  const query = useEndpoint('markets.search', { q: text, limit }, { everyMs, keepPrevious: true })
+export function Find({ text, showMore }: { readonly text: string; readonly showMore: boolean }) {
+  const limit = showMore ? rows.max : rows.default
+  const query = useEndpoint('markets.search', { q: text, limit }, { refreshMs, keepPrevious: true })
   return (
     <>
       <h1>Markets</h1>
       <p className="lead">
-        Prediction markets from your feeds: how each stands, how it came to stand so, and who is behind the addresses in
-        it.
+        Prediction markets from your feeds: prices, history, and the first funding of the addresses in them.
       </p>
-      <SearchBox words={text} />
+      <SearchBox text={text} />
       <section className="card" aria-labelledby="found-title">
-        <h2 id="found-title">{text === '' ? 'Most traded open markets' : `Markets with “${text}”`}</h2>
-        <QueryResult of={query} waiting="Looking for markets…">
+        <h2 id="found-title">{text === '' ? 'Most traded open markets' : `Markets matching “${text}”`}</h2>
+        <QueryResult of={query} waiting="Loading markets…">
           {({ reply: { markets } }) =>
-            markets.length === 0 ? <NoMatches words={text} /> : <MarketResults markets={markets} />
+            markets.length === 0 ? <NoMatches text={text} /> : <MarketResults markets={markets} />
           }
         </QueryResult>
-        {query.data?.reply.markets.length === rows.usual && !all && (
+        {query.data?.reply.markets.length === rows.default && !showMore && (
           <p>
             <a href={hrefOf('markets', [], { q: text, all: 1 })}>Show more</a>
           </p>
@@ -40,54 +39,54 @@ export function Find({ words: text, all }: { readonly words: string; readonly al
 }
 
 /**
- * Follows what is typed. The first letter of a search adds to the history and the others replace it, so that the back
- * button leads from one search to the one before and not through its letters.
+ * Searches while you type. The first letter of a search adds a history entry and the others replace it, so that the back
+ * button returns to the previous search, not to the previous letter.
  */
-function SearchBox({ words: initialText }: { readonly words: string }) {
+function SearchBox({ text: initialText }: { readonly text: string }) {
   const [text, setText] = useState(initialText)
-  /** What this field put into the address; anything else there came from outside. */
-  const own = useRef(initialText)
-  const typing = useRef(false)
+  /** The search that this field put into the address. Any other value came from a link or the back button. */
+  const written = useRef(initialText)
+  const isTyping = useRef(false)
   useEffect(() => {
-    if (own.current === initialText) return
-    own.current = initialText
-    typing.current = false
+    if (written.current === initialText) return
+    written.current = initialText
+    isTyping.current = false
     setText(initialText)
   }, [initialText])
-  const show = (shown: string) => {
-    if (shown === own.current) return
-    own.current = shown
-    const href = hrefOf('markets', [], { q: shown })
-    if (typing.current) window.location.replace(href)
+  const search = (query: string) => {
+    if (query === written.current) return
+    written.current = query
+    const href = hrefOf('markets', [], { q: query })
+    if (isTyping.current) window.location.replace(href)
     else window.location.assign(href)
-    typing.current = true
+    isTyping.current = true
   }
-  const showTyped = useEffectEvent(show)
+  const searchTyped = useEffectEvent(search)
   useEffect(() => {
-    const timer = setTimeout(() => showTyped(text.trim()), typingMs)
+    const timer = setTimeout(() => searchTyped(text.trim()), debounceMs)
     return () => clearTimeout(timer)
   }, [text])
-  /** What is typed from here on is another search. */
-  const settle = () => {
-    typing.current = false
+  /** The next letter starts a new history entry. */
+  const endTyping = () => {
+    isTyping.current = false
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    show(text.trim())
-    settle()
+    search(text.trim())
+    endTyping()
   }
   return (
     <search>
       <form className="card row" onSubmit={submit}>
         <label className="field wide">
-          Words of a question, a slug or a tag
+          Question, slug or tag
           <input
             type="search"
             autoComplete="off"
             maxLength={200}
             value={text}
             onChange={({ target }) => setText(target.value)}
-            onBlur={settle}
+            onBlur={endTyping}
           />
         </label>
         <button type="submit" className="main">
@@ -98,18 +97,18 @@ function SearchBox({ words: initialText }: { readonly words: string }) {
   )
 }
 
-function NoMatches({ words }: { readonly words: string }) {
-  if (words === '')
+function NoMatches({ text }: { readonly text: string }) {
+  if (text === '')
     return (
       <p className="note">
-        No market is open here. The operator brings markets in with <code>tetrad import markets FILE</code>, or from a
-        feed under <code>markets.feeds</code> in <code>tetrad.yaml</code>.
+        No open markets. Import a file with <code>tetrad import markets FILE</code>, or add a feed to{' '}
+        <code>tetrad.yaml</code> under <code>markets.feeds</code>.
       </p>
     )
   return (
     <p className="note">
-      None. Every word must begin a word of the market; try fewer of them, or{' '}
-      <a href={hrefOf('markets')}>see the most traded ones</a>.
+      No matches. Search matches the start of each word. Use fewer words, or see the{' '}
+      <a href={hrefOf('markets')}>most traded markets</a>.
     </p>
   )
 }
@@ -121,13 +120,13 @@ function MarketResults({ markets }: { readonly markets: readonly FoundMarket[] }
         <li key={market.id}>
           <span className="question">
             <a href={hrefOf('markets', [market.slug])}>{market.question || market.slug}</a>
-            {!market.open && <span className="badge">not open</span>}
+            {!market.open && <span className="badge status">not open</span>}
           </span>
-          <First market={market} />
+          <FirstOutcome market={market} />
           <span className="volume">
             {market.volumeNum !== undefined && (
               <>
-                {grouped(String(market.volumeNum))} <span className="soft small">traded</span>
+                {groupThousands(String(market.volumeNum))} <span className="soft small">traded</span>
               </>
             )}
           </span>
@@ -140,7 +139,7 @@ function MarketResults({ markets }: { readonly markets: readonly FoundMarket[] }
   )
 }
 
-function First({ market }: { readonly market: FoundMarket }) {
+function FirstOutcome({ market }: { readonly market: FoundMarket }) {
   const [first] = outcomesOf(market)
   if (first?.price === undefined) return <span className="soft">no price</span>
   return (

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketChange } from '#api/wire/market-changes.ts'
-import { applied, isVisibleChange, merged, momentsOf, toPlotData } from './history.ts'
+import { applyChanges, isVisibleChange, mergeChanges, momentsOf, toPlotData } from './history.ts'
 
 const at = (second: number): string => new Date(second * 1000).toISOString()
 const changed = (cursor: number, second: number, fields: MarketChange['fields'], more = {}): MarketChange => ({
@@ -26,10 +26,10 @@ const changes = [
   changed(1, 10, [], { change: 'created' }),
 ]
 
-test('the past unrolls from the newest change: each value holds from its change on, up to now', () => {
+test('past values are computed from the changes, and the last value holds until now', () => {
   const moments = momentsOf(market, changes, 100)
   assert.deepEqual(toPlotData('prices', market, moments), {
-    // Created at 10; changes of prices at 60 and 90; now is 100. What happened to the question and the event is not drawn.
+    // Created at 10, price changes at 60 and 90, now is 100. Changes of the question and the event are not plotted.
     xs: [10, 60, 90, 100],
     lines: [
       { label: 'Yes', values: [0.5, 0.6, 0.7, 0.7], steps: true },
@@ -38,28 +38,28 @@ test('the past unrolls from the newest change: each value holds from its change 
   })
   // There was no volume before 60.
   assert.deepEqual(toPlotData('volume', market, moments).lines[0]?.values, [null, 50, 50, 50])
-  // A field that never changed was always what it is.
+  // A field without changes has always had its present value.
   assert.deepEqual(toPlotData('book', market, moments).lines[0]?.values, [0.69, 0.69, 0.69, 0.69])
 })
 
-test('a market that is older than its latest change is no matter: the change says what came after', () => {
+test('a market record that is older than the latest change does not distort the plot', () => {
   const stale = { ...market, outcomePrices: '["0.6","0.4"]' }
   const prices = toPlotData('prices', stale, momentsOf(stale, changes, 100))
   assert.deepEqual(prices.lines[0]?.values, [0.5, 0.6, 0.7, 0.7])
 })
 
-test('no changes, no line', () => assert.deepEqual(momentsOf(market, [], 100), []))
+test('without changes there is nothing to plot', () => assert.deepEqual(momentsOf(market, [], 100), []))
 
-test('the stream’s changes go on top, and none is shown twice', () => {
+test('changes of the stream come first, without duplicates', () => {
   const [newest, ...listed] = changes as [MarketChange, ...MarketChange[]]
-  assert.deepEqual(merged([newest, listed[0] as MarketChange], listed), changes)
-  assert.deepEqual(merged([newest], []), [newest])
-  // Cursors are numbers, not words: 10 comes after 9.
+  assert.deepEqual(mergeChanges([newest, listed[0] as MarketChange], listed), changes)
+  assert.deepEqual(mergeChanges([newest], []), [newest])
+  // Cursors are compared as numbers: 10 comes after 9.
   const ten = changed(10, 95, [])
-  assert.deepEqual(merged([ten], changes), [ten, ...changes])
+  assert.deepEqual(mergeChanges([ten], changes), [ten, ...changes])
 })
 
-test('what the stream told stands above the answer: the newest word wins, links and other records are left alone', () => {
+test('applying live changes takes the newest value and ignores related records', () => {
   const tags = [{ id: '7', label: 'Tag' }]
   const live = [
     changed(12, 120, [{ field: 'bestBid', before: 0.7, after: 0.8 }]),
@@ -70,10 +70,10 @@ test('what the stream told stands above the answer: the newest word wins, links 
     ]),
     changed(10, 100, [{ field: 'question', after: 'of another' }], { kind: 'event' }),
   ]
-  assert.deepEqual(applied({ ...market, tags }, live), { ...market, tags, bestBid: 0.8, volumeNum: undefined })
+  assert.deepEqual(applyChanges({ ...market, tags }, live), { ...market, tags, bestBid: 0.8, volumeNum: undefined })
 })
 
-test('a change of the time stamp alone tells nothing; anything beside it does', () => {
+test('a change of the time stamp alone is hidden', () => {
   const stamped = { field: 'updatedAt', before: 'a', after: 'b' }
   assert.equal(isVisibleChange(changed(1, 1, [stamped])), false)
   assert.equal(isVisibleChange(changed(1, 1, [stamped, { field: 'bestBid', after: 1 }])), true)

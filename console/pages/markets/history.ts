@@ -1,22 +1,21 @@
-// A market's past from its changes: what each field was from when on. Changes tell both sides, so the past unrolls from
-// the newest backwards, and a field that never changed was always what it is.
-
+// Reconstructs past values of a market from its changes. A change has the old and the new value, so the history is computed
+// from the present backwards. A field without changes has always had its present value.
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
 import { listIn } from './market-values.ts'
 
-/** The fields that are drawn. */
+/** The fields that plots show. */
 const drawnFields = ['outcomePrices', 'bestBid', 'bestAsk', 'lastTradePrice', 'volumeNum', 'liquidityNum'] as const
 type DrawnField = (typeof drawnFields)[number]
 
-export interface MarketMoment {
+interface MarketMoment {
   readonly atUnix: number
   readonly values: Readonly<Partial<Record<DrawnField, unknown>>>
 }
 
 const isDrawn = (field: string): field is DrawnField => (drawnFields as readonly string[]).includes(field)
 
-/** Oldest first. `changes` are newest first, of any records; only the market's own count. */
+/** Oldest first. `changes` are newest first and may include related records, which are ignored. */
 export function momentsOf(market: Market, changes: readonly MarketChange[], nowUnix: number): readonly MarketMoment[] {
   const values: Partial<Record<DrawnField, unknown>> = {}
   for (const field of drawnFields) values[field] = market[field]
@@ -32,14 +31,14 @@ export function momentsOf(market: Market, changes: readonly MarketChange[], nowU
   }
   moments.reverse()
   const last = moments.at(-1)
-  // The line goes on up to now.
+  // Extend the lines to the present.
   return last && nowUnix > last.atUnix ? [...moments, { atUnix: nowUnix, values: last.values }] : moments
 }
 
 export const plotNames = ['prices', 'book', 'volume', 'liquidity'] as const
 export type PlotName = (typeof plotNames)[number]
 
-export interface PlotData {
+interface PlotData {
   readonly xs: readonly number[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[]; steps: true }[]
 }
@@ -64,33 +63,35 @@ export function toPlotData(name: PlotName, market: Market, moments: readonly Mar
   return { xs: moments.map(({ atUnix }) => atUnix), lines }
 }
 
-/** A place on a plot may be a float; the exact figures stand in the list of changes. */
+/** Floats are precise enough for a plot; the list of changes shows the exact values. */
 function figure(value: unknown): number | null {
   if (value === undefined || value === null || value === '') return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
 }
 
-/** Of these a change tells ids, not records. */
-const linked = new Set(['events', 'categories', 'tags', 'imageOptimized', 'iconOptimized'])
+/** For these fields, changes contain only ids, not records. */
+const relatedFields = new Set(['events', 'categories', 'tags', 'imageOptimized', 'iconOptimized'])
 
-/** The market with what the stream has told since; an answer may come out of a cache that does not know it yet. */
-export function applied(market: Market, live: readonly MarketChange[]): Market {
-  const own = live.filter(({ kind, id }) => kind === 'market' && id === market.id)
-  if (own.length === 0) return market
-  const fieldsAfter = own.toReversed().flatMap(({ fields }) => fields.filter(({ field }) => !linked.has(field)))
+/** The market with the changes of the live stream applied: a response may come from a cache that is older. */
+export function applyChanges(market: Market, live: readonly MarketChange[]): Market {
+  const ownChanges = live.filter(({ kind, id }) => kind === 'market' && id === market.id)
+  if (ownChanges.length === 0) return market
+  const fieldsAfter = ownChanges
+    .toReversed()
+    .flatMap(({ fields }) => fields.filter(({ field }) => !relatedFields.has(field)))
   return { ...market, ...Object.fromEntries(fieldsAfter.map(({ field, after }) => [field, after])) }
 }
 
-/** Sources touch this field all the time. */
-export const stamp = 'updatedAt'
+/** Sources update this field constantly. */
+export const timeStampField = 'updatedAt'
 
-/** Says more than that a source has looked at the record again. */
+/** Whether a change contains more than a new time stamp of the source. */
 export const isVisibleChange = ({ change, fields }: Pick<MarketChange, 'change' | 'fields'>): boolean =>
-  change !== 'changed' || fields.some(({ field }) => field !== stamp)
+  change !== 'changed' || fields.some(({ field }) => field !== timeStampField)
 
-/** Newest first, each once: what the stream brought above what the list had. */
-export function merged(live: readonly MarketChange[], listed: readonly MarketChange[]): readonly MarketChange[] {
+/** Changes of the live stream and of the list, newest first, without duplicates. */
+export function mergeChanges(live: readonly MarketChange[], listed: readonly MarketChange[]): readonly MarketChange[] {
   const newest = BigInt(listed[0]?.cursor ?? -1)
   return [...live.filter(({ cursor }) => BigInt(cursor) > newest), ...listed]
 }

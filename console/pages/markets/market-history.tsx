@@ -1,4 +1,4 @@
-// The past of a market as a plot, and the way to any moment of it: a point that is clicked, or a time that is written.
+// The history of a market as a plot, with controls to show the market at an earlier time.
 import { type FormEvent, useMemo, useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
@@ -14,47 +14,47 @@ const plotLabels: Readonly<Record<PlotName, string>> = {
   liquidity: 'Liquidity',
 }
 
-interface PastProps {
+interface MarketHistoryProps {
   readonly slug: string
-  /** As it is now, not as it was. */
+  /** The present record, also when the page shows an earlier time. */
   readonly market: Market
   readonly changes: readonly MarketChange[]
   readonly query: URLSearchParams
 }
 
-export function MarketHistory({ slug, market, changes, query }: PastProps) {
-  const name = plotNames.find((one) => one === query.get('plot')) ?? 'prices'
+export function MarketHistory({ slug, market, changes, query }: MarketHistoryProps) {
+  const name = plotNames.find((plotName) => plotName === query.get('plot')) ?? 'prices'
   const plot = useMemo(
     () => toPlotData(name, market, momentsOf(market, changes, Date.now() / 1000)),
     [name, market, changes],
   )
-  const at = (index: number): string => new Date((plot.xs[index] ?? 0) * 1000).toISOString()
+  const timeAt = (index: number): string => new Date((plot.xs[index] ?? 0) * 1000).toISOString()
   return (
-    <section className="card" aria-labelledby="past-title">
+    <section className="card" aria-labelledby="history-title">
       <div className="spread">
-        <h2 id="past-title">Its past</h2>
+        <h2 id="history-title">History</h2>
         <div className="tabs">
-          {plotNames.map((one) => (
+          {plotNames.map((plotName) => (
             <button
-              key={one}
+              key={plotName}
               type="button"
-              aria-pressed={one === name}
-              onClick={() => window.location.assign(hrefWith(slug, query, { plot: one }))}
+              aria-pressed={plotName === name}
+              onClick={() => window.location.assign(hrefWith(slug, query, { plot: plotName }))}
             >
-              {plotLabels[one]}
+              {plotLabels[plotName]}
             </button>
           ))}
         </div>
       </div>
       {plot.xs.length === 0 ? (
-        <p className="note">No change has been seen yet; the line begins with the first one.</p>
+        <p className="note">No changes yet. The plot starts with the first change.</p>
       ) : (
         <Plot
           title={`${plotLabels[name]} over time`}
           xs={plot.xs}
           lines={plot.lines as readonly Line[]}
           {...((name === 'prices' || name === 'book') && { format: (value: number) => formatPercent(value, 1) })}
-          onPick={(index) => window.location.assign(hrefWith(slug, query, { asOf: at(index) }))}
+          onPick={(index) => window.location.assign(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
       )}
       <AsOf slug={slug} query={query} />
@@ -78,20 +78,20 @@ function AsOf({ slug, query }: AsOfProps) {
   return (
     <form className="row spaced" onSubmit={submit}>
       <label className="field">
-        As it was at (UTC)
+        Show the market at (UTC)
         <input type="datetime-local" step="1" required value={text} onChange={({ target }) => setText(target.value)} />
       </label>
-      <button type="submit">Go there</button>
-      <span className="soft small">or choose a point in the plot</span>
+      <button type="submit">Show</button>
+      <span className="soft small">or click a point in the plot</span>
     </form>
   )
 }
 
-export function PastNote({ slug, query }: AsOfProps) {
+export function AsOfNotice({ slug, query }: AsOfProps) {
   return (
     <p className="note warn" role="status">
-      The market as it was known here at {formatTime(query.get('asOf') ?? '')}.{' '}
-      <a href={hrefWith(slug, query, { asOf: undefined })}>Back to now</a>
+      You see the market as of {formatTime(query.get('asOf') ?? '')}.{' '}
+      <a href={hrefWith(slug, query, { asOf: undefined })}>Show the present</a>
     </p>
   )
 }

@@ -1,4 +1,4 @@
-// Places within one market's page: what the address says already stays, unless it is changed.
+// A link within the page of a market: keeps the query of the current address, except for the changed parameters.
 import { hrefOf } from '../../route.ts'
 
 type Change = Readonly<Partial<Record<'asOf' | 'plot' | 'related', string | undefined>>>

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressesIn, formatPercent, grouped, listIn, marketStatus, outcomesOf, spelled } from './market-values.ts'
+import {
+  addressesIn,
+  fieldLabel,
+  formatPercent,
+  groupThousands,
+  listIn,
+  marketStatus,
+  outcomesOf,
+} from './market-values.ts'
 
-test('a text that holds no list is no list', () => {
+test('text that is not a JSON list is an empty list', () => {
   assert.deepEqual(listIn('["Yes","No"]'), ['Yes', 'No'])
   assert.deepEqual([listIn('Yes,No'), listIn('{"a":1}'), listIn(undefined), listIn('')], [[], [], [], []])
 })
 
-test('each outcome has its price as it was written, and its share of a bar stays on the bar', () => {
+test('an outcome has the price text of the source and a bar width between 0 and 1', () => {
   assert.deepEqual(outcomesOf({ outcomes: '["A","B","C","D"]', outcomePrices: '["0.125","1.2","x"]' }), [
     { name: 'A', price: '0.125', share: 0.125 },
     { name: 'B', price: '1.2', share: 1 },
@@ -16,15 +24,15 @@ test('each outcome has its price as it was written, and its share of a bar stays
   ])
 })
 
-test('how a market stands: the strongest word wins', () => {
+test('archived overrides closed, closed overrides open', () => {
   assert.equal(marketStatus({ archived: true, closed: true }).label, 'archived')
   assert.equal(marketStatus({ closed: true, active: true }).label, 'closed')
   assert.equal(marketStatus({ active: false }).label, 'not open yet')
-  assert.equal(marketStatus({ active: true, acceptingOrders: false }).label, 'open, takes no orders')
+  assert.equal(marketStatus({ active: true, acceptingOrders: false }).label, 'open, not accepting orders')
   assert.equal(marketStatus({}).label, 'open')
 })
 
-test('addresses are found wherever they are, once each, own fields first; hashes are none', () => {
+test('addresses are found in all fields, without duplicates, own fields first; hashes are not addresses', () => {
   const [a, b] = [`0x${'aB'.repeat(20)}`, `0x${'2'.repeat(40)}`]
   const market = {
     events: [{ creator: b }, { creator: b, resolver: a }],
@@ -37,18 +45,18 @@ test('addresses are found wherever they are, once each, own fields first; hashes
   ])
 })
 
-test('a record full of addresses is cut, not followed without end', () => {
+test('the number of addresses is limited', () => {
   const many = Array.from({ length: 50 }, (_, index) => `0x${String(index).padStart(40, '0')}`)
   assert.equal(addressesIn({ many }).length, 20)
 })
 
 test('amounts keep every digit', () => {
-  assert.equal(grouped('889744.51'), '889,744.51')
-  assert.equal(grouped('-123456789012345678901.10'), '−123,456,789,012,345,678,901.10')
-  assert.equal(grouped('n/a'), 'n/a')
+  assert.equal(groupThousands('889744.51'), '889,744.51')
+  assert.equal(groupThousands('-123456789012345678901.10'), '−123,456,789,012,345,678,901.10')
+  assert.equal(groupThousands('n/a'), 'n/a')
 })
 
-test('a price as percent keeps every digit', () => {
+test('percentages keep every digit', () => {
   assert.deepEqual(['0.67', '0.005', '1', '0', '0.1', '0.12345', 'x'].map(formatPercent), [
     '67 %',
     '0.5 %',
@@ -60,4 +68,4 @@ test('a price as percent keeps every digit', () => {
   ])
 })
 
-test('field names read as words', () => assert.equal(spelled('marketMakerAddress'), 'market maker address'))
+test('field names are split into words', () => assert.equal(fieldLabel('marketMakerAddress'), 'market maker address'))

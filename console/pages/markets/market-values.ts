@@ -1,5 +1,5 @@
-// What a market record says, in the form a page shows it: outcomes with their prices, how it stands, whose addresses are
-// in it. Sources write lists as JSON inside a text; whatever is not such a list is taken for none.
+// Values of a market record as the pages show them: outcomes with prices, status, addresses. Sources write lists as JSON
+// text; text that is not a JSON list counts as an empty list.
 import type { Market } from '#api/wire/markets.ts'
 
 export function listIn(text: unknown): readonly string[] {
@@ -12,11 +12,11 @@ export function listIn(text: unknown): readonly string[] {
   }
 }
 
-export interface Outcome {
+interface Outcome {
   readonly name: string
-  /** As the source wrote it. */
+  /** The text of the source. */
   readonly price?: string
-  /** The price as a share of the whole bar. */
+  /** The price limited to 0 … 1, as the width of a bar. */
   readonly share: number
 }
 
@@ -40,49 +40,49 @@ export function marketStatus({ archived, closed, active, acceptingOrders }: Flag
   if (archived) return { label: 'archived', tone: '' }
   if (closed) return { label: 'closed', tone: '' }
   if (active === false) return { label: 'not open yet', tone: 'warn' }
-  if (acceptingOrders === false) return { label: 'open, takes no orders', tone: 'warn' }
+  if (acceptingOrders === false) return { label: 'open, not accepting orders', tone: 'warn' }
   return { label: 'open', tone: 'good' }
 }
 
-export interface Mention {
+interface Mention {
   readonly address: string
-  /** Names of the fields that hold it. */
+  /** Names of the fields that contain it. */
   readonly fields: readonly string[]
 }
 
-const addressText = /^0x[0-9a-fA-F]{40}$/
+const addressPattern = /^0x[0-9a-fA-F]{40}$/
 const mentionsMax = 20
 const depthMax = 6
 
-/** Every address anywhere in the record, each once, the market's own fields first. */
+/** Every address in the record, without duplicates, those of the market's own fields first. */
 export function addressesIn(market: object): readonly Mention[] {
-  const found = new Map<string, string[]>()
+  const fieldsByAddress = new Map<string, string[]>()
   const visit = (value: unknown, path: string, depth: number): void => {
-    if (typeof value === 'string' && addressText.test(value)) {
+    if (typeof value === 'string' && addressPattern.test(value)) {
       const address = value.toLowerCase()
-      const fields = found.get(address)
+      const fields = fieldsByAddress.get(address)
       if (fields) fields.push(path)
-      else if (found.size < mentionsMax) found.set(address, [path])
+      else if (fieldsByAddress.size < mentionsMax) fieldsByAddress.set(address, [path])
     }
     if (typeof value !== 'object' || value === null || depth === depthMax) return
-    const inside = Object.entries(value).map(
+    const members = Object.entries(value).map(
       ([name, member]) => [Array.isArray(value) ? path : path === '' ? name : `${path}.${name}`, member] as const,
     )
-    const deep = (member: unknown) => typeof member === 'object' && member !== null
-    for (const [name, member] of inside) if (!deep(member)) visit(member, name, depth + 1)
-    for (const [name, member] of inside) if (deep(member)) visit(member, name, depth + 1)
+    const isNested = (member: unknown) => typeof member === 'object' && member !== null
+    for (const [name, member] of members) if (!isNested(member)) visit(member, name, depth + 1)
+    for (const [name, member] of members) if (isNested(member)) visit(member, name, depth + 1)
   }
   visit(market, '', 0)
-  return [...found].map(([address, fields]) => ({ address, fields: [...new Set(fields)] }))
+  return [...fieldsByAddress].map(([address, fields]) => ({ address, fields: [...new Set(fields)] }))
 }
 
-/** A decimal text with its thousands set apart, digit for digit. */
-export function grouped(text: string): string {
+/** A decimal text with thousands separators. Keeps every digit. */
+export function groupThousands(text: string): string {
   const [, sign = '', whole = '', part = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(text) ?? []
   return whole === '' ? text : `${sign && '−'}${BigInt(whole).toLocaleString('en')}${part}`
 }
 
-/** A price between 0 and 1 as percent, digit for digit; whatever is no decimal stays as it is. */
+/** A price between 0 and 1 as a percentage. Keeps every digit; text that is not a decimal stays unchanged. */
 export function formatPercent(price: string): string {
   const [, whole, part = ''] = /^(\d+)(?:\.(\d+))?$/.exec(price) ?? []
   if (whole === undefined) return price
@@ -92,5 +92,5 @@ export function formatPercent(price: string): string {
 }
 
 /** `marketMakerAddress` → `market maker address`. */
-export const spelled = (field: string): string =>
+export const fieldLabel = (field: string): string =>
   field.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)

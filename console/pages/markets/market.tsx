@@ -1,25 +1,25 @@
-// One market as a page: how it stands, what stands around it, its past, and its changes as they happen.
+// The page of one market: outcomes, figures, history, related records, addresses and live changes.
 import { useMemo } from 'react'
 import type { ResponseMeta } from '#api/client.ts'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
-import { useEndpoint } from '../../calls.ts'
 import { formatTime } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { Addresses } from './addresses.tsx'
 import { Changes } from './changes.tsx'
 import { Facts } from './facts.tsx'
 import { type Live, useChanges, useLive } from './follow.ts'
-import { applied, merged } from './history.ts'
-import { MarketHistory, PastNote } from './market-history.tsx'
+import { applyChanges, mergeChanges } from './history.ts'
+import { AsOfNotice, MarketHistory } from './market-history.tsx'
 import { marketStatus } from './market-values.ts'
 import { Outcomes } from './outcomes.tsx'
 import { RelatedRecords } from './related-records.tsx'
-import { plainly } from './values.ts'
+import { bigintsAsText } from './values.ts'
 
-/** The stream tells what changes; this finds out when the server itself is gone. */
-const everyMs = 15_000
+/** The stream delivers changes. This polling detects that the server is down. */
+const refreshMs = 15_000
 
 interface MarketProps {
   readonly slug: string
@@ -28,43 +28,55 @@ interface MarketProps {
 
 export function Market({ slug, query }: MarketProps) {
   const asOf = query.get('asOf') ?? undefined
-  const now = useEndpoint('markets.bySlug', { slug }, { everyMs })
-  const then = useEndpoint(
+  const current = useEndpoint('markets.bySlug', { slug }, { refreshMs })
+  const past = useEndpoint(
     'markets.bySlug',
     { slug, asOf: asOf ?? '' },
-    { when: asOf !== undefined, keepPrevious: true },
+    { isEnabled: asOf !== undefined, keepPrevious: true },
   )
-  const kept = useChanges(slug, query.get('related') === '1')
-  const known = useMemo(() => kept.data?.pages.flatMap(({ changes }) => changes) ?? [], [kept.data])
-  const live = useLive(slug, asOf === undefined && kept.data !== undefined, known[0]?.cursor)
-  const changes = useMemo(() => merged(live.changes, known), [live.changes, known])
-  const present = useMemo(
-    () => now.data && (live.state === 'live' ? applied(now.data.reply, live.changes) : now.data.reply),
-    [now.data, live],
+  const stored = useChanges(slug, query.get('related') === '1')
+  const storedChanges = useMemo(() => stored.data?.pages.flatMap(({ changes }) => changes) ?? [], [stored.data])
+  const live = useLive(slug, asOf === undefined && stored.data !== undefined, storedChanges[0]?.cursor)
+  const changes = useMemo(() => mergeChanges(live.changes, storedChanges), [live.changes, storedChanges])
+  const currentMarket = useMemo(
+    () => current.data && (live.state === 'live' ? applyChanges(current.data.reply, live.changes) : current.data.reply),
+    [current.data, live],
   )
-  const shown = asOf === undefined ? now : then
+  const shown = asOf === undefined ? current : past
   return (
     <>
       <p className="small">
         <a href={hrefOf('markets')}>All markets</a>
       </p>
-      {asOf !== undefined && <PastNote slug={slug} query={query} />}
+      {asOf !== undefined && <AsOfNotice slug={slug} query={query} />}
       {shown.error && !shown.data ? (
-        <MarketMissing slug={slug} error={shown.error} />
+        <MarketNotFound slug={slug} error={shown.error} />
       ) : (
-        <QueryResult of={shown} waiting="Asking for the market…">
+        <QueryResult of={shown} waiting="Loading the market…">
           {({ reply, meta }) => {
-            const market = asOf === undefined ? (present ?? reply) : reply
+            const market = asOf === undefined ? (currentMarket ?? reply) : reply
             return (
               <>
-                <Head market={market} slug={slug} live={live} lost={now.error !== null} past={asOf !== undefined} />
+                <MarketHeader
+                  market={market}
+                  slug={slug}
+                  live={live}
+                  isOffline={current.error !== null}
+                  isPast={asOf !== undefined}
+                />
                 <MarketStatus market={market} meta={meta} />
-                <MarketHistory key={asOf} slug={slug} market={present ?? market} changes={changes} query={query} />
+                <MarketHistory
+                  key={asOf}
+                  slug={slug}
+                  market={currentMarket ?? market}
+                  changes={changes}
+                  query={query}
+                />
                 <div className="cards">
                   <RelatedRecords market={market} />
                   <Addresses market={market} />
                 </div>
-                <Log kept={kept} slug={slug} changes={changes} query={query} />
+                <StoredChanges stored={stored} slug={slug} changes={changes} query={query} />
                 <FullRecord market={market} />
               </>
             )
@@ -81,7 +93,7 @@ function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonl
       <section className="card" aria-labelledby="outcomes-title">
         <h2 id="outcomes-title">Outcomes</h2>
         <Outcomes market={market} />
-        <h3>How it is decided</h3>
+        <h3>Resolution rules</h3>
         <p className="prose">{market.description || 'The source gives no description.'}</p>
       </section>
       <section className="card" aria-labelledby="facts-title">
@@ -93,45 +105,45 @@ function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonl
   )
 }
 
-interface LogProps extends MarketProps {
-  readonly kept: ReturnType<typeof useChanges>
+interface StoredChangesProps extends MarketProps {
+  readonly stored: ReturnType<typeof useChanges>
   readonly changes: readonly MarketChange[]
 }
 
-function Log({ kept, ...props }: LogProps) {
+function StoredChanges({ stored, ...props }: StoredChangesProps) {
   return (
-    <QueryResult of={kept} waiting="Reading what changed…">
+    <QueryResult of={stored} waiting="Loading changes…">
       {() => (
         <Changes
           {...props}
-          onOlder={kept.hasNextPage ? () => void kept.fetchNextPage() : undefined}
-          busy={kept.isFetchingNextPage}
+          onOlder={stored.hasNextPage ? () => void stored.fetchNextPage() : undefined}
+          isLoading={stored.isFetchingNextPage}
         />
       )}
     </QueryResult>
   )
 }
 
-interface HeadProps {
+interface MarketHeaderProps {
   readonly market: MarketRecord
   readonly slug: string
   readonly live: Live
-  readonly lost: boolean
-  readonly past: boolean
+  readonly isOffline: boolean
+  readonly isPast: boolean
 }
 
-function Head({ market, slug, live, lost, past }: HeadProps) {
+function MarketHeader({ market, slug, live, isOffline, isPast }: MarketHeaderProps) {
   const { label, tone } = marketStatus(market)
   return (
     <>
       <h1>{market.question || market.slug || slug}</h1>
       <p className="row tags">
-        <span className={`badge ${tone}`}>{label}</span>
+        <span className={`badge status ${tone}`}>{label}</span>
         {market.category && <span className="badge">{market.category}</span>}
-        {!past && <LiveStatus live={live} lost={lost} />}
+        {!isPast && <LiveStatus live={live} isOffline={isOffline} />}
         {market.slug !== undefined && market.slug !== slug && (
           <span className="soft">
-            {past ? 'Then called' : 'Now called'} <code>{market.slug}</code>
+            {isPast ? 'Slug at that time:' : 'Present slug:'} <code>{market.slug}</code>
           </span>
         )}
       </p>
@@ -139,9 +151,9 @@ function Head({ market, slug, live, lost, past }: HeadProps) {
   )
 }
 
-function LiveStatus({ live: { state, error }, lost }: { readonly live: Live; readonly lost: boolean }) {
-  const text = lost
-    ? 'The server does not answer; trying again'
+function LiveStatus({ live: { state, error }, isOffline }: { readonly live: Live; readonly isOffline: boolean }) {
+  const text = isOffline
+    ? 'The server does not respond. Retrying'
     : state === 'live'
       ? 'Live'
       : state === 'stopped'
@@ -149,7 +161,7 @@ function LiveStatus({ live: { state, error }, lost }: { readonly live: Live; rea
         : 'Connecting'
   return (
     <span
-      className={`pulse ${lost || state === 'stopped' ? 'warn' : state === 'live' ? 'good' : 'soft'}`}
+      className={`pulse ${isOffline || state === 'stopped' ? 'warn' : state === 'live' ? 'good' : 'soft'}`}
       role="status"
     >
       {text}
@@ -157,16 +169,15 @@ function LiveStatus({ live: { state, error }, lost }: { readonly live: Live; rea
   )
 }
 
-function MarketMissing({ slug, error }: { readonly slug: string; readonly error: unknown }) {
+function MarketNotFound({ slug, error }: { readonly slug: string; readonly error: unknown }) {
   return (
     <>
       <h1>{slug}</h1>
       <Failure
         error={error}
-        nothing={
+        notFound={
           <>
-            There is no market with this slug, now or at the time asked for. A slug is exact, in capital and small
-            letters too.{' '}
+            No market has this slug, or had it at this time. Slugs are case-sensitive.{' '}
             <a href={hrefOf('markets', [], { q: slug.replaceAll(/[-_.~]+/g, ' ') })}>Search for its words</a>.
           </>
         }
@@ -175,13 +186,12 @@ function MarketMissing({ slug, error }: { readonly slug: string; readonly error:
   )
 }
 
-/** Everything, for those who build on it. */
 function FullRecord({ market }: { readonly market: MarketRecord }) {
   return (
     <details>
-      <summary>The whole record as the interface answers it</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0}>{JSON.stringify(market, plainly, 2)}</pre>
+      <summary>Show the full record as JSON</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre tabIndex={0}>{JSON.stringify(market, bigintsAsText, 2)}</pre>
     </details>
   )
 }

@@ -1,17 +1,17 @@
-// The outcomes of a market as bars, and what is bid and asked for the first of them.
+// The outcomes of a market and their prices as bars.
 import type { Market } from '#api/wire/markets.ts'
 import { formatPercent, outcomesOf } from './market-values.ts'
 
 export function Outcomes({ market }: { readonly market: Market }) {
   const outcomes = outcomesOf(market)
-  if (outcomes.length === 0) return <p className="note">The source names no outcomes for this market.</p>
+  if (outcomes.length === 0) return <p className="note">The source lists no outcomes for this market.</p>
   return (
     <ul className="outcomes">
       {outcomes.map(({ name, price, share }, index) => (
         <li key={name}>
           <span className="outcome">
             {name}
-            {market.closed === true && share === 1 && <span className="badge good">won</span>}
+            {market.closed === true && share === 1 && <span className="badge status good">won</span>}
           </span>
           <span className="price">{price === undefined ? 'no price' : formatPercent(price)}</span>
           <span className="track" aria-hidden="true">

@@ -1,4 +1,4 @@
-// What stands around a market: its event with the other markets of it, its series, its tags.
+// The event of a market with its other markets, its series and its tags.
 import type { Event, Market } from '#api/wire/markets.ts'
 import { hrefOf } from '../../route.ts'
 
@@ -6,11 +6,11 @@ export function RelatedRecords({ market }: { readonly market: Market }) {
   const { events = [], tags = [], categories = [] } = market
   const labels = [...new Set([...tags, ...categories].map(({ label }) => label))].filter((label) => label !== undefined)
   return (
-    <section className="card" aria-labelledby="around-title">
-      <h2 id="around-title">Event and tags</h2>
-      {events.length === 0 && <p className="note">This market belongs to no event.</p>}
+    <section className="card" aria-labelledby="related-title">
+      <h2 id="related-title">Event and tags</h2>
+      {events.length === 0 && <p className="note">This market is not part of an event.</p>}
       {events.map((event) => (
-        <OneEvent key={event.id} event={event} slug={market.slug} />
+        <EventDetails key={event.id} event={event} slug={market.slug} />
       ))}
       {labels.length > 0 && (
         <p className="row tags">
@@ -25,20 +25,20 @@ export function RelatedRecords({ market }: { readonly market: Market }) {
   )
 }
 
-function OneEvent({ event, slug }: { readonly event: Event; readonly slug: string | undefined }) {
+function EventDetails({ event, slug }: { readonly event: Event; readonly slug: string | undefined }) {
   const { title, subtitle, markets = [], series = [] } = event
   return (
     <>
       <h3>{title || event.slug}</h3>
       {subtitle && <p className="soft">{subtitle}</p>}
       <ul className="siblings">
-        {markets.map((one) => (
-          <li key={one.id}>
-            {one.slug === undefined ? (
-              one.question
+        {markets.map((market) => (
+          <li key={market.id}>
+            {market.slug === undefined ? (
+              market.question
             ) : (
-              <a href={hrefOf('markets', [one.slug])} aria-current={one.slug === slug ? 'page' : undefined}>
-                {one.question || one.slug}
+              <a href={hrefOf('markets', [market.slug])} aria-current={market.slug === slug ? 'page' : undefined}>
+                {market.question || market.slug}
               </a>
             )}
           </li>
@@ -46,7 +46,7 @@ function OneEvent({ event, slug }: { readonly event: Event; readonly slug: strin
       </ul>
       {series.map(({ id, title: name, recurrence }) => (
         <p key={id} className="soft small">
-          Part of the series {name}
+          Series: {name}
           {recurrence && `, ${recurrence}`}.
         </p>
       ))}

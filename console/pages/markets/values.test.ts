@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatValue } from './values.ts'
 
-test('values read as words, whatever their kind', () => {
+test('values of any type are shown as short text', () => {
   assert.deepEqual(
     ['["0.6","0.4"]', 0.61, true, false, undefined, '', '[broken', ['101', '102'], { rate: 2n ** 70n }].map(
       formatValue,
@@ -12,8 +12,8 @@ test('values read as words, whatever their kind', () => {
       '0.61',
       'yes',
       'no',
-      'nothing',
-      'nothing',
+      'empty',
+      'empty',
       '[broken',
       '["101","102"]',
       '{"rate":"1180591620717411303424"}',
@@ -21,8 +21,8 @@ test('values read as words, whatever their kind', () => {
   )
 })
 
-test('a long text is cut and says so', () => {
-  const shown = formatValue('x'.repeat(500))
-  assert.equal(shown.length, 80)
-  assert.ok(shown.endsWith('…'))
+test('a long text is truncated with an ellipsis', () => {
+  const text = formatValue('x'.repeat(500))
+  assert.equal(text.length, 80)
+  assert.ok(text.endsWith('…'))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Overview } from '#api/console.ts'
-import { emptyHistory, remember, toLines } from './history.ts'
+import { addSample, emptyHistory, toLines } from './history.ts'
 
 const report = (second: number, calls: number, more: Partial<Overview> = {}): Overview => ({
   at: new Date(second * 1000).toISOString(),
@@ -26,8 +26,10 @@ const report = (second: number, calls: number, more: Partial<Overview> = {}): Ov
   ...more,
 })
 
-test('two readings give a rate: 10 more calls in 4 seconds are 2.5 a second, at 2 ms each; paths beside are not counted', () => {
-  const { xs, requests, refused, latency } = toLines(remember(remember(emptyHistory, report(10, 100)), report(14, 110)))
+test('rates are the difference of two samples over time: 10 requests in 4 s are 2.5/s; other paths are not counted', () => {
+  const { xs, requests, refused, latency } = toLines(
+    addSample(addSample(emptyHistory, report(10, 100)), report(14, 110)),
+  )
   assert.deepEqual(xs, [14])
   assert.deepEqual(requests.find(({ label }) => label === 'fx')?.values, [2.5])
   assert.deepEqual(requests.find(({ label }) => label === 'markets')?.values, [0])
@@ -35,18 +37,18 @@ test('two readings give a rate: 10 more calls in 4 seconds are 2.5 a second, at 
   assert.equal(latency[0]?.values[0]?.toFixed(6), '2.000000')
 })
 
-test('without answers there is no time of an answer', () => {
-  assert.deepEqual(toLines(remember(remember(emptyHistory, report(1, 5)), report(2, 5))).latency[0]?.values, [null])
+test('without responses between two samples there is no response time', () => {
+  assert.deepEqual(toLines(addSample(addSample(emptyHistory, report(1, 5)), report(2, 5))).latency[0]?.values, [null])
 })
 
-test('a restart starts anew, the same reading twice counts once, and old readings are let go of', () => {
-  const restarted = remember(
-    remember(emptyHistory, report(1, 50)),
+test('a restart clears the history, a repeated sample counts once, and old samples are dropped', () => {
+  const restarted = addSample(
+    addSample(emptyHistory, report(1, 50)),
     report(2, 0, { startedAt: '2026-11-15T00:00:01.500Z' }),
   )
   assert.equal(restarted.length, 1)
-  assert.equal(remember(remember(emptyHistory, report(1, 5)), report(1, 5)).length, 1)
-  let long = emptyHistory
-  for (let second = 1; second < 400; second++) long = remember(long, report(second, second))
-  assert.equal(long.length, 150)
+  assert.equal(addSample(addSample(emptyHistory, report(1, 5)), report(1, 5)).length, 1)
+  let history = emptyHistory
+  for (let second = 1; second < 400; second++) history = addSample(history, report(second, second))
+  assert.equal(history.length, 150)
 })

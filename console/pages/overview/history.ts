@@ -1,10 +1,10 @@
-// The last minutes of the overview as lines: the server's figures only grow, so the difference of two readings over the
-// time between them is a rate. A restart makes them fall; that reading starts anew.
+// The last five minutes of the overview as lines of a plot. The server reports counters, so a rate is the difference of
+// two samples over the time between them. A restart resets the counters and clears the history.
 import type { Overview } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
 import type { Line } from '../../parts/plot.tsx'
 
-export interface OverviewSample {
+interface OverviewSample {
   readonly atSeconds: number
   readonly startedAt: string
   readonly requests: ReadonlyMap<string, number>
@@ -17,27 +17,27 @@ export interface OverviewSample {
 export type History = readonly OverviewSample[]
 export const emptyHistory: History = []
 
-/** Five minutes at one reading in two seconds. */
+/** Five minutes at one sample every two seconds. */
 const samplesMax = 150
 
-export function remember(history: History, report: Overview): History {
-  const reading = toSample(report)
+export function addSample(history: History, report: Overview): History {
+  const sample = toSample(report)
   const last = history.at(-1)
-  if (last && last.startedAt !== reading.startedAt) return [reading]
-  if (last && last.atSeconds >= reading.atSeconds) return history
-  return [...history, reading].slice(-samplesMax)
+  if (last && last.startedAt !== sample.startedAt) return [sample]
+  if (last && last.atSeconds >= sample.atSeconds) return history
+  return [...history, sample].slice(-samplesMax)
 }
 
 function toSample({ at, startedAt, requests, limited, ingest }: Overview): OverviewSample {
   const byGroup = new Map<string, number>()
   let [answered, seconds] = [0, 0]
-  for (const one of requests) {
-    const group = groups.find((name) => one.endpoint.startsWith(`${name}.`))
+  for (const { endpoint, outcomes, ...timed } of requests) {
+    const group = groups.find((name) => endpoint.startsWith(`${name}.`))
     if (!group) continue
-    const calls = Object.values(one.outcomes).reduce((sum, times) => sum + times, 0)
-    byGroup.set(group, (byGroup.get(group) ?? 0) + calls)
-    answered += one.answered
-    seconds += one.seconds
+    const count = Object.values(outcomes).reduce((sum, times) => sum + times, 0)
+    byGroup.set(group, (byGroup.get(group) ?? 0) + count)
+    answered += timed.answered
+    seconds += timed.seconds
   }
   return {
     atSeconds: Date.parse(at) / 1000,
@@ -50,7 +50,7 @@ function toSample({ at, startedAt, requests, limited, ingest }: Overview): Overv
   }
 }
 
-export interface OverviewLines {
+interface OverviewLines {
   readonly xs: readonly number[]
   readonly requests: readonly Line[]
   readonly refused: readonly Line[]
@@ -61,15 +61,15 @@ export interface OverviewLines {
 export function toLines(history: History): OverviewLines {
   const pairs = history.slice(1).map((now, index) => [history[index] as OverviewSample, now] as const)
   const rates = (
-    pick: (reading: OverviewSample) => ReadonlyMap<string, number>,
+    pick: (sample: OverviewSample) => ReadonlyMap<string, number>,
     always: readonly string[] = [],
   ): Line[] => {
-    const names = new Set([...always, ...history.flatMap((reading) => [...pick(reading).keys()])])
+    const names = new Set([...always, ...history.flatMap((sample) => [...pick(sample).keys()])])
     return [...names].map((label) => ({
       label,
       values: pairs.map(([before, now]) => {
-        const grown = (pick(now).get(label) ?? 0) - (pick(before).get(label) ?? 0)
-        return grown / (now.atSeconds - before.atSeconds)
+        const increase = (pick(now).get(label) ?? 0) - (pick(before).get(label) ?? 0)
+        return increase / (now.atSeconds - before.atSeconds)
       }),
     }))
   }

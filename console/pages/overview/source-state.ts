@@ -1,17 +1,20 @@
-// How a source is doing, in a word or two. Failures in a row are counted for those that are asked at fixed times; without
-// them it is the kind of source that says what can be wrong: a node in trouble, rates that no quote rests on (stale, or far
-// from the others), a feed that was not read to its end for too long.
+// A short label for the status of a source. Failures in a row are counted only for sources that are polled. Without them
+// the label depends on the kind: a node fails, rates are not used (stale or an outlier), a feed was not read completely.
 import type { SourceView } from '#api/console.ts'
 
-const otherwise: Readonly<Record<SourceView['kind'], string>> = { node: 'failing', rates: 'not used', feed: 'stale' }
+const labelsWithoutFailures: Readonly<Record<SourceView['kind'], string>> = {
+  node: 'failing',
+  rates: 'not used',
+  feed: 'stale',
+}
 
-export interface SourceState {
+interface SourceState {
   readonly label: string
   readonly tone: 'good' | 'bad' | ''
 }
 
 export function stateOf({ ok, kind, failures }: Pick<SourceView, 'ok' | 'kind' | 'failures'>): SourceState {
-  if (ok === null) return { label: 'not asked', tone: '' }
-  if (ok) return { label: 'good', tone: 'good' }
-  return { label: failures > 0 ? `failing ×${failures}` : otherwise[kind], tone: 'bad' }
+  if (ok === null) return { label: 'not used yet', tone: '' }
+  if (ok) return { label: 'healthy', tone: 'good' }
+  return { label: failures > 0 ? `failing ×${failures}` : labelsWithoutFailures[kind], tone: 'bad' }
 }

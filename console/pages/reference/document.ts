@@ -1,7 +1,7 @@
-// The OpenAPI document as the reference needs it: one entry per endpoint, also where two share a path.
+// Turns the OpenAPI document into one entry per endpoint, also where two endpoints share a path.
 import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
 
-export interface Schema {
+interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
   readonly format?: string
@@ -57,7 +57,7 @@ export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-export interface Failing {
+interface FailureExample {
   readonly status: string
   readonly code: string
   readonly summary: string
@@ -74,9 +74,9 @@ export interface Entry extends Pick<Route, 'method' | 'path' | 'select' | 'auth'
   readonly bodyExample: unknown
   readonly reply: Schema
   readonly replyExample: unknown
-  /** What has to be there before the example is answered. */
-  readonly needs: string | undefined
-  readonly failures: readonly Failing[]
+  /** Preconditions of the example request. */
+  readonly requirements: string | undefined
+  readonly failures: readonly FailureExample[]
 }
 
 export function entriesOf(document: Document): readonly Entry[] {
@@ -96,30 +96,32 @@ function entryOf(id: AnyId, operation: Operation & { readonly description: strin
     id,
     summary: example?.summary ?? operation.summary,
     notes: noteOf(id, operation.description),
-    parameters: (operation.parameters ?? []).filter((one) => isOf(id, one) && !(one.name in (route.select ?? {}))),
+    parameters: (operation.parameters ?? []).filter(
+      (parameter) => belongsTo(id, parameter) && !(parameter.name in (route.select ?? {})),
+    ),
     body: body?.schema,
     bodyExample: body?.examples?.[id]?.value,
     reply: replySchema(id, operation, content?.schema ?? {}),
     replyExample: example?.value,
-    needs: example?.description,
+    requirements: example?.description,
     failures: failuresOf(operation),
   }
 }
 
-const isOf = (id: AnyId, parameter: Parameter): boolean => parameter['x-endpoints']?.includes(id) ?? true
+const belongsTo = (id: AnyId, parameter: Parameter): boolean => parameter['x-endpoints']?.includes(id) ?? true
 
-/** Where endpoints share a path, each has a paragraph that begins with its name. */
+/** If endpoints share a path, the description has a paragraph per endpoint that starts with its id. */
 function noteOf(id: AnyId, description: string): string {
-  const paragraph = description.split('\n\n').find((one) => one.startsWith(`**${id}**`)) ?? description
+  const paragraph = description.split('\n\n').find((text) => text.startsWith(`**${id}**`)) ?? description
   return paragraph.replace(/^\*\*[^*]+\*\*[^:]*: /, '')
 }
 
-/** Answers of the endpoints at this path stand in their order, before what all of them share. */
+/** `anyOf` lists the responses of the path's endpoints in their order, then those they share. */
 function replySchema(id: AnyId, operation: Operation, schema: Schema): Schema {
   return schema.anyOf?.[operation['x-endpoints'].indexOf(id)] ?? schema
 }
 
-function failuresOf({ responses, 'x-endpoints': ids }: Operation): Failing[] {
+function failuresOf({ responses, 'x-endpoints': ids }: Operation): FailureExample[] {
   return Object.entries(responses).flatMap(([status, { content = {} }]) =>
     Object.values(content).flatMap(({ examples = {} }) =>
       Object.entries(examples)
@@ -139,7 +141,7 @@ export interface FieldRow {
 const rowsMax = 400
 const depthMax = 4
 
-/** Every field of a schema, one row each; records within are followed, each only once on its way down. */
+/** Every field of a schema as a row, with nested records. A record that contains itself is expanded once. */
 export function fieldsOf(schema: Schema, document: Document): readonly FieldRow[] {
   const rows: FieldRow[] = []
   collectFields(schema, '', [], document, rows)
@@ -147,41 +149,41 @@ export function fieldsOf(schema: Schema, document: Document): readonly FieldRow[
 }
 
 function collectFields(
-  given: Schema,
+  schemaOrRef: Schema,
   path: string,
-  above: readonly string[],
+  ancestors: readonly string[],
   document: Document,
   rows: FieldRow[],
 ): void {
-  const { schema, name } = resolved(given, document)
-  if (name !== undefined && above.includes(name)) return
-  const seen = name === undefined ? above : [...above, name]
-  if (seen.length > depthMax || rows.length >= rowsMax) return
-  if (schema.items) collectFields(schema.items, `${path}[]`, seen, document, rows)
-  for (const one of schema.anyOf ?? []) collectFields(one, path, seen, document, rows)
+  const { schema, name } = resolveRef(schemaOrRef, document)
+  if (name !== undefined && ancestors.includes(name)) return
+  const names = name === undefined ? ancestors : [...ancestors, name]
+  if (names.length > depthMax || rows.length >= rowsMax) return
+  if (schema.items) collectFields(schema.items, `${path}[]`, names, document, rows)
+  for (const option of schema.anyOf ?? []) collectFields(option, path, names, document, rows)
   for (const [field, inner] of Object.entries(schema.properties ?? {})) {
-    const at = path === '' || path === '[]' ? `${path}${path === '' ? '' : '.'}${field}` : `${path}.${field}`
+    const fieldPath = path === '' || path === '[]' ? `${path}${path === '' ? '' : '.'}${field}` : `${path}.${field}`
     rows.push({
-      path: at,
+      path: fieldPath,
       type: typeOf(inner, document),
       required: schema.required?.includes(field) ?? false,
-      description: inner.description ?? resolved(inner, document).schema.description ?? '',
+      description: inner.description ?? resolveRef(inner, document).schema.description ?? '',
     })
-    collectFields(inner, at, seen, document, rows)
+    collectFields(inner, fieldPath, names, document, rows)
   }
 }
 
-function resolved(schema: Schema, document: Document): { schema: Schema; name: string | undefined } {
+function resolveRef(schema: Schema, document: Document): { schema: Schema; name: string | undefined } {
   const name = schema.$ref?.split('/').at(-1)
   if (name === undefined) return { schema, name }
   return { schema: document.components.schemas[name] ?? {}, name }
 }
 
 export function typeOf(schema: Schema, document: Document): string {
-  const { schema: found, name } = resolved(schema, document)
-  if (found.enum) return found.enum.map((value) => JSON.stringify(value)).join(' | ')
-  if (found.items) return `${typeOf(found.items, document)}[]`
-  if (found.anyOf) return [...new Set(found.anyOf.map((one) => typeOf(one, document)))].join(' | ')
-  const type = [found.type ?? 'any'].flat().join(' | ')
-  return name ?? (found.format ? `${type} (${found.format})` : type)
+  const { schema: target, name } = resolveRef(schema, document)
+  if (target.enum) return target.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (target.items) return `${typeOf(target.items, document)}[]`
+  if (target.anyOf) return [...new Set(target.anyOf.map((option) => typeOf(option, document)))].join(' | ')
+  const type = [target.type ?? 'any'].flat().join(' | ')
+  return name ?? (target.format ? `${type} (${target.format})` : type)
 }

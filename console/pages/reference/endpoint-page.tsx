@@ -1,6 +1,5 @@
-// One endpoint of the reference: what it takes, what it gives, what can go wrong, and a place to try it.
-
-import { Prose } from '../../parts/backtick-text.tsx'
+// The reference page of one endpoint: a form to try it, parameters, response and errors.
+import { BacktickText } from '../../parts/backtick-text.tsx'
 import { Columns } from '../../parts/columns.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { hrefOf } from '../../route.ts'
@@ -10,7 +9,7 @@ import { TryIt } from './try-it.tsx'
 const authLabels = {
   apikey: 'query parameter apikey',
   bearer: 'header authorization: Bearer <key>',
-  open: 'none needed',
+  open: 'not needed',
 } as const
 
 export function EndpointPage({ entry, document }: { readonly entry: Entry; readonly document: Document }) {
@@ -21,10 +20,10 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
       </p>
       <h1>{entry.id}</h1>
       <p className="lead">
-        <Prose text={entry.summary} />
+        <BacktickText text={entry.summary} />
       </p>
       <p>
-        <Prose text={entry.notes} />
+        <BacktickText text={entry.notes} />
       </p>
       <dl className="facts">
         <dt>Route</dt>
@@ -35,7 +34,7 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
         </dd>
         {entry.select && (
           <>
-            <dt>Chosen by</dt>
+            <dt>Selected by</dt>
             <dd>
               <code>
                 module={entry.select.module}&amp;action={entry.select.action}
@@ -43,26 +42,26 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
             </dd>
           </>
         )}
-        <dt>Key</dt>
+        <dt>API key</dt>
         <dd>{authLabels[entry.auth]}</dd>
         <dt>Plan</dt>
         <dd>{entry.plan === 'free' ? 'any' : `${entry.plan} or higher`}</dd>
         {entry.perSecond && (
           <>
-            <dt>Limit</dt>
-            <dd>{entry.perSecond} calls a second, whatever the plan</dd>
+            <dt>Rate limit</dt>
+            <dd>{entry.perSecond} requests per second on every plan</dd>
           </>
         )}
       </dl>
       <h2 className="gap">Try it</h2>
       <TryIt entry={entry} />
-      <Inputs entry={entry} document={document} />
-      <section className="card" aria-labelledby="reply">
-        <h2 id="reply">Reply</h2>
-        <Fields name="Fields of the reply" rows={fieldsOf(entry.reply, document)} />
+      <Parameters entry={entry} document={document} />
+      <section className="card" aria-labelledby="response">
+        <h2 id="response">Response</h2>
+        <Fields name="Fields of the response" rows={fieldsOf(entry.reply, document)} />
         {entry.replyExample !== undefined && (
           <details>
-            <summary>An example</summary>
+            <summary>Show an example</summary>
             <pre>{JSON.stringify(entry.replyExample, null, 2)}</pre>
           </details>
         )}
@@ -72,29 +71,29 @@ export function EndpointPage({ entry, document }: { readonly entry: Entry; reado
   )
 }
 
-function Inputs({ entry, document }: { readonly entry: Entry; readonly document: Document }) {
+function Parameters({ entry, document }: { readonly entry: Entry; readonly document: Document }) {
   const body = entry.body ? fieldsOf(entry.body, document) : []
   if (entry.parameters.length + body.length === 0) return null
   return (
-    <section className="card" aria-labelledby="inputs">
-      <h2 id="inputs">Inputs</h2>
-      <Scroll name="All inputs">
+    <section className="card" aria-labelledby="parameters">
+      <h2 id="parameters">Parameters</h2>
+      <Scroll name="All parameters">
         <table>
-          <Columns of={['Name', 'In', 'Type', 'Meaning']} />
+          <Columns of={['Name', 'In', 'Type', 'Description']} />
           <tbody>
-            {entry.parameters.map((one) => (
-              <tr key={one.name}>
+            {entry.parameters.map((parameter) => (
+              <tr key={parameter.name}>
                 <td>
-                  <code>{one.name}</code>
-                  {one.required && <span className="badge">needed</span>}
+                  <code>{parameter.name}</code>
+                  {parameter.required && <span className="badge">required</span>}
                 </td>
-                <td>{one.in}</td>
+                <td>{parameter.in}</td>
                 <td className="soft">
-                  {typeOf(one.schema, document)}
-                  {one.schema.default !== undefined && <> = {JSON.stringify(one.schema.default)}</>}
+                  {typeOf(parameter.schema, document)}
+                  {parameter.schema.default !== undefined && <> = {JSON.stringify(parameter.schema.default)}</>}
                 </td>
                 <td>
-                  <Prose text={one.description} />
+                  <BacktickText text={parameter.description} />
                 </td>
               </tr>
             ))}
@@ -102,12 +101,12 @@ function Inputs({ entry, document }: { readonly entry: Entry; readonly document:
               <tr key={row.path}>
                 <td>
                   <code>{row.path}</code>
-                  {row.required && <span className="badge">needed</span>}
+                  {row.required && <span className="badge">required</span>}
                 </td>
                 <td>body</td>
                 <td className="soft">{row.type}</td>
                 <td>
-                  <Prose text={row.description} />
+                  <BacktickText text={row.description} />
                 </td>
               </tr>
             ))}
@@ -123,7 +122,7 @@ function Fields({ name, rows }: { readonly name: string; readonly rows: ReturnTy
   return (
     <Scroll name={name}>
       <table>
-        <Columns of={['Field', 'Type', 'Meaning']} />
+        <Columns of={['Field', 'Type', 'Description']} />
         <tbody>
           {rows.map(({ path, type, required, description }) => (
             <tr key={`${path} ${type}`}>
@@ -132,10 +131,10 @@ function Fields({ name, rows }: { readonly name: string; readonly rows: ReturnTy
               </td>
               <td className="soft">
                 {type}
-                {!required && ', may be absent'}
+                {!required && ', optional'}
               </td>
               <td>
-                <Prose text={description} />
+                <BacktickText text={description} />
               </td>
             </tr>
           ))}
@@ -148,16 +147,16 @@ function Fields({ name, rows }: { readonly name: string; readonly rows: ReturnTy
 function Failures({ entry }: { readonly entry: Entry }) {
   return (
     <section className="card" aria-labelledby="failures">
-      <h2 id="failures">What can go wrong</h2>
-      <Scroll name="All failures">
+      <h2 id="failures">Errors</h2>
+      <Scroll name="All errors">
         <table>
-          <Columns of={['Status', 'When', 'Body']} />
+          <Columns of={['Status', 'Cause', 'Body']} />
           <tbody>
             {entry.failures.map(({ status, code, summary, value }) => (
               <tr key={`${status} ${code}`}>
                 <td className="mono">{status}</td>
                 <td>
-                  <Prose text={summary} />
+                  <BacktickText text={summary} />
                   <br />
                   <code className="soft">{code}</code>
                 </td>

@@ -1,13 +1,13 @@
-// Calls an endpoint with what the visitor typed and the visitor's key, and shows the very bytes that came back. The same
-// call stands below as a line for the shell and as lines for the client.
+// A form that calls an endpoint with the user's key and shows the response unchanged. Below it, the same request as a curl
+// command and as client code.
 import { type FormEvent, useId, useMemo, useState } from 'react'
 import { toRequest } from '#api/request.ts'
 import { allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf } from '#api/samples.ts'
-import { Prose } from '../../parts/backtick-text.tsx'
+import { BacktickText } from '../../parts/backtick-text.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { noKeyYet } from '../../parts/failures.ts'
-import { indented } from '../../parts/indented.ts'
+import { indentJson } from '../../parts/indent-json.ts'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useConsoleContext } from '../../session.tsx'
 import type { Entry, Parameter } from './document.ts'
@@ -23,16 +23,16 @@ interface ShownResponse {
 
 const toInputText = (value: unknown): string => (value === undefined ? '' : [value].flat().join(','))
 
-/** Only what was asked for counts; a header is known to the client by its own name. */
+/** The input without empty fields. The client has its own names for headers. */
 function inputOf(entry: Entry, texts: Texts, body: string): Record<string, unknown> {
-  const names = Object.entries(allRoutes[entry.id].headers ?? {})
-  const given = entry.parameters.flatMap(({ name, schema }) => {
+  const headerNames = Object.entries(allRoutes[entry.id].headers ?? {})
+  const params = entry.parameters.flatMap(({ name, schema }) => {
     const text = texts[name]?.trim() ?? ''
     if (text === '') return []
-    const own = names.find(([, header]) => header === name)?.[0] ?? name
-    return [[own, schema.type === 'array' ? text.split(',').map((item) => item.trim()) : text]]
+    const inputName = headerNames.find(([, header]) => header === name)?.[0] ?? name
+    return [[inputName, schema.type === 'array' ? text.split(',').map((item) => item.trim()) : text]]
   })
-  return { ...Object.fromEntries(given), ...(entry.body && (JSON.parse(body) as object)) }
+  return { ...Object.fromEntries(params), ...(entry.body && (JSON.parse(body) as object)) }
 }
 
 export function TryIt({ entry }: { readonly entry: Entry }) {
@@ -41,15 +41,15 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
     Object.fromEntries(entry.parameters.map(({ name, example }) => [name, toInputText(example)])),
   )
   const [body, setBody] = useState(() => JSON.stringify(entry.bodyExample ?? {}, null, 2))
-  const [seen, setSeen] = useState<ShownResponse>()
+  const [response, setResponse] = useState<ShownResponse>()
   const [problem, setProblem] = useState('')
   const [busy, setBusy] = useState(false)
   const sample = useMemo(() => {
     try {
       const input = inputOf(entry, texts, body)
-      const shownKey = entry.auth === 'open' ? undefined : 'tetrad:<id>:<secret>'
+      const sampleKey = entry.auth === 'open' ? undefined : 'tetrad:<id>:<secret>'
       return {
-        curl: curlOf(entry.id, window.location.origin, input, shownKey),
+        curl: curlOf(entry.id, window.location.origin, input, sampleKey),
         client: clientOf(entry.id, window.location.origin, input),
       }
     } catch (error) {
@@ -62,28 +62,28 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
     setBusy(true)
     setProblem('')
     try {
-      setSeen(await call(entry, inputOf(entry, texts, body), key))
+      setResponse(await call(entry, inputOf(entry, texts, body), key))
     } catch (error) {
-      setSeen(undefined)
+      setResponse(undefined)
       setProblem((error as Error).message)
     }
     setBusy(false)
   }
   return (
     <section className="card">
-      {entry.needs && (
+      {entry.requirements && (
         <div className="note">
-          It needs something first. <Prose text={entry.needs} />
+          Requirements: <BacktickText text={entry.requirements} />
         </div>
       )}
       <form onSubmit={send}>
         <div className="row">
-          {entry.parameters.map((one) => (
+          {entry.parameters.map((parameter) => (
             <ParameterInput
-              key={one.name}
-              of={one}
-              text={texts[one.name] ?? ''}
-              change={(text) => setTexts({ ...texts, [one.name]: text })}
+              key={parameter.name}
+              parameter={parameter}
+              text={texts[parameter.name] ?? ''}
+              change={(text) => setTexts({ ...texts, [parameter.name]: text })}
             />
           ))}
         </div>
@@ -95,7 +95,9 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
         )}
         <p className="row">
           {entry.stream ? (
-            <span className="soft">This one never ends: use the client below, or look at a market's page.</span>
+            <span className="soft">
+              This endpoint is a stream. Use the client code below, or open the page of a market.
+            </span>
           ) : (
             <button type="submit" className="main" disabled={busy}>
               {busy ? 'Sending…' : 'Send'}
@@ -109,13 +111,13 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
           {problem}
         </div>
       )}
-      {seen && <Result seen={seen} />}
+      {response && <ResponseView response={response} />}
       {sample.problem !== undefined ? (
         <p className="soft">{sample.problem}</p>
       ) : (
         <>
-          <Copyable title="In a shell" text={sample.curl ?? ''} />
-          <Copyable title="With the client" text={sample.client ?? ''} />
+          <Copyable title="curl" text={sample.curl ?? ''} />
+          <Copyable title="TypeScript client" text={sample.client ?? ''} />
         </>
       )}
     </section>
@@ -141,7 +143,7 @@ async function call(entry: Entry, input: Record<string, unknown>, key: string): 
   }
 }
 
-function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: ShownResponse }) {
+function ResponseView({ response: { status, tookMs, headers, text } }: { readonly response: ShownResponse }) {
   return (
     <div aria-live="polite">
       <p>
@@ -150,11 +152,11 @@ function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: Sh
           {tookMs.toFixed(0)} ms, {text.length.toLocaleString('en')} characters
         </span>
       </p>
-      <Scroll name="The reply">
+      <Scroll name="Response body">
         <pre>
           {headers.map(([name, value]) => `${name}: ${value}`).join('\n')}
           {'\n\n'}
-          {indented(text)}
+          {indentJson(text)}
         </pre>
       </Scroll>
     </div>
@@ -162,25 +164,28 @@ function Result({ seen: { status, tookMs, headers, text } }: { readonly seen: Sh
 }
 
 function ParameterInput({
-  of,
+  parameter,
   text,
   change,
 }: {
-  readonly of: Parameter
+  readonly parameter: Parameter
   readonly text: string
   readonly change: (text: string) => void
 }) {
   const id = useId()
-  const choices = of.schema.enum ?? (of.schema.type === 'boolean' ? ['true', 'false'] : undefined)
+  const choices = parameter.schema.enum ?? (parameter.schema.type === 'boolean' ? ['true', 'false'] : undefined)
   return (
-    <label htmlFor={id} className={`field ${of.in === 'path' || of.schema.type === 'array' ? 'wide' : ''}`}>
-      {of.name}
-      {of.required ? ' (needed)' : ''}
+    <label
+      htmlFor={id}
+      className={`field ${parameter.in === 'path' || parameter.schema.type === 'array' ? 'wide' : ''}`}
+    >
+      {parameter.name}
+      {parameter.required ? ' (required)' : ''}
       {choices ? (
         <select id={id} value={text} onChange={({ target }) => change(target.value)}>
           <option value="">–</option>
-          {choices.map((one) => (
-            <option key={String(one)}>{String(one)}</option>
+          {choices.map((choice) => (
+            <option key={String(choice)}>{String(choice)}</option>
           ))}
         </select>
       ) : (
@@ -188,8 +193,8 @@ function ParameterInput({
           id={id}
           className="mono"
           value={text}
-          required={of.required}
-          placeholder={of.schema.default === undefined ? '' : String(of.schema.default)}
+          required={parameter.required}
+          placeholder={parameter.schema.default === undefined ? '' : String(parameter.schema.default)}
           onChange={({ target }) => change(target.value)}
         />
       )}

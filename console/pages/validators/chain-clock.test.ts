@@ -9,7 +9,7 @@ const record = {
   endTimestamp: '2026-09-17T12:00:23.000Z',
 }
 
-test('one record tells when every epoch begins', () => {
+test('the start of every epoch follows from one record', () => {
   const clock = clockOf(record)
   assert(clock)
   // 225 epochs in 86 400 s: 384 s each.
@@ -20,20 +20,26 @@ test('one record tells when every epoch begins', () => {
   assert.equal(new Date(unixOf(clock, 0) * 1000).toISOString(), '2020-12-01T12:00:23.000Z')
 })
 
-test('a record that does not say where it lies tells nothing', () => {
+test('a record without epochs or valid times gives no clock', () => {
   assert.equal(clockOf({ ...record, startEpoch: null }), undefined)
   assert.equal(clockOf({ ...record, endTimestamp: 'soon' }), undefined)
 })
 
-test('where a validator stands follows from its epochs', () => {
-  const none = { activationEligibilityEpoch: 1, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
-  assert.equal(validatorStatus(none, 100), 'pending')
-  assert.equal(validatorStatus({ ...none, activationEpoch: 101 }, 100), 'pending')
-  assert.equal(validatorStatus({ ...none, activationEpoch: 100 }, 100), 'active')
-  assert.equal(validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 101, withdrawableEpoch: 200 }, 100), 'exiting')
-  assert.equal(validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 100, withdrawableEpoch: 200 }, 100), 'exited')
+test('the status of a validator follows from its epochs', () => {
+  const epochs = { activationEligibilityEpoch: 1, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
+  assert.equal(validatorStatus(epochs, 100), 'pending')
+  assert.equal(validatorStatus({ ...epochs, activationEpoch: 101 }, 100), 'pending')
+  assert.equal(validatorStatus({ ...epochs, activationEpoch: 100 }, 100), 'active')
   assert.equal(
-    validatorStatus({ ...none, activationEpoch: 5, exitEpoch: 50, withdrawableEpoch: 100 }, 100),
+    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 101, withdrawableEpoch: 200 }, 100),
+    'exiting',
+  )
+  assert.equal(
+    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 100, withdrawableEpoch: 200 }, 100),
+    'exited',
+  )
+  assert.equal(
+    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 50, withdrawableEpoch: 100 }, 100),
     'withdrawable',
   )
 })

@@ -1,4 +1,4 @@
-// When epochs begin, told from any record that names both: epochs are of equal length, so one record tells them all.
+// Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
 
 export interface ChainClock {
   readonly epoch: number
@@ -32,7 +32,7 @@ export interface Epochs {
 
 export type ValidatorStatus = 'pending' | 'active' | 'exiting' | 'exited' | 'withdrawable'
 
-/** Where a validator stands at an epoch. */
+/** The status of a validator at epoch `now`. */
 export function validatorStatus(epochs: Epochs, now: number): ValidatorStatus {
   const { activationEpoch, exitEpoch, withdrawableEpoch } = epochs
   if (withdrawableEpoch !== null && withdrawableEpoch <= now) return 'withdrawable'

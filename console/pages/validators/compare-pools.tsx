@@ -1,9 +1,9 @@
-// Two pools to compare: which ones, and whom each of them stands for.
+// Selection of two pools to compare, and their validators.
 import { useMemo } from 'react'
-import { useEndpoint } from '../../calls.ts'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import type { ComparisonProps } from './compare-parts.ts'
 import { Choice } from './controls.tsx'
 import { type Members, useMembers } from './members.ts'
@@ -14,31 +14,41 @@ interface ComparePoolsProps extends ComparisonProps {
   readonly pools: readonly [string, string]
 }
 
-export function ComparePools({ pools, network, networkChoice, onChoose, children }: ComparePoolsProps) {
-  const [pool, against] = pools
-  const known = useEndpoint('validators.find', { network, limit: poolsMax })
-  const [one, other] = [useMembers(network, pool), useMembers(network, against)]
+export function ComparePools({
+  pools: [pool, against],
+  network,
+  networkChoice,
+  onChoose,
+  children,
+}: ComparePoolsProps) {
+  const pools = useEndpoint('validators.find', { network, limit: poolsMax })
+  const [first, second] = [useMembers(network, pool), useMembers(network, against)]
   const subjects = useMemo<Subjects | undefined>(() => {
-    if (!one.data || !other.data) return undefined
-    const linked = (name: string) => hrefOf('validators', [], { network, q: name })
+    if (!first.data || !second.data) return undefined
+    const poolHref = (name: string) => hrefOf('validators', [], { network, q: name })
     return [
-      { name: pool, indices: one.data.indices, hrefOf: linked },
-      { name: against, indices: other.data.indices, hrefOf: linked },
+      { name: pool, indices: first.data.indices, hrefOf: poolHref },
+      { name: against, indices: second.data.indices, hrefOf: poolHref },
     ]
-  }, [one.data, other.data, pool, against, network])
-  const names = known.data?.reply.pools.map((entry) => entry.pool) ?? []
+  }, [first.data, second.data, pool, against, network])
+  const names = pools.data?.reply.pools.map((entry) => entry.pool) ?? []
   return (
     <>
-      <section className="card row" aria-label="What is compared">
+      <section className="card row" aria-label="Pools to compare">
         {networkChoice}
-        <PoolChoice label="Pool" value={pool} names={names} onChoose={(name) => onChoose({ pool: name })} />
-        <PoolChoice label="Against" value={against} names={names} onChoose={(name) => onChoose({ against: name })} />
+        <PoolChoice label="First pool" value={pool} names={names} onChoose={(name) => onChoose({ pool: name })} />
+        <PoolChoice
+          label="Second pool"
+          value={against}
+          names={names}
+          onChoose={(name) => onChoose({ against: name })}
+        />
       </section>
-      <QueryResult of={known}>{() => null}</QueryResult>
-      <QueryResult of={one} waiting={`Asking who is in ${pool}…`}>
+      <QueryResult of={pools}>{() => null}</QueryResult>
+      <QueryResult of={first} waiting={`Loading the validators of ${pool}…`}>
         {(members) => <TooLarge name={pool} members={members} />}
       </QueryResult>
-      <QueryResult of={other} waiting={`Asking who is in ${against}…`}>
+      <QueryResult of={second} waiting={`Loading the validators of ${against}…`}>
         {(members) => <TooLarge name={against} members={members} />}
       </QueryResult>
       {subjects && (subjects[0].indices.length === 0 || subjects[1]?.indices.length === 0) && (
@@ -74,7 +84,7 @@ function TooLarge({ name, members }: { readonly name: string; readonly members: 
   if (members.total <= members.indices.length) return null
   return (
     <p className="note warn">
-      {name} has {formatCount(members.total)} validators; the first {formatCount(members.indices.length)} of them are
+      {name} has {formatCount(members.total)} validators. Only the first {formatCount(members.indices.length)} are
       compared.
     </p>
   )

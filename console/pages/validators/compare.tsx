@@ -1,38 +1,43 @@
-// Validators or pools beside each other: which ones, over which days, and the way to others.
-import { go, hrefOf, type PageRoute } from '../../route.ts'
+// The comparison page: selection of validators or pools, range, and the comparison.
+import { go, hrefOf, type PageProps } from '../../route.ts'
 import type { Chosen } from './compare-parts.ts'
 import { ComparePools } from './compare-pools.tsx'
-import { CompareSingle } from './compare-single.tsx'
-import { type Measure, measureLabels, measures } from './compared.tsx'
+import { CompareValidators } from './compare-validators.tsx'
 import { Comparison } from './comparison.tsx'
+import { type Measure, measureLabels, measures } from './comparison-figures.tsx'
 import { NetworkChoice, Tabs, ViewControls } from './controls.tsx'
 import { indicesIn, type Subjects } from './side-by-side.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
-export function Compare({ place, look: view }: { readonly place: PageRoute; readonly look: ValidatorsView }) {
-  const [of = '', pool = '', against = ''] = ['of', 'pool', 'against'].map((name) => place.query.get(name) ?? '')
-  const chosen: Chosen = { of, pool, against }
+export function Compare({ route, view }: PageProps & { readonly view: ValidatorsView }) {
+  const [of = '', pool = '', against = ''] = ['of', 'pool', 'against'].map((name) => route.query.get(name) ?? '')
+  const selection: Chosen = { of, pool, against }
   const isPools = pool !== '' || against !== ''
-  const measure = measures.find((one) => one === place.query.get('show')) ?? 'effectiveness'
-  const change = (to: { look?: ValidatorsView; chosen?: Partial<Chosen>; show?: Measure }) => {
-    const show = to.show ?? measure
-    const query = { ...queryOf(to.look ?? view), ...chosen, ...to.chosen, show: show === measures[0] ? '' : show }
+  const measure = measures.find((name) => name === route.query.get('plot')) ?? 'effectiveness'
+  const change = (to: { view?: ValidatorsView; selection?: Partial<Chosen>; plot?: Measure }) => {
+    const plot = to.plot ?? measure
+    const query = { ...queryOf(to.view ?? view), ...selection, ...to.selection, plot: plot === measures[0] ? '' : plot }
     go('validators', ['compare'], query)
   }
-  const onView = (other: ValidatorsView) => change({ look: other })
-  const sideBySide = (subjects: Subjects) => (
-    <section className="card" aria-labelledby="beside">
-      <h2 id="beside">Side by side</h2>
-      <ViewControls view={view} onView={onView} windows={['day', 'week', 'month', 'quarter', 'year']} kinds={false} />
-      <Tabs name="What the plot shows" value={measure} labels={measureLabels} onChoose={(show) => change({ show })} />
+  const onView = (newView: ValidatorsView) => change({ view: newView })
+  const showComparison = (subjects: Subjects) => (
+    <section className="card" aria-labelledby="comparison">
+      <h2 id="comparison">Comparison</h2>
+      <ViewControls
+        view={view}
+        onView={onView}
+        choices={['day', 'week', 'month', 'quarter', 'year']}
+        hasDayType={false}
+      />
+      <Tabs name="Plotted measure" value={measure} labels={measureLabels} onChoose={(plot) => change({ plot })} />
       <Comparison subjects={subjects} view={view} measure={measure} />
     </section>
   )
-  const parts = {
+  const props = {
     network: view.network,
     networkChoice: <NetworkChoice view={view} onView={onView} />,
-    onChoose: (other: Partial<Chosen>) => change({ chosen: other }),
-    children: sideBySide,
+    onChoose: (newSelection: Partial<Chosen>) => change({ selection: newSelection }),
+    children: showComparison,
   }
   return (
     <>
@@ -41,13 +46,13 @@ export function Compare({ place, look: view }: { readonly place: PageRoute; read
       </p>
       <h1>{isPools ? 'Compare two pools' : 'Compare validators'}</h1>
       <p className="lead">
-        {isPools ? 'All validators of each pool taken together' : 'Up to ten validators'}, over the same days. The
-        address keeps the choice.
+        {isPools ? 'All validators of each pool combined' : 'Up to ten validators'}, over the same days. You can
+        bookmark this page to keep the selection.
       </p>
       {isPools ? (
-        <ComparePools {...parts} pools={[pool, against]} />
+        <ComparePools {...props} pools={[pool, against]} />
       ) : (
-        <CompareSingle {...parts} indices={indicesIn(of)} />
+        <CompareValidators {...props} indices={indicesIn(of)} />
       )}
     </>
   )

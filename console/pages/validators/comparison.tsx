@@ -1,12 +1,12 @@
-// Validators or pools beside each other: one plot, one table, the same days for all.
+// Compares validators or pools over the same days: a plot and a table.
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { formatCount } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, clockOf, unixOf } from './chain-clock.ts'
-import { ComparisonPlot, type Measure, Sums } from './compared.tsx'
+import { ComparisonPlot, type Measure, TotalsTable } from './comparison-figures.tsx'
 import type { Subject, Subjects } from './side-by-side.ts'
 import { boundsOf, type ValidatorsView } from './view.ts'
 
@@ -17,33 +17,33 @@ interface ComparisonProps {
 }
 
 export function Comparison({ subjects, view, measure }: ComparisonProps) {
-  const newest = useNewest(subjects[0], view.network)
-  const other = useNewest(subjects[1], view.network)
-  const failed = newest.error ?? other.error
-  if (failed) return <Failure error={failed} />
-  if (newest.isWaiting || other.isWaiting)
+  const first = useNewestDay(subjects[0], view.network)
+  const second = useNewestDay(subjects[1], view.network)
+  const error = first.error ?? second.error
+  if (error) return <Failure error={error} />
+  if (first.isWaiting || second.isWaiting)
     return (
       <p className="busy" role="status">
-        Asking…
+        Loading…
       </p>
     )
-  const clock = newest.clock ?? other.clock
-  const epoch = Math.max(newest.epoch ?? 0, other.epoch ?? 0)
+  const clock = first.clock ?? second.clock
+  const epoch = Math.max(first.epoch ?? 0, second.epoch ?? 0)
   if (!clock)
-    return <p className="note">No duties of any of these are known here. Choose others, or another network.</p>
+    return <p className="note">No duties of these validators are stored. Select others, or another network.</p>
   const date = new Date(unixOf(clock, epoch) * 1000).toISOString().slice(0, 10)
-  return <Dated subjects={subjects} view={view} measure={measure} clock={clock} newest={date} />
+  return <DatedComparison subjects={subjects} view={view} measure={measure} clock={clock} newest={date} />
 }
 
-interface Newest {
+interface NewestDay {
   readonly isWaiting: boolean
   readonly error: unknown
   readonly epoch?: number
   readonly clock?: ChainClock | undefined
 }
 
-/** The newest day with a record, and how its epochs lie in time. */
-function useNewest(subject: Subject | undefined, network: Network): Newest {
+/** The newest day with a record, and the chain clock. */
+function useNewestDay(subject: Subject | undefined, network: Network): NewestDay {
   const day = useEndpoint(
     'validators.aggregateEffectiveness',
     {
@@ -54,19 +54,19 @@ function useNewest(subject: Subject | undefined, network: Network): Newest {
       include: ['startEpoch'],
       size: 1,
     },
-    { when: subject !== undefined, keepPrevious: true },
+    { isEnabled: subject !== undefined, keepPrevious: true },
   )
   const record = day.data?.reply.data[0]
-  const one = useEndpoint(
+  const effectiveness = useEndpoint(
     'validators.effectiveness',
     { network, validator_index_or_pubkey: record?.validatorIndex ?? 0, sortOrder: 'desc', limit: 1 },
-    { when: record !== undefined, keepPrevious: true },
+    { isEnabled: record !== undefined, keepPrevious: true },
   )
-  const place = one.data?.reply.results[0]
-  const clock = useMemo(() => place && clockOf(place), [place])
+  const times = effectiveness.data?.reply.results[0]
+  const clock = useMemo(() => times && clockOf(times), [times])
   return {
-    isWaiting: day.isLoading || one.isLoading,
-    error: day.error ?? one.error,
+    isWaiting: day.isLoading || effectiveness.isLoading,
+    error: day.error ?? effectiveness.error,
     ...(record?.startEpoch !== undefined && { epoch: Number(record.startEpoch) }),
     clock,
   }
@@ -79,7 +79,7 @@ interface DatedProps extends ComparisonProps {
 
 const windowsMax = 1000
 
-function Dated({ subjects, view, measure, clock, newest }: DatedProps) {
+function DatedComparison({ subjects, view, measure, clock, newest }: DatedProps) {
   const first = useFigures(subjects[0], view, newest)
   const second = useFigures(subjects[1], view, newest)
   return (
@@ -89,8 +89,8 @@ function Dated({ subjects, view, measure, clock, newest }: DatedProps) {
           <>
             {reply.total > windowsMax && (
               <p className="note warn">
-                The newest {windowsMax} of {formatCount(reply.total)} records are drawn. Choose longer windows or a
-                shorter range to see all of it.
+                Only the newest {windowsMax} of {formatCount(reply.total)} records are shown. Choose a coarser
+                granularity or a shorter range to see all.
               </p>
             )}
             <ComparisonPlot
@@ -99,34 +99,34 @@ function Dated({ subjects, view, measure, clock, newest }: DatedProps) {
               others={second.windows.data?.reply.data}
               measure={measure}
               clock={clock}
-              windows={view.grain}
+              windows={view.granularity}
             />
           </>
         )}
       </QueryResult>
-      <QueryResult of={first.whole}>
-        {({ reply }) => <Sums subjects={subjects} records={reply.data} others={second.whole.data?.reply.data} />}
+      <QueryResult of={first.total}>
+        {({ reply }) => <TotalsTable subjects={subjects} records={reply.data} others={second.total.data?.reply.data} />}
       </QueryResult>
-      <QueryResult of={second.whole}>{() => null}</QueryResult>
+      <QueryResult of={second.total}>{() => null}</QueryResult>
     </>
   )
 }
 
 function useFigures(subject: Subject | undefined, view: ValidatorsView, newest: string) {
   const { fromDate, toDate } = boundsOf(view, newest)
-  const question: InputOf<'validators.aggregateEffectiveness'> = {
+  const input: InputOf<'validators.aggregateEffectiveness'> = {
     network: view.network,
     indices: [...(subject?.indices ?? [])],
     groupBy: subject?.name === undefined ? 'validator' : 'timeWindow',
     filterType: 'datetime',
-    // A time stands for the chain day that holds it; one that begins on a date holds the date's end.
+    // A time selects the chain day that contains it. The chain day that starts on a date contains the end of the date.
     ...(toDate !== undefined && { from: `${toDate}T23:59:59Z` }),
     ...(fromDate !== undefined && { to: `${fromDate}T23:59:59Z` }),
   }
-  const how = { when: subject !== undefined, keep: true }
-  const granularity = view.grain === 'hour' ? 'day' : view.grain
+  const options = { isEnabled: subject !== undefined, keepPrevious: true }
+  const granularity = view.granularity === 'hour' ? 'day' : view.granularity
   return {
-    whole: useEndpoint('validators.aggregateEffectiveness', { ...question, granularity: 'all', size: 10 }, how),
-    windows: useEndpoint('validators.aggregateEffectiveness', { ...question, granularity, size: windowsMax }, how),
+    total: useEndpoint('validators.aggregateEffectiveness', { ...input, granularity: 'all', size: 10 }, options),
+    windows: useEndpoint('validators.aggregateEffectiveness', { ...input, granularity, size: windowsMax }, options),
   }
 }

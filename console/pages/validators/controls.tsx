@@ -1,6 +1,6 @@
-// What can be chosen about a look at validators. Every choice is in the address, so it can be kept and passed on.
+// Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
 import { type ReactNode, useState } from 'react'
-import { type Grain, grains, networks, type Span, spans, type ValidatorsView } from './view.ts'
+import { type Granularity, granularities, networks, type Span, spans, type ValidatorsView } from './view.ts'
 
 interface ChoiceProps<T extends string> {
   readonly label: string
@@ -40,10 +40,10 @@ const spanLabels: Readonly<Record<Span | 'dates', string>> = {
   '90': 'Last 90 days',
   '365': 'Last 365 days',
   all: 'All days',
-  dates: 'From – to',
+  dates: 'Custom dates',
 }
 
-const grainLabels: Readonly<Record<Grain, string>> = {
+const granularityLabels: Readonly<Record<Granularity, string>> = {
   hour: 'Hours',
   day: 'Days',
   week: 'Weeks',
@@ -54,32 +54,38 @@ const grainLabels: Readonly<Record<Grain, string>> = {
 
 interface ViewControlsProps {
   readonly view: ValidatorsView
-  readonly onView: (look: ValidatorsView) => void
-  /** Windows to choose from; all of them when left out. */
-  readonly windows?: readonly Grain[]
-  /** Whether days can be counted by UTC. */
-  readonly kinds?: boolean
+  readonly onView: (view: ValidatorsView) => void
+  /** Granularities to choose from; default: all. */
+  readonly choices?: readonly Granularity[]
+  /** Whether UTC days can be chosen. */
+  readonly hasDayType?: boolean
   readonly children?: ReactNode
 }
 
-export function ViewControls({ view, onView, windows = grains, kinds = true, children }: ViewControlsProps) {
+export function ViewControls({
+  view,
+  onView,
+  choices = granularities,
+  hasDayType = true,
+  children,
+}: ViewControlsProps) {
   const hasDates = view.from !== '' || view.to !== ''
   return (
-    <div className="row look">
+    <div className="row view">
       <Choice
-        label="Windows"
-        value={view.grain}
-        options={windows}
-        labels={grainLabels}
-        onChoose={(grain) => onView({ ...view, grain })}
+        label="Granularity"
+        value={view.granularity}
+        options={choices}
+        labels={granularityLabels}
+        onChoose={(granularity) => onView({ ...view, granularity })}
       />
-      {kinds && (
+      {hasDayType && (
         <Choice
-          label="Days are"
+          label="Day type"
           value={view.utc ? 'utc' : 'chain'}
           options={['chain', 'utc']}
           labels={{ chain: 'chain days', utc: 'UTC days' }}
-          onChoose={(kind) => onView({ ...view, utc: kind === 'utc', day: undefined })}
+          onChoose={(type) => onView({ ...view, utc: type === 'utc', day: undefined })}
         />
       )}
       <Choice
@@ -107,10 +113,10 @@ interface DateFieldProps {
   readonly onDate: (date: string) => void
 }
 
-/** Taken when the field is left or Enter is pressed: while a year is typed, every digit makes another date. */
+/** Applied on blur or Enter, because every typed digit of a year gives another valid date. */
 function DateField({ label, value, onDate }: DateFieldProps) {
   const [text, setText] = useState(value)
-  const take = () => text !== value && onDate(text)
+  const apply = () => text !== value && onDate(text)
   return (
     <label className="field">
       {label}
@@ -118,8 +124,8 @@ function DateField({ label, value, onDate }: DateFieldProps) {
         type="date"
         value={text}
         onChange={({ target }) => setText(target.value)}
-        onBlur={take}
-        onKeyDown={({ key }) => key === 'Enter' && take()}
+        onBlur={apply}
+        onKeyDown={({ key }) => key === 'Enter' && apply()}
       />
     </label>
   )
@@ -135,9 +141,9 @@ interface TabsProps<T extends string> {
 export function Tabs<T extends string>({ name, value, labels, onChoose }: TabsProps<T>) {
   return (
     <fieldset className="tabs plainset" aria-label={name}>
-      {(Object.keys(labels) as T[]).map((one) => (
-        <button key={one} type="button" aria-pressed={value === one} onClick={() => onChoose(one)}>
-          {labels[one]}
+      {(Object.keys(labels) as T[]).map((option) => (
+        <button key={option} type="button" aria-pressed={value === option} onClick={() => onChoose(option)}>
+          {labels[option]}
         </button>
       ))}
     </fieldset>

@@ -1,9 +1,9 @@
-// A day as a picture: a square for each epoch, row by row, coloured by what went wrong in it.
-import { useWidth } from '../../parts/width.ts'
+// A grid with a square for each epoch of a day, coloured by its worst incident.
+import { useWidth } from '../../parts/use-width.ts'
 import { type Cell, cellsOf, type Incident } from './incidents.ts'
 
 const gap = 2
-/** Few epochs are drawn larger. */
+/** Larger squares for few epochs. */
 const sizeOf = (cells: number): number => (cells > 60 ? 14 : 28)
 
 interface DayPictureProps {
@@ -12,7 +12,7 @@ interface DayPictureProps {
   readonly description: string
 }
 
-/** More squares than this are no picture. */
+/** The maximum number of squares. */
 const cellsMax = 2000
 
 export function DayPicture({ incidents, epochs, description }: DayPictureProps) {
@@ -21,29 +21,29 @@ export function DayPicture({ incidents, epochs, description }: DayPictureProps) 
   const size = sizeOf(cells.length)
   const columns = Math.max(1, Math.floor((width + gap) / (size + gap)))
   const rows = Math.ceil(cells.length / columns)
-  const used = [...new Set(cells)]
+  const shownCells = [...new Set(cells)]
   return (
     <div ref={box} className="day-picture">
       {width > 0 && (
         <svg role="img" aria-label={description} width={width} height={rows * (size + gap)}>
-          {cells.map((cell, at) => (
+          {cells.map((cell, index) => (
             <rect
-              // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
-              key={at}
+              // biome-ignore lint/suspicious/noArrayIndexKey: a cell has no other key than its position
+              key={index}
               className={toneOf(cell)}
-              x={(at % columns) * (size + gap)}
-              y={Math.floor(at / columns) * (size + gap)}
+              x={(index % columns) * (size + gap)}
+              y={Math.floor(index / columns) * (size + gap)}
               width={size}
               height={size}
               rx={3}
             >
-              <title>{`epoch ${epochs.from + at}: ${cellLabels[cell]}`}</title>
+              <title>{`Epoch ${epochs.from + index}: ${cellLabels[cell]}`}</title>
             </rect>
           ))}
         </svg>
       )}
       <ul className="legend small">
-        {used.map((cell) => (
+        {shownCells.map((cell) => (
           <li key={cell}>
             <span className={`swatch ${toneOf(cell)}`} /> {cellLabels[cell]}
           </li>
@@ -56,14 +56,14 @@ export function DayPicture({ incidents, epochs, description }: DayPictureProps) 
 const toneOf = (cell: Cell): string => `cell-${cell.toLowerCase()}`
 
 const cellLabels: Readonly<Record<Cell, string>> = {
-  fine: 'as it should be',
-  excused: 'not its fault',
-  missed: 'vote missing',
-  late: 'vote late',
+  fine: 'no problem',
+  excused: 'not the validator’s fault',
+  missed: 'missed attestation',
+  late: 'late attestation',
   wrongTarget: 'wrong target',
   wrongHead: 'wrong head',
-  noBlock: 'no block made',
+  noBlock: 'missed block',
   emptyBlock: 'empty block',
-  sync: 'sync signatures missing',
+  sync: 'missed sync signatures',
   slashed: 'slashed',
 }

@@ -1,12 +1,12 @@
-// The duties behind a day: what was missed, late or wrong, epoch by epoch, and what of it was not the validator's fault.
+// The duties of one day: missed, late and wrong duties by epoch, and which of them were not the validator's fault.
 import { useEffect, useRef } from 'react'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { DayPicture } from './day-picture.tsx'
 import { rating } from './figures.tsx'
 import { faultLabels, formatIncident, formatTally, type Incident, incidentsOf } from './incidents.ts'
@@ -20,7 +20,7 @@ interface DayProps {
 
 export function Day({ index, view, day }: DayProps) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another day is another place to look at
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scroll when the day changes
   useEffect(() => {
     heading.current?.scrollIntoView({ block: 'nearest' })
   }, [day])
@@ -30,26 +30,26 @@ export function Day({ index, view, day }: DayProps) {
     { keepPrevious: true },
   )
   const record = query.data?.reply.results[0]
-  const at = (other: number | undefined) => hrefOf('validators', [index], queryOf({ ...view, day: other }))
+  const dayHref = (target: number | undefined) => hrefOf('validators', [index], queryOf({ ...view, day: target }))
   return (
     <section className="card" aria-labelledby="day">
       <div className="spread">
         <h2 id="day" ref={heading}>
-          The duties of {view.utc ? 'UTC' : 'chain'} day {day}
+          Duties of {view.utc ? 'UTC' : 'chain'} day {day}
           {record?.day === day && `, ${record.date}`}
         </h2>
         <nav aria-label="Days" className="row">
-          {day > 0 && <a href={at(day - 1)}>← Day before</a>}
-          <a href={at(day + 1)}>Day after →</a>
-          <a href={at(undefined)}>Close</a>
+          {day > 0 && <a href={dayHref(day - 1)}>← Previous day</a>}
+          <a href={dayHref(day + 1)}>Next day →</a>
+          <a href={dayHref(undefined)}>Close</a>
         </nav>
       </div>
-      <QueryResult of={query} waiting="Asking for the duties of the day…">
+      <QueryResult of={query} waiting="Loading the duties of the day…">
         {({ reply: { results } }) =>
           results[0] ? (
             <DayDetails day={results[0]} />
           ) : (
-            <p className="note">No duties are known on this day. Choose one of the days that are drawn above.</p>
+            <p className="note">No duties on this day. Choose another day in the plot above.</p>
           )
         }
       </QueryResult>
@@ -63,27 +63,23 @@ function DayDetails({ day }: { readonly day: ExplainedDay }) {
   return (
     <>
       <p>
-        Effectiveness <strong>{rating(day.validatorEffectiveness)}</strong> of 100. Of{' '}
-        {formatCount(day.totalAttestationAssignments)} votes due, {formatCount(day.totalUniqueAttestations)} got into a
-        block
+        Effectiveness <strong>{rating(day.validatorEffectiveness)}</strong> of 100. Attestations included:{' '}
+        {formatCount(day.totalUniqueAttestations)} of {formatCount(day.totalAttestationAssignments)}.
         {Number(day.proposerDutiesCount) > 0 &&
-          `; of ${formatCount(day.proposerDutiesCount)} blocks due, ${formatCount(day.proposedCount)} made`}
-        . Penalties {gwei(day.estimatedPenalties, 9)}, change of the balance {gwei(day.earnings, 9)}.
+          ` Blocks proposed: ${formatCount(day.proposedCount)} of ${formatCount(day.proposerDutiesCount)}.`}{' '}
+        Penalties: {gwei(day.estimatedPenalties, 9)}. Balance change: {gwei(day.earnings, 9)}.
       </p>
       {!day.epochsKnown && (
-        <p className="note warn">
-          Not every epoch of this day can be told one by one: some were read before the server kept them. The sums above
-          are complete.
-        </p>
+        <p className="note warn">Details are not stored for every epoch of this day. The totals above are complete.</p>
       )}
-      {summary === '' && day.epochsKnown && <p className="note good">Nothing was missed, late or wrong on this day.</p>}
+      {summary === '' && day.epochsKnown && <p className="note good">No missed, late or wrong duties on this day.</p>}
       {summary !== '' && <p>{summary[0]?.toUpperCase() + summary.slice(1)}.</p>}
-      <Excuse incidents={incidents} />
+      <NotAtFault incidents={incidents} />
       {(day.epochsKnown || incidents.length > 0) && (
         <DayPicture
           incidents={incidents}
           epochs={{ from: day.startEpoch, until: day.endEpoch + 1 }}
-          description={`Epochs ${day.startEpoch} to ${day.endEpoch}: ${summary || 'nothing went wrong'}`}
+          description={`Epochs ${day.startEpoch} to ${day.endEpoch}: ${summary || 'no incidents'}`}
         />
       )}
       {incidents.length > 0 && <Incidents incidents={incidents} day={day} />}
@@ -91,15 +87,15 @@ function DayDetails({ day }: { readonly day: ExplainedDay }) {
   )
 }
 
-function Excuse({ incidents }: { readonly incidents: readonly Incident[] }) {
+function NotAtFault({ incidents }: { readonly incidents: readonly Incident[] }) {
   const excused = incidents.filter(({ fault }) => fault === 'none').length
   if (excused === 0) return null
   return (
     <p className="note good">
       {excused === incidents.length
-        ? 'None of it was this validator’s fault'
-        : `${formatCount(excused)} of these ${formatCount(incidents.length)} were not this validator’s fault`}
-      : the slots after its duty had no block, so its vote could not be taken sooner.
+        ? 'None of this is the validator’s fault'
+        : `${formatCount(excused)} of these ${formatCount(incidents.length)} are not the validator’s fault`}
+      : the slots after its duty had no block, so its attestation could not be included earlier.
     </p>
   )
 }
@@ -116,9 +112,9 @@ interface IncidentsProps {
 function Incidents({ incidents, day }: IncidentsProps) {
   const startOf = new Map(day.epochs.map(({ epoch, startTimestamp }) => [epoch, startTimestamp]))
   return (
-    <Scroll name="What happened, epoch by epoch">
+    <Scroll name="Incidents by epoch">
       <table>
-        <Columns of={['Epoch', 'From', 'Slot', 'What happened', 'Whose fault']} />
+        <Columns of={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']} />
         <tbody>
           {incidents.slice(0, rowsMax).map((incident) => (
             <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
@@ -131,7 +127,9 @@ function Incidents({ incidents, day }: IncidentsProps) {
           ))}
         </tbody>
       </table>
-      {incidents.length > rowsMax && <p className="soft">and {formatCount(incidents.length - rowsMax)} more</p>}
+      {incidents.length > rowsMax && (
+        <p className="soft">{formatCount(incidents.length - rowsMax)} more incidents are not shown.</p>
+      )}
     </Scroll>
   )
 }

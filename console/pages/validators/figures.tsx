@@ -1,4 +1,4 @@
-// A few figures at a glance, each with a word on what it means.
+// Key figures with a short explanation each, and formats for figures that may be missing.
 
 export interface Figure {
   readonly name: string

@@ -1,7 +1,7 @@
-// The way to a validator: one field for everything that may name one, and the pools for those who know no name yet.
+// The start of the validators page: one search field for every kind of search, and the list of pools.
 import { type FormEvent, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import { go, hrefOf, type PageRoute } from '../../route.ts'
+import { go, hrefOf, type PageProps } from '../../route.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Examples } from './examples.tsx'
 import { Pools } from './pools.tsx'
@@ -9,31 +9,31 @@ import { ValidatorResults } from './results.tsx'
 import { parseSearch, type SearchField } from './search.ts'
 import type { ValidatorsView } from './view.ts'
 
-export function Find({ place, look: view }: { readonly place: PageRoute; readonly look: ValidatorsView }) {
+export function Find({ route, view }: PageProps & { readonly view: ValidatorsView }) {
   const { network } = view
-  const q = place.query.get('q') ?? ''
+  const q = route.query.get('q') ?? ''
   const search = parseSearch(q)
   return (
     <>
       <h1>Validators</h1>
       <p className="lead">
-        How well validators do their duties and what they earn, computed from finalized epochs of your own beacon node.
-        Find one, or set several beside each other.
+        Effectiveness, rewards and penalties of validators, computed from the finalized epochs of your beacon node. Find
+        a validator, or compare several.
       </p>
-      <section className="card" aria-label="Find validators">
+      <section className="card" aria-label="Search validators">
         <div className="row">
-          <NetworkChoice view={view} onView={(other) => go('validators', [], { network: other.network, q })} />
+          <NetworkChoice view={view} onView={(newView) => go('validators', [], { network: newView.network, q })} />
           <Search key={q} q={q} network={network} />
           <a href={hrefOf('validators', ['compare'], { network })}>Compare</a>
         </div>
         <Examples network={network} />
       </section>
-      {search.is === 'one' && (
+      {search.kind === 'one' && (
         <p className="note">
-          That names one validator: <a href={hrefOf('validators', [search.id], { network })}>see how it did</a>.
+          This is the id of one validator: <a href={hrefOf('validators', [search.id], { network })}>open its page</a>.
         </p>
       )}
-      {search.is === 'some' &&
+      {search.kind === 'some' &&
         search.by.map((by) => (
           <ValidatorResults
             key={`${by} ${search.value}`}
@@ -42,35 +42,35 @@ export function Find({ place, look: view }: { readonly place: PageRoute; readonl
             query={{ [by]: search.value }}
           />
         ))}
-      {search.is !== 'one' && <Pools network={network} like={search.is === 'nothing' ? '' : search.value} />}
+      {search.kind !== 'one' && <Pools network={network} like={search.kind === 'empty' ? '' : search.value} />}
     </>
   )
 }
 
 const titles: Readonly<Record<SearchField, string>> = {
-  pubkey: 'Keys that begin with',
-  pool: 'In the pool',
-  nodeOperator: 'Run by',
-  depositAddress: 'Deposited by',
-  withdrawalAddress: 'Withdrawing to',
+  pubkey: 'Public keys starting with',
+  pool: 'Validators in pool',
+  nodeOperator: 'Validators of operator',
+  depositAddress: 'Validators with deposit address',
+  withdrawalAddress: 'Validators with withdrawal address',
 }
 
 function Search({ q, network }: { readonly q: string; readonly network: Network }) {
   const [text, setText] = useState(q)
-  const find = (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
     const search = parseSearch(text)
-    if (search.is === 'one') go('validators', [search.id], { network })
+    if (search.kind === 'one') go('validators', [search.id], { network })
     else go('validators', [], { network, q: text.trim() })
   }
   return (
-    <form className="row search" onSubmit={find} aria-label="Find">
+    <form className="row search" onSubmit={submit} aria-label="Search">
       <label className="field wide">
-        Index, public key, pool, node operator, deposit or withdrawal address
+        Index, public key, pool, operator, deposit or withdrawal address
         <input className="mono" type="search" value={text} onChange={({ target }) => setText(target.value)} />
       </label>
       <button type="submit" className="main">
-        Find
+        Search
       </button>
     </form>
   )

@@ -1,10 +1,9 @@
-// Who is behind a validator: what the network and the lists of operators say of it, and where its addresses had their
-// first money from, as the explorer tells it.
+// Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
 import type { ReactNode } from 'react'
 import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { ether, formatTime, shortenHex } from '../../parts/format.ts'
 import { hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 
 interface IdentityProps {
@@ -15,34 +14,34 @@ interface IdentityProps {
 
 export function Identity({ metadata, network, clock }: IdentityProps) {
   const { pool, subpool, nodeOperators, dvtNetwork, dvtOperators } = metadata
-  const found = (text: string) => (
+  const searchLink = (text: string) => (
     <a key={text} href={hrefOf('validators', [], { network, q: text })}>
       {text}
     </a>
   )
   return (
-    <section className="card" aria-labelledby="who">
-      <h2 id="who">Who is behind it</h2>
+    <section className="card" aria-labelledby="identity">
+      <h2 id="identity">Operator and lifecycle</h2>
       <dl className="facts">
         <dt>Public key</dt>
         <dd className="mono">{metadata.validatorPubkey}</dd>
         <dt>Pool</dt>
         <dd>
-          {pool === null ? <UnknownIdentity /> : found(pool)}
+          {pool === null ? <Unknown /> : searchLink(pool)}
           {subpool !== null && <span className="soft"> · {subpool}</span>}
         </dd>
         <dt>Node operators</dt>
-        <dd>{nodeOperators?.length ? listed(nodeOperators.map(found)) : <UnknownIdentity />}</dd>
+        <dd>{nodeOperators?.length ? commaSeparated(nodeOperators.map(searchLink)) : <Unknown />}</dd>
         {dvtNetwork !== null && (
           <>
-            <dt>Distributed by</dt>
+            <dt>DVT network</dt>
             <dd>
               {dvtNetwork}
               {dvtOperators?.length ? <span className="soft"> · {dvtOperators.join(', ')}</span> : null}
             </dd>
           </>
         )}
-        <dt>Eligible</dt>
+        <dt>Eligible for activation</dt>
         <dd>
           <EpochText epoch={metadata.activationEligibilityEpoch} clock={clock} otherwise="not yet" />
         </dd>
@@ -50,9 +49,9 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
         <dd>
           <EpochText epoch={metadata.activationEpoch} clock={clock} otherwise="not yet" />
         </dd>
-        <dt>Exit</dt>
+        <dt>Exits</dt>
         <dd>
-          <EpochText epoch={metadata.exitEpoch} clock={clock} otherwise="none asked for" />
+          <EpochText epoch={metadata.exitEpoch} clock={clock} otherwise="not requested" />
         </dd>
         {metadata.withdrawableEpoch !== null && (
           <>
@@ -67,9 +66,10 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
   )
 }
 
-const UnknownIdentity = () => <span className="soft">not known</span>
+const Unknown = () => <span className="soft">unknown</span>
 
-const listed = (items: readonly ReactNode[]) => items.flatMap((item, at) => (at === 0 ? [item] : [', ', item]))
+const commaSeparated = (items: readonly ReactNode[]) =>
+  items.flatMap((item, index) => (index === 0 ? [item] : [', ', item]))
 
 interface EpochTextProps {
   readonly epoch: number | null
@@ -86,43 +86,45 @@ function EpochText({ epoch, clock, otherwise }: EpochTextProps) {
   )
 }
 
-/** Deposits are made on the chain that a network secures. */
+/** The execution chain of each network, where deposits are made. */
 const chains: Readonly<Record<Network, string>> = { mainnet: '1', hoodi: '560048', holesky: '17000' }
 const addressesMax = 8
 
-interface MoneyBehindProps {
+interface ValidatorAddressesProps {
   readonly metadata: ValidatorMetadata
   readonly network: Network
 }
 
-export function MoneyBehind({ metadata, network }: MoneyBehindProps) {
+export function ValidatorAddresses({ metadata, network }: ValidatorAddressesProps) {
   const deposits = metadata.depositAddresses ?? []
   return (
-    <section className="card" aria-labelledby="money-behind">
-      <h2 id="money-behind">Whose money it is</h2>
-      <h3>Deposited by</h3>
-      {deposits.length === 0 && <p className="soft">No deposit address is known here.</p>}
+    <section className="card" aria-labelledby="addresses">
+      <h2 id="addresses">Deposit and withdrawal addresses</h2>
+      <h3>Deposit addresses</h3>
+      {deposits.length === 0 && <p className="soft">No deposit address is known.</p>}
       {deposits.slice(0, addressesMax).map((address) => (
-        <Funded key={address} address={address} chainid={chains[network]} />
+        <FundedAddress key={address} address={address} chainid={chains[network]} />
       ))}
-      {deposits.length > addressesMax && <p className="soft">and {deposits.length - addressesMax} more</p>}
-      <h3>Withdrawals go to</h3>
+      {deposits.length > addressesMax && (
+        <p className="soft">{deposits.length - addressesMax} more addresses are not shown.</p>
+      )}
+      <h3>Withdrawal address</h3>
       {metadata.withdrawalAddress === null ? (
-        <p className="soft">No address yet: its credentials still name a key of the first days.</p>
+        <p className="soft">None: the validator still has BLS withdrawal credentials (0x00).</p>
       ) : (
-        <Funded address={metadata.withdrawalAddress} chainid={chains[network]} />
+        <FundedAddress address={metadata.withdrawalAddress} chainid={chains[network]} />
       )}
     </section>
   )
 }
 
-interface FundedProps {
+interface FundedAddressProps {
   readonly address: string
   readonly chainid: string
 }
 
-/** One hop back. What cannot be told is no failure of this page, so it is said in few words. */
-function Funded({ address, chainid }: FundedProps) {
+/** An address and its first funding. If that is unknown, this page still works, so no error is shown. */
+function FundedAddress({ address, chainid }: FundedAddressProps) {
   const trail = useEndpoint('explorer.trail', { chainid, address, depth: 1 })
   const { label, hops } = trail.data?.reply.result ?? {}
   const hop = hops?.[0]
@@ -131,17 +133,17 @@ function Funded({ address, chainid }: FundedProps) {
       <AddressLink address={address} chainid={chainid} />
       {label && <span className="badge">{label.name}</span>}
       <div className="small soft">
-        {trail.isPending && 'Asking who funded it first…'}
-        {!trail.isPending && !hop && 'Who funded it first is not known here.'}
+        {trail.isPending && 'Loading the first funding…'}
+        {!trail.isPending && !hop && 'First funding: unknown.'}
         {hop && (
           <>
             First funded by <AddressLink address={hop.fundingAddress} chainid={chainid} />{' '}
             {hop.label ? (
-              <span className="badge" title={`${hop.label.source}, ${hop.label.confidence} % sure`}>
+              <span className="badge" title={`Source: ${hop.label.source}, confidence ${hop.label.confidence} %`}>
                 {hop.label.name}
               </span>
             ) : (
-              '(nobody has named it)'
+              '(no label)'
             )}{' '}
             with {ether(hop.value)}, {formatTime(Number(hop.timeStamp))}
           </>
@@ -151,7 +153,7 @@ function Funded({ address, chainid }: FundedProps) {
   )
 }
 
-const AddressLink = ({ address, chainid }: FundedProps) => (
+const AddressLink = ({ address, chainid }: FundedAddressProps) => (
   <a className="mono" href={hrefOf('explorer', [chainid, address])} title={address}>
     {shortenHex(address)}
   </a>

@@ -9,7 +9,7 @@ const fine = {
   emptyBlocks: [],
   missedSyncSignatures: 0,
   slashedSlot: null,
-  message: [],
+  messages: [],
 }
 const vote = {
   slot: 3207,
@@ -23,7 +23,7 @@ const vote = {
 const late = { ...fine, vote: { ...vote, delay: 2 } }
 const missed = { ...vote, included: false, delay: null, targetCorrect: null, headCorrect: null }
 
-test('a vote that was taken as soon as there was a block is not the validator’s fault', () => {
+test('an attestation in the first block after its slot is not the validator’s fault, however late', () => {
   const [own] = incidentsOf(late)
   assert.deepEqual(own, { epoch: 100, slot: 3207, kind: 'late', amount: 2, fault: 'own' })
   const faultOf = (changed: object) => incidentsOf({ ...fine, vote: { ...vote, ...changed } })[0]?.fault
@@ -34,7 +34,7 @@ test('a vote that was taken as soon as there was a block is not the validator’
   assert.equal(faultOf({ ...missed, bestDelay: null, nextBlockMissing: true }), 'none')
 })
 
-test('everything that went wrong in an epoch is told, and nothing else', () => {
+test('every missed, late or wrong duty of an epoch is one incident', () => {
   assert.deepEqual(incidentsOf({ ...fine, vote }), [])
   const bad = {
     ...fine,
@@ -59,12 +59,12 @@ test('everything that went wrong in an epoch is told, and nothing else', () => {
   )
   assert.equal(
     formatTally(incidentsOf(bad)),
-    '1 slashing, 2 blocks not made, 1 vote for a wrong target, 1 vote late, 1 vote for a wrong head, 1 block with an empty payload, 1 epoch with sync signatures missing',
+    '1 slashing, 2 missed blocks, 1 attestation with a wrong target, 1 late attestation, 1 attestation with a wrong head, 1 block with an empty payload, 1 epoch with missed sync signatures',
   )
   assert.equal(formatTally([]), '')
 })
 
-test('a square shows the gravest thing of its epoch, and what was not the validator’s fault only when nothing else was', () => {
+test('a cell shows the worst incident of its epoch; one that is not the validator’s fault only if there is no other', () => {
   const excused = { ...fine, epoch: 101, vote: { ...vote, delay: 2, bestDelay: 2, nextBlockMissing: true } }
   const both = { ...excused, epoch: 102, vote: { ...excused.vote, headCorrect: false } }
   const several = { ...fine, epoch: 103, vote: { ...vote, delay: 2, headCorrect: false }, missedBlocks: [3300] }

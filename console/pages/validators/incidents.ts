@@ -1,8 +1,8 @@
-// What went wrong in a day, one entry for each thing, and how to say it. A vote goes into the block of the next slot at best:
-// where that slot had no block, being late is the missing block's fault.
+// The incidents of a day and their texts. An attestation is included in the next slot at the earliest. If that slot has no
+// block, the delay is not the validator's fault.
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 
-/** The gravest first. */
+/** The worst first. */
 const incidentKinds = [
   'slashed',
   'noBlock',
@@ -13,84 +13,83 @@ const incidentKinds = [
   'emptyBlock',
   'sync',
 ] as const
-export type IncidentKind = (typeof incidentKinds)[number]
+type IncidentKind = (typeof incidentKinds)[number]
 
 export interface Incident {
   readonly epoch: number
   readonly slot: number | null
   readonly kind: IncidentKind
-  /** Slots a vote took, or signatures that lack. */
+  /** Inclusion delay in slots, or the number of missed signatures. */
   readonly amount: number | null
-  /** Whose fault it was, as far as can be told: its own, none of its, or both. */
+  /** Whether the validator caused it: `own` yes, `none` no, `both` partly. */
   readonly fault: 'own' | 'none' | 'both'
 }
 
-/** Every thing that went wrong in an epoch. */
 export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[] {
-  const of = (kind: IncidentKind, slot: number | null, amount: number | null = null): Incident => ({
+  const incident = (kind: IncidentKind, slot: number | null, amount: number | null = null): Incident => ({
     epoch,
     slot,
     kind,
     amount,
     fault: 'own',
   })
-  const found: Incident[] = []
-  if (vote && !vote.included) found.push({ ...of('missed', vote.slot), fault: faultOf(vote) })
-  if (vote?.delay && vote.delay > 1) found.push({ ...of('late', vote.slot, vote.delay), fault: faultOf(vote) })
-  if (vote?.targetCorrect === false) found.push(of('wrongTarget', vote.slot))
-  if (vote?.headCorrect === false) found.push(of('wrongHead', vote.slot))
-  found.push(...rest.missedBlocks.map((slot) => of('noBlock', slot)))
-  found.push(...rest.emptyBlocks.map((slot) => of('emptyBlock', slot)))
-  if (rest.missedSyncSignatures > 0) found.push(of('sync', null, rest.missedSyncSignatures))
-  if (rest.slashedSlot !== null) found.push(of('slashed', rest.slashedSlot))
-  return found
+  const incidents: Incident[] = []
+  if (vote && !vote.included) incidents.push({ ...incident('missed', vote.slot), fault: faultOf(vote) })
+  if (vote?.delay && vote.delay > 1)
+    incidents.push({ ...incident('late', vote.slot, vote.delay), fault: faultOf(vote) })
+  if (vote?.targetCorrect === false) incidents.push(incident('wrongTarget', vote.slot))
+  if (vote?.headCorrect === false) incidents.push(incident('wrongHead', vote.slot))
+  incidents.push(...rest.missedBlocks.map((slot) => incident('noBlock', slot)))
+  incidents.push(...rest.emptyBlocks.map((slot) => incident('emptyBlock', slot)))
+  if (rest.missedSyncSignatures > 0) incidents.push(incident('sync', null, rest.missedSyncSignatures))
+  if (rest.slashedSlot !== null) incidents.push(incident('slashed', rest.slashedSlot))
+  return incidents
 }
 
-/** No vote can be taken before there is a block to take it. */
 function faultOf({ delay, bestDelay, nextBlockMissing }: NonNullable<ExplainedEpoch['vote']>): Incident['fault'] {
   if (bestDelay === null || delay === bestDelay) return 'none'
   return nextBlockMissing ? 'both' : 'own'
 }
 
 export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
-  own: 'its own, as far as can be told',
-  none: 'not this validator’s fault: there was no earlier block to take its vote',
-  both: 'partly not this validator’s fault: the next slot had no block, but a later one could have taken its vote',
+  own: 'the validator, as far as known',
+  none: 'not the validator: there was no earlier block to include the attestation',
+  both: 'partly the validator: the next slot had no block, but a later block could have included the attestation',
 }
 
 const kindLabels: Readonly<Record<IncidentKind, readonly [one: string, many: string]>> = {
   slashed: ['slashing', 'slashings'],
-  noBlock: ['block not made', 'blocks not made'],
-  missed: ['vote missing', 'votes missing'],
-  wrongTarget: ['vote for a wrong target', 'votes for a wrong target'],
-  late: ['vote late', 'votes late'],
-  wrongHead: ['vote for a wrong head', 'votes for a wrong head'],
+  noBlock: ['missed block', 'missed blocks'],
+  missed: ['missed attestation', 'missed attestations'],
+  wrongTarget: ['attestation with a wrong target', 'attestations with a wrong target'],
+  late: ['late attestation', 'late attestations'],
+  wrongHead: ['attestation with a wrong head', 'attestations with a wrong head'],
   emptyBlock: ['block with an empty payload', 'blocks with an empty payload'],
-  sync: ['epoch with sync signatures missing', 'epochs with sync signatures missing'],
+  sync: ['epoch with missed sync signatures', 'epochs with missed sync signatures'],
 }
 
 export function formatIncident({ kind, amount }: Incident): string {
   switch (kind) {
     case 'missed':
-      return 'Its vote never got into a block'
+      return 'Attestation was not included in a block'
     case 'late':
-      return `Its vote took ${amount} slots to get into a block; 1 is best`
+      return `Attestation was included after ${amount} slots (best: 1)`
     case 'wrongTarget':
-      return 'Its vote named a wrong target'
+      return 'Attestation has a wrong target'
     case 'wrongHead':
-      return 'Its vote named a wrong head of the chain'
+      return 'Attestation has a wrong head'
     case 'noBlock':
-      return 'It was to make a block and made none'
+      return 'Block was not proposed'
     case 'emptyBlock':
-      return 'The block it made has an empty payload'
+      return 'Proposed block has an empty payload'
     case 'sync':
-      return amount === 1 ? 'A sync signature is missing' : `${amount} sync signatures are missing`
+      return amount === 1 ? '1 sync signature missed' : `${amount} sync signatures missed`
     case 'slashed':
-      return 'It was slashed'
+      return 'Validator was slashed'
   }
 }
 
-/** How often each thing happened, the gravest first: `2 blocks not made, 1 vote late`; empty when nothing did. */
+/** Counts by kind, the worst first: `2 missed blocks, 1 late attestation`. Empty without incidents. */
 export function formatTally(incidents: readonly Incident[]): string {
   const times = (kind: IncidentKind): number => incidents.filter((incident) => incident.kind === kind).length
   return incidentKinds
@@ -99,7 +98,7 @@ export function formatTally(incidents: readonly Incident[]): string {
     .join(', ')
 }
 
-/** What a cell of the day's picture shows: the gravest thing of its epoch that is the validator's, otherwise an excused one. */
+/** The worst incident of an epoch that is the validator's fault, else `excused` if there is any other incident. */
 export type Cell = IncidentKind | 'excused' | 'fine'
 
 export function cellsOf(
@@ -107,11 +106,11 @@ export function cellsOf(
   epochs: { readonly from: number; readonly until: number },
 ): Cell[] {
   const cells: Cell[] = Array.from({ length: Math.max(0, epochs.until - epochs.from) }, () => 'fine')
-  const gravity = (cell: Cell): number => (cell === 'fine' ? 99 : cell === 'excused' ? 98 : incidentKinds.indexOf(cell))
+  const rank = (cell: Cell): number => (cell === 'fine' ? 99 : cell === 'excused' ? 98 : incidentKinds.indexOf(cell))
   for (const { epoch, kind, fault } of incidents) {
-    const before = cells[epoch - epochs.from]
-    const now: Cell = fault === 'none' ? 'excused' : kind
-    if (before !== undefined && gravity(now) < gravity(before)) cells[epoch - epochs.from] = now
+    const current = cells[epoch - epochs.from]
+    const candidate: Cell = fault === 'none' ? 'excused' : kind
+    if (current !== undefined && rank(candidate) < rank(current)) cells[epoch - epochs.from] = candidate
   }
   return cells
 }

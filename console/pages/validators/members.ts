@@ -1,15 +1,15 @@
-// The validators of a pool, all of them: page by page, up to as many as one question about effectiveness may name.
+// Loads all validators of a pool page by page, up to the maximum that one request about effectiveness accepts.
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { Network } from '#api/wire/validators.ts'
 import { useConsoleContext } from '../../session.tsx'
 
 export interface Members {
   readonly indices: readonly number[]
-  /** How many there are; more than are named when the pool is too large. */
+  /** The size of the pool; larger than `indices` if the pool is too large. */
   readonly total: number
 }
 
-const namedMax = 10_000
+const indicesMax = 10_000
 const perPage = 1000
 
 export function useMembers(network: Network, pool: string): UseQueryResult<Members> {
@@ -21,10 +21,10 @@ export function useMembers(network: Network, pool: string): UseQueryResult<Membe
     queryFn: async ({ signal }): Promise<Members> => {
       const indices: number[] = []
       let total = 0
-      for (let page = 0; page < namedMax / perPage; page++) {
+      for (let page = 0; page < indicesMax / perPage; page++) {
         const after = indices.at(-1)
-        const question = { network, pool, limit: perPage, ...(after !== undefined && { after }) }
-        const { validators, pools, next } = await client.validators.find(question, { signal })
+        const input = { network, pool, limit: perPage, ...(after !== undefined && { after }) }
+        const { validators, pools, next } = await client.validators.find(input, { signal })
         total = pools[0]?.validators ?? 0
         indices.push(...validators.map(({ validatorIndex }) => validatorIndex))
         if (next === null) break

@@ -1,4 +1,4 @@
-// Which network is looked at when nothing is said: the first of those that this server reads or has data of.
+// The default network of the validators page: the first one that this server has data of.
 import { useQuery } from '@tanstack/react-query'
 import type { StreamView } from '#api/console.ts'
 import type { Network } from '#api/wire/validators.ts'
@@ -12,7 +12,7 @@ export const defaultNetwork = (streams: Streams): Network =>
     streams.some(({ group, name }) => group === 'validators' && name === `network ${network}`),
   ) ?? networks[0]
 
-/** Undefined until it is known. Where nothing can be found out, the usual one must do. */
+/** Undefined while loading; mainnet if loading fails. */
 export function useDefaultNetwork(): Network | undefined {
   const { data, isError } = useQuery({
     queryKey: ['coverage', 'networks'],

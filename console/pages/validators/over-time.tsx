@@ -1,16 +1,16 @@
-// One validator's ratings over time: the range as a whole, window by window as a plot, and where it went worst.
+// The ratings of a validator over time: totals of the range, a plot, and the worst days.
 import { useMemo } from 'react'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { Tabs, ViewControls } from './controls.tsx'
 import { decimal, Figures, rating, share, slots } from './figures.tsx'
-import { boundsOf, closer, type DateBounds, type PlotName, queryOf, type ValidatorsView } from './view.ts'
+import { boundsOf, type DateBounds, type PlotName, queryOf, type ValidatorsView, zoomInto } from './view.ts'
 
-/** As many as one page of the interface holds. */
+/** The maximum of one response. */
 const windowsMax = 1000
 const worstShown = 5
 
@@ -22,31 +22,31 @@ interface OverTimeProps {
 }
 
 export function OverTime({ index, view, newest }: OverTimeProps) {
-  const onView = (other: ValidatorsView) => go('validators', [index], queryOf(other))
+  const onView = (newView: ValidatorsView) => go('validators', [index], queryOf(newView))
   const bounds = boundsOf(view, newest)
-  const question = {
+  const input = {
     validator_index_or_pubkey: index,
     network: view.network,
     utc: view.utc,
     ...bounds,
   } as const
-  const whole = useEndpoint(
+  const total = useEndpoint(
     'validators.effectiveness',
-    { ...question, granularity: 'all', limit: 1 },
+    { ...input, granularity: 'all', limit: 1 },
     { keepPrevious: true },
   )
   const windows = useEndpoint(
     'validators.effectiveness',
-    { ...question, granularity: view.grain, sortOrder: 'desc', limit: windowsMax },
+    { ...input, granularity: view.granularity, sortOrder: 'desc', limit: windowsMax },
     { keepPrevious: true },
   )
   return (
     <section className="card" aria-labelledby="over-time">
       <h2 id="over-time">Effectiveness over time</h2>
       <ViewControls view={view} onView={onView} />
-      <QueryResult of={whole}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
+      <QueryResult of={total}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
       <Tabs
-        name="What the plot shows"
+        name="Plotted measure"
         value={view.plot}
         labels={plotLabels}
         onChoose={(plot) => onView({ ...view, plot })}
@@ -56,8 +56,8 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
           <>
             {reply.pages > 1 && (
               <p className="note warn">
-                More than {windowsMax} windows lie in this range; the newest are drawn. Choose longer windows or a
-                shorter range to see all of it.
+                This range has more than {windowsMax} points. Only the newest are shown. Choose a coarser granularity or
+                a shorter range to see all.
               </p>
             )}
             <WindowPlot records={reply.results} view={view} onView={onView} />
@@ -71,9 +71,7 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
 
 function RangeSummary({ record }: { readonly record: EffectivenessRecord | undefined }) {
   if (!record)
-    return (
-      <p className="note">No duties are known in these days. Choose an earlier or a longer range, or “All days”.</p>
-    )
+    return <p className="note">No duties in these days. Choose an earlier or a longer range, or “All days”.</p>
   return (
     <>
       <p className="small soft">
@@ -85,21 +83,21 @@ function RangeSummary({ record }: { readonly record: EffectivenessRecord | undef
           {
             name: 'Validator',
             value: rating(record.validatorEffectiveness),
-            hint: 'of 100; attester and proposer together',
+            hint: 'of 100, attester and proposer combined',
           },
           { name: 'Attester', value: rating(record.attesterEffectiveness), hint: 'uptime × correctness ÷ delay' },
           {
             name: 'Proposer',
             value: rating(record.proposerEffectiveness),
             hint:
-              record.proposerEffectiveness === null ? 'it had no block to make' : 'blocks made; an empty one counts ¼',
+              record.proposerEffectiveness === null ? 'no blocks were due' : 'blocks proposed; an empty one counts ¼',
           },
-          { name: 'Uptime', value: share(record.uptime), hint: 'votes that got into a block' },
-          { name: 'Correctness', value: share(record.avgCorrectness), hint: 'source, target and head right' },
+          { name: 'Uptime', value: share(record.uptime), hint: 'attestations included' },
+          { name: 'Correctness', value: share(record.avgCorrectness), hint: 'correct source, target and head' },
           {
-            name: 'Delay',
+            name: 'Inclusion delay',
             value: decimal(record.avgInclusionDelay),
-            hint: 'slots until a vote was in a block; best is 1',
+            hint: 'slots until inclusion; best is 1',
           },
         ]}
       />
@@ -144,7 +142,7 @@ interface WindowsProps {
   /** Newest first. */
   readonly records: readonly EffectivenessRecord[]
   readonly view: ValidatorsView
-  readonly onView: (look: ValidatorsView) => void
+  readonly onView: (view: ValidatorsView) => void
 }
 
 function WindowPlot({ records, view, onView }: WindowsProps) {
@@ -157,24 +155,24 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
     return { windows, lines, xs: windows.map(({ startTimestamp }) => Date.parse(startTimestamp ?? '') / 1000) }
   }, [records, plot])
   if (windows.length === 0) return null
-  const isDay = view.grain === 'hour' || view.grain === 'day'
+  const isDay = view.granularity === 'hour' || view.granularity === 'day'
   return (
     <>
       <Plot
-        title={`${plotLabels[plot]} in ${windows.length} ${view.grain}s`}
+        title={`${plotLabels[plot]} in ${windows.length} ${view.granularity}s`}
         xs={xs}
         lines={lines}
         height={260}
         format={formats[plot]}
-        onPick={(at) => {
-          const window = windows[at]
-          if (window) onView(closer(view, window))
+        onPick={(index) => {
+          const window = windows[index]
+          if (window) onView(zoomInto(view, window))
         }}
       />
       <p className="small soft">
         {isDay
-          ? 'Click a point to see the duties of its day below; drag to look closer, double-click to come back.'
-          : `Click a point to see the days of its ${view.grain}; drag to look closer, double-click to come back.`}
+          ? 'Click a point to see the duties of its day below. Drag to zoom, double-click to reset.'
+          : `Click a point to see the days of its ${view.granularity}. Drag to zoom, double-click to reset.`}
       </p>
     </>
   )
@@ -186,7 +184,7 @@ interface WorstProps {
   readonly bounds: DateBounds
 }
 
-/** The way to a bad day without pointing at it. */
+/** Links to the worst days, which also work without a mouse. */
 function Worst({ index, view, bounds }: WorstProps) {
   const worst = useEndpoint(
     'validators.effectiveness',
@@ -204,13 +202,13 @@ function Worst({ index, view, bounds }: WorstProps) {
   return (
     <QueryResult of={worst}>
       {({ reply: { results } }) => {
-        const bad = results.filter(({ validatorEffectiveness: rated }) => rated !== null && rated < 100)
+        const imperfect = results.filter(({ validatorEffectiveness }) => (validatorEffectiveness ?? 100) < 100)
         if (results.length === 0) return null
-        if (bad.length === 0) return <p>Nothing went wrong on any day of this range.</p>
+        if (imperfect.length === 0) return <p>Effectiveness is 100 on every day of this range.</p>
         return (
           <p className="worst">
             <strong>Worst days in this range:</strong>{' '}
-            {bad.map((record) => (
+            {imperfect.map((record) => (
               <a
                 key={record.day}
                 href={hrefOf('validators', [index], queryOf({ ...view, day: record.day ?? undefined }))}

@@ -1,39 +1,39 @@
-// The pools of a network, where somebody who knows no validator by name can begin; or those whose name is like a given one.
+// The pools of a network, all or those with a matching name, with a selection of two to compare.
 import { useState } from 'react'
 import type { ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { go, hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { isLike } from './search.ts'
 
 type Pool = ReplyOf<'validators.find'>['pools'][number]
 
-/** As many as one page of the interface holds. */
+/** The maximum of one response. */
 export const poolsMax = 1000
 
 interface PoolsProps {
   readonly network: Network
-  /** What was typed; all pools when empty. */
+  /** Only pools whose name contains this text; empty for all. */
   readonly like: string
 }
 
 export function Pools({ network, like }: PoolsProps) {
-  const found = useEndpoint('validators.find', { network, limit: poolsMax })
+  const query = useEndpoint('validators.find', { network, limit: poolsMax })
   return (
-    <QueryResult of={found}>
+    <QueryResult of={query}>
       {({ reply: { pools } }) => {
         if (like === '')
           return pools.length === 0 ? (
             <NoPools network={network} />
           ) : (
-            <Listed network={network} pools={pools} title="Pools" />
+            <PoolTable network={network} pools={pools} title="Pools" />
           )
         const others = pools.filter(({ pool }) => pool !== like && isLike(pool, like))
-        return others.length > 0 && <Listed network={network} pools={others} title="Pools with such a name" />
+        return others.length > 0 && <PoolTable network={network} pools={others} title="Pools with a similar name" />
       }}
     </QueryResult>
   )
@@ -41,23 +41,23 @@ export function Pools({ network, like }: PoolsProps) {
 
 const NoPools = ({ network }: { readonly network: Network }) => (
   <p className="note">
-    No pools are known on {network}. Whoever runs this server can name them with <code>tetrad import entities</code>.
-    Validators are found by index or key all the same; if none is, this network is not being read: choose another one
-    above.
+    No pools are known on {network}. The operator can import them with <code>tetrad import entities</code>. You can
+    still search by index or public key. If nothing is found, this server does not read {network}: choose another
+    network above.
   </p>
 )
 
-interface ListedProps {
+interface PoolTableProps {
   readonly network: Network
   readonly pools: readonly Pool[]
   readonly title: string
 }
 
-function Listed({ network, pools, title }: ListedProps) {
-  const [chosen, setChosen] = useState<readonly string[]>([])
-  const choose = (pool: string) =>
-    setChosen(chosen.includes(pool) ? chosen.filter((one) => one !== pool) : [...chosen, pool])
-  const [first, second] = chosen
+function PoolTable({ network, pools, title }: PoolTableProps) {
+  const [selected, setSelected] = useState<readonly string[]>([])
+  const toggle = (pool: string) =>
+    setSelected(selected.includes(pool) ? selected.filter((other) => other !== pool) : [...selected, pool])
+  const [first, second] = selected
   return (
     <section className="card" aria-labelledby="pools">
       <div className="spread">
@@ -68,10 +68,10 @@ function Listed({ network, pools, title }: ListedProps) {
           disabled={second === undefined}
           onClick={() => go('validators', ['compare'], { network, pool: first, against: second })}
         >
-          {second === undefined ? 'Choose two to compare' : 'Compare the two'}
+          {second === undefined ? 'Select two to compare' : 'Compare both'}
         </button>
       </div>
-      <Scroll name={`${title}, as a table`}>
+      <Scroll name={`${title}: table`}>
         <table>
           <Columns of={['Compare', 'Pool', 'Validators']} figures={['Validators']} />
           <tbody>
@@ -81,9 +81,9 @@ function Listed({ network, pools, title }: ListedProps) {
                   <input
                     type="checkbox"
                     aria-label={`Compare ${pool}`}
-                    checked={chosen.includes(pool)}
-                    disabled={second !== undefined && !chosen.includes(pool)}
-                    onChange={() => choose(pool)}
+                    checked={selected.includes(pool)}
+                    disabled={second !== undefined && !selected.includes(pool)}
+                    onChange={() => toggle(pool)}
                   />
                 </td>
                 <td>

@@ -1,14 +1,14 @@
-// Validators that were found, page by page, to look at or to choose from for a comparison.
+// Search results: validators page by page, with a selection for a comparison.
 import { useState } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import type { FoundValidator } from '#api/wire/validators-find.ts'
-import { useEndpoint } from '../../calls.ts'
 import { Columns } from '../../parts/columns.tsx'
 import { formatCount, shortenHex } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { go, hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { comparedMax } from './side-by-side.ts'
 import { StatusBadge } from './status-badge.tsx'
 
@@ -21,23 +21,23 @@ interface ValidatorResultsProps {
 }
 
 export function ValidatorResults({ title, network, query }: ValidatorResultsProps) {
-  /** Where each page before this one ended. */
-  const [ends, setEnds] = useState<readonly number[]>([])
-  const after = ends.at(-1)
-  const [chosen, setChosen] = useState<readonly number[]>([])
-  const found = useEndpoint(
+  /** The last index of each previous page. */
+  const [pageEnds, setPageEnds] = useState<readonly number[]>([])
+  const after = pageEnds.at(-1)
+  const [selected, setSelected] = useState<readonly number[]>([])
+  const results = useEndpoint(
     'validators.find',
     { network, ...query, limit: perPage, ...(after !== undefined && { after }) },
     { keepPrevious: true },
   )
-  const choose = (index: number) =>
-    setChosen(chosen.includes(index) ? chosen.filter((one) => one !== index) : [...chosen, index])
+  const toggle = (index: number) =>
+    setSelected(selected.includes(index) ? selected.filter((other) => other !== index) : [...selected, index])
   return (
-    <QueryResult of={found} waiting="Looking…">
+    <QueryResult of={results} waiting="Searching…">
       {({ reply: { validators, pools, next } }) =>
         validators.length === 0 ? (
           <p className="note">
-            {title}: none on {network}. Names count letter by letter; another network may have it.
+            {title}: no results on {network}. Names must match exactly. Check the spelling, or try another network.
           </p>
         ) : (
           <section className="card" aria-label={title}>
@@ -45,23 +45,32 @@ export function ValidatorResults({ title, network, query }: ValidatorResultsProp
               <h2>{title}</h2>
               {pools[0] && <span className="soft">{formatCount(pools[0].validators)} validators</span>}
             </div>
-            <Listed title={title} validators={validators} network={network} chosen={chosen} onChoose={choose} />
+            <ResultTable
+              title={title}
+              validators={validators}
+              network={network}
+              selected={selected}
+              onToggle={toggle}
+            />
             <p className="row pages">
               <button
                 type="button"
                 className="main"
-                disabled={chosen.length === 0}
-                onClick={() => go('validators', ['compare'], { network, of: chosen.join() })}
+                disabled={selected.length === 0}
+                onClick={() => go('validators', ['compare'], { network, of: selected.join() })}
               >
-                {chosen.length === 0 ? 'Choose up to ten to compare' : `Compare ${chosen.length} chosen`}
+                {selected.length === 0 ? 'Select up to ten to compare' : `Compare ${selected.length} selected`}
               </button>
-              {ends.length > 0 && (
-                <button type="button" onClick={() => setEnds(ends.slice(0, -1))}>
-                  Page before
+              {pageEnds.length > 0 && (
+                <button type="button" onClick={() => setPageEnds(pageEnds.slice(0, -1))}>
+                  Previous page
                 </button>
               )}
               {next !== null && (
-                <button type="button" onClick={() => setEnds([...ends, validators.at(-1)?.validatorIndex ?? 0])}>
+                <button
+                  type="button"
+                  onClick={() => setPageEnds([...pageEnds, validators.at(-1)?.validatorIndex ?? 0])}
+                >
                   Next page
                 </button>
               )}
@@ -73,41 +82,41 @@ export function ValidatorResults({ title, network, query }: ValidatorResultsProp
   )
 }
 
-interface ListedProps {
+interface ResultTableProps {
   readonly title: string
   readonly validators: readonly FoundValidator[]
   readonly network: Network
-  readonly chosen: readonly number[]
-  readonly onChoose: (index: number) => void
+  readonly selected: readonly number[]
+  readonly onToggle: (index: number) => void
 }
 
-function Listed({ title, validators, network, chosen, onChoose }: ListedProps) {
+function ResultTable({ title, validators, network, selected, onToggle }: ResultTableProps) {
   return (
-    <Scroll name={`${title}: the validators`}>
+    <Scroll name={`${title}: table`}>
       <table>
-        <Columns of={['Compare', 'Index', 'Standing', 'Pool', 'Operators', 'Public key']} />
+        <Columns of={['Compare', 'Index', 'Status', 'Pool', 'Operators', 'Public key']} />
         <tbody>
-          {validators.map((one) => (
-            <tr key={one.validatorIndex}>
+          {validators.map((validator) => (
+            <tr key={validator.validatorIndex}>
               <td>
                 <input
                   type="checkbox"
-                  aria-label={`Compare ${one.validatorIndex}`}
-                  checked={chosen.includes(one.validatorIndex)}
-                  disabled={chosen.length >= comparedMax && !chosen.includes(one.validatorIndex)}
-                  onChange={() => onChoose(one.validatorIndex)}
+                  aria-label={`Compare ${validator.validatorIndex}`}
+                  checked={selected.includes(validator.validatorIndex)}
+                  disabled={selected.length >= comparedMax && !selected.includes(validator.validatorIndex)}
+                  onChange={() => onToggle(validator.validatorIndex)}
                 />
               </td>
               <td>
-                <a href={hrefOf('validators', [one.validatorIndex], { network })}>{one.validatorIndex}</a>
+                <a href={hrefOf('validators', [validator.validatorIndex], { network })}>{validator.validatorIndex}</a>
               </td>
               <td>
-                <StatusBadge standing={one.status} />
+                <StatusBadge status={validator.status} />
               </td>
-              <td>{one.pool ?? <span className="soft">not known</span>}</td>
-              <td>{one.nodeOperators.join(', ')}</td>
-              <td className="mono" title={one.validatorPubkey}>
-                {shortenHex(one.validatorPubkey)}
+              <td>{validator.pool ?? <span className="soft">unknown</span>}</td>
+              <td>{validator.nodeOperators.join(', ')}</td>
+              <td className="mono" title={validator.validatorPubkey}>
+                {shortenHex(validator.validatorPubkey)}
               </td>
             </tr>
           ))}

@@ -18,7 +18,7 @@ const record = {
   earnings: 82_899_772n,
 }
 
-test('the parts of each sum are there and add up', () => {
+test('the items of each part add up to its total', () => {
   const { consensus, execution, penalties, earnings } = rewardStatement(record)
   // 82 945 258 − 1 944 558 − 81 000 000 = 700
   assert.deepEqual(
@@ -32,7 +32,7 @@ test('the parts of each sum are there and add up', () => {
   assert.equal(earnings, 82_899_772n)
 })
 
-test('what is not known is not zero, and neither is a sum over it', () => {
+test('an unknown amount is not zero, and a total that contains it is unknown', () => {
   const { sumBaselineMev: _, ...unknown } = record
   const { execution, all } = rewardStatement(unknown)
   assert.deepEqual(execution.items, [
@@ -43,7 +43,7 @@ test('what is not known is not zero, and neither is a sum over it', () => {
   assert.equal(all, undefined)
 })
 
-test('an axis is in gwei until amounts reach a thousandth of an ETH', () => {
+test('an axis is in gwei until an amount reaches 0.001 ETH', () => {
   const small = scaleOf([-999_999n, undefined, 5n])
   assert.equal(small.unit, 'gwei')
   assert.equal(small.toAxisNumber(-999_999n), -999_999)

@@ -1,21 +1,21 @@
-// What a validator was paid, was fined and let slip, sorted into lines that add up. Gwei throughout, as whole numbers.
+// Rewards, penalties and missed rewards of a validator as items that add up, in whole gwei.
 import type { AggregateField, AggregateRecord } from '#api/wire/validators.ts'
 
-type Whole = number | bigint | undefined
+type Amount = number | bigint | undefined
 
-export interface Item {
+interface Item {
   readonly name: string
-  /** Undefined: not known, because nothing that could tell was read. */
+  /** Undefined: unknown, because the data source was not read. */
   readonly gwei: bigint | undefined
 }
 
-const big = (value: Whole): bigint | undefined => (value === undefined ? undefined : BigInt(value))
+const toBigInt = (value: Amount): bigint | undefined => (value === undefined ? undefined : BigInt(value))
 
-/** One is unknown, so is the sum. */
+/** Undefined if any value is unknown. */
 const sum = (values: readonly (bigint | undefined)[]): bigint | undefined =>
   values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0n)
 
-/** Rewards for sync signatures have no field of their own; they are what is left of the estimate. */
+/** The API has no field for sync committee rewards, so they are the rest of the estimate. */
 function syncReward(record: AggregateRecord): bigint | undefined {
   const [all, votes, blocks] = [record.estimatedRewards, record.sumAttestationRewards, record.sumConsensusBlockRewards]
   return all === undefined || votes === undefined || blocks === undefined
@@ -23,15 +23,14 @@ function syncReward(record: AggregateRecord): bigint | undefined {
     : BigInt(all) - BigInt(votes) - BigInt(blocks)
 }
 
-/** The parts of a ledger, each with its sum. */
-export interface RewardStatement {
+interface RewardStatement {
   readonly consensus: StatementPart
   readonly execution: StatementPart
   readonly penalties: StatementPart
   readonly missed: StatementPart
-  /** Change of the balance, without deposits and withdrawals. */
+  /** Balance change without deposits and withdrawals. */
   readonly earnings: bigint | undefined
-  /** The same with what the blocks brought on the execution side. */
+  /** The same plus execution rewards. */
   readonly all: bigint | undefined
 }
 
@@ -43,7 +42,7 @@ export interface StatementPart {
 const part = (items: readonly Item[]): StatementPart => ({ items, total: sum(items.map(({ gwei }) => gwei)) })
 
 export function rewardStatement(record: AggregateRecord): RewardStatement {
-  const item = (name: string, field: AggregateField): Item => ({ name, gwei: big(record[field]) })
+  const item = (name: string, field: AggregateField): Item => ({ name, gwei: toBigInt(record[field]) })
   return {
     consensus: part([
       item('Attestations', 'sumAttestationRewards'),
@@ -62,21 +61,21 @@ export function rewardStatement(record: AggregateRecord): RewardStatement {
     missed: part([
       item('Attestations', 'sumMissedAttestationRewards'),
       item('Sync committee', 'sumMissedSyncCommitteeRewards'),
-      item('Blocks, consensus side', 'sumMissedConsensusBlockRewards'),
-      item('Blocks, execution side', 'sumMissedExecutionRewards'),
+      item('Blocks, consensus', 'sumMissedConsensusBlockRewards'),
+      item('Blocks, execution', 'sumMissedExecutionRewards'),
     ]),
-    earnings: big(record.earnings),
-    all: big(record.sumAllRewards),
+    earnings: toBigInt(record.earnings),
+    all: toBigInt(record.sumAllRewards),
   }
 }
 
-export interface Scale {
+interface Scale {
   readonly unit: 'ETH' | 'gwei'
-  /** For drawing only: a pixel has no room for the ninth decimal. */
+  /** For drawing only; not exact. */
   readonly toAxisNumber: (gwei: bigint | undefined) => number | null
 }
 
-/** The unit in which amounts of this size can be read on an axis: ETH from a thousandth on. */
+/** A readable unit for an axis: ETH if any amount is at least 0.001 ETH, else gwei. */
 export function scaleOf(amounts: readonly (bigint | undefined)[]): Scale {
   const isLarge = amounts.some((gwei) => gwei !== undefined && (gwei >= 1_000_000n || gwei <= -1_000_000n))
   const size = isLarge ? 1e9 : 1

@@ -1,18 +1,18 @@
-// What a validator earned and lost: part by part for the whole range, exact to the gwei, and window by window as a plot.
+// Rewards and penalties of a validator: a plot over time, and tables of the range that are exact to the gwei.
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { AggregateRecord } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { Tabs } from './controls.tsx'
 import { rewardStatement, type StatementPart, scaleOf } from './reward-statement.ts'
 import { type PartName, partNames, queryOf, type ValidatorsView } from './view.ts'
 
-export interface ChainDays {
+interface ChainDays {
   readonly startDay: number
   readonly endDay: number
 }
@@ -25,7 +25,7 @@ interface RewardsProps {
 }
 
 export function Rewards({ index, view, days, clock }: RewardsProps) {
-  const question: InputOf<'validators.aggregateEffectiveness'> = {
+  const input: InputOf<'validators.aggregateEffectiveness'> = {
     indices: [index],
     network: view.network,
     groupBy: 'timeWindow',
@@ -33,25 +33,25 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
     from: days.endDay,
     to: days.startDay,
   }
-  const whole = useEndpoint(
+  const total = useEndpoint(
     'validators.aggregateEffectiveness',
-    { ...question, granularity: 'all', size: 1 },
+    { ...input, granularity: 'all', size: 1 },
     { keepPrevious: true },
   )
-  const granularity = view.grain === 'hour' ? 'day' : view.grain
+  const granularity = view.granularity === 'hour' ? 'day' : view.granularity
   const windows = useEndpoint(
     'validators.aggregateEffectiveness',
-    { ...question, granularity, size: 1000 },
+    { ...input, granularity, size: 1000 },
     { keepPrevious: true },
   )
   return (
     <section className="card" aria-labelledby="rewards">
       <h2 id="rewards">Rewards and penalties</h2>
       <p className="small soft">
-        Chain days {days.startDay} to {days.endDay}. Amounts are always counted by chain days.
+        Chain days {days.startDay} to {days.endDay}. Amounts are always summed by chain days.
       </p>
       <Tabs
-        name="Which amounts the plot shows"
+        name="Plotted amounts"
         value={view.part}
         labels={partLabels}
         onChoose={(part) => go('validators', [index], queryOf({ ...view, part }))}
@@ -59,9 +59,9 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
       <QueryResult of={windows}>
         {({ reply }) => <AmountPlot records={reply.data} part={view.part} clock={clock} windows={granularity} />}
       </QueryResult>
-      <QueryResult of={whole}>
+      <QueryResult of={total}>
         {({ reply: { data } }) =>
-          data[0] ? <RewardTables record={data[0]} /> : <p className="note">No duties here.</p>
+          data[0] ? <RewardTables record={data[0]} /> : <p className="note">No duties in these days.</p>
         }
       </QueryResult>
     </section>
@@ -69,10 +69,10 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
 }
 
 const partLabels: Readonly<Record<PartName, string>> = {
-  consensus: 'Paid by the chain',
-  execution: 'Brought by blocks',
+  consensus: 'Consensus rewards',
+  execution: 'Execution rewards',
   penalties: 'Penalties',
-  missed: 'Could have been paid',
+  missed: 'Missed rewards',
 }
 
 interface AmountPlotProps {
@@ -87,26 +87,31 @@ function AmountPlot({ records, part, clock, windows }: AmountPlotProps) {
   const { xs, lines, unit } = useMemo(() => {
     const ascending = records.toReversed()
     const statements = ascending.map((record) => rewardStatement(record)[part].items)
-    const { unit, toAxisNumber: drawn } = scaleOf(statements.flat().map(({ gwei }) => gwei))
+    const { unit, toAxisNumber } = scaleOf(statements.flat().map(({ gwei }) => gwei))
     const lines: Line[] = (statements[0] ?? [])
-      .map(({ name }, at) => ({ label: name, values: statements.map((items) => drawn(items[at]?.gwei)) }))
-      // What never was would only lie on the axis.
+      .map(({ name }, index) => ({ label: name, values: statements.map((items) => toAxisNumber(items[index]?.gwei)) }))
+      // A line that is zero throughout would only cover the axis.
       .filter(({ values }) => values.some((value) => value !== null && value !== 0))
     return { lines, unit, xs: ascending.map(({ startEpoch }) => unixOf(clock, Number(startEpoch))) }
   }, [records, part, clock])
-  if (lines.length === 0)
-    return <p className="note">{partLabels[part]}: nothing in these days, so there is nothing to draw.</p>
+  if (lines.length === 0) return <p className="note">{partLabels[part]}: none in these days.</p>
   return (
     <>
       <p className="small soft">
         Per {windows}, in {unit}:
       </p>
-      <Plot key={unit} title={`${partLabels[part]} per ${windows}, ${unit}`} xs={xs} lines={lines} format={plainly} />
+      <Plot
+        key={unit}
+        title={`${partLabels[part]} per ${windows}, ${unit}`}
+        xs={xs}
+        lines={lines}
+        format={formatAxis}
+      />
     </>
   )
 }
 
-const plainly = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 6 })
+const formatAxis = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 6 })
 
 function RewardTables({ record }: { readonly record: AggregateRecord }) {
   const statement = rewardStatement(record)
@@ -118,20 +123,20 @@ function RewardTables({ record }: { readonly record: AggregateRecord }) {
         ))}
       </div>
       <dl className="facts totals">
-        <dt>Change of the balance</dt>
+        <dt>Balance change</dt>
         <dd>{amount(statement.earnings)}</dd>
-        <dt>With fees and MEV</dt>
+        <dt>Including fees and MEV</dt>
         <dd>{amount(statement.all)}</dd>
       </dl>
       <details>
-        <summary>How often each thing happened</summary>
+        <summary>Show counts</summary>
         <Counts record={record} />
       </details>
     </>
   )
 }
 
-const amount = (value: bigint | undefined): string => (value === undefined ? 'not known' : gwei(value, 9))
+const amount = (value: bigint | undefined): string => (value === undefined ? 'unknown' : gwei(value, 9))
 
 interface PartTableProps {
   readonly title: string
@@ -153,41 +158,41 @@ function PartTable({ title, part }: PartTableProps) {
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">Together</th>
+            <th scope="row">Total</th>
             <td className="num">{amount(part.total)}</td>
           </tr>
         </tfoot>
       </table>
       {part.total === undefined && (
-        <p className="small soft">What is not known: the server read no execution node for these days.</p>
+        <p className="small soft">Unknown amounts need an execution node. The server had none for these days.</p>
       )}
     </div>
   )
 }
 
-const counted = [
-  ['Votes due', 'totalAttestationAssignments'],
-  ['Votes in a block', 'totalUniqueAttestations'],
-  ['Votes missed', 'sumMissedAttestations'],
+const countFields = [
+  ['Attestations due', 'totalAttestationAssignments'],
+  ['Attestations included', 'totalUniqueAttestations'],
+  ['Missed attestations', 'sumMissedAttestations'],
   ['Wrong head', 'sumWrongHeadVotes'],
   ['Wrong target', 'sumWrongTargetVotes'],
   ['Late source', 'sumLateSourceVotes'],
   ['Late target', 'sumLateTargetVotes'],
   ['Blocks due', 'proposerDutiesCount'],
-  ['Blocks made', 'proposedCount'],
+  ['Blocks proposed', 'proposedCount'],
   ['Blocks with an empty payload', 'executionProposedEmptyCount'],
   ['Sync signatures', 'syncSignatureCount'],
-  ['Slashings proved', 'slashesCollected'],
-  ['Slashings suffered', 'slashesReceived'],
+  ['Slashings reported', 'slashesCollected'],
+  ['Slashings received', 'slashesReceived'],
 ] as const
 
 function Counts({ record }: { readonly record: AggregateRecord }) {
   return (
     <dl className="facts counts">
-      {counted.map(([name, field]) => (
+      {countFields.map(([name, field]) => (
         <div key={field}>
           <dt>{name}</dt>
-          <dd>{record[field] === undefined ? 'not known' : formatCount(record[field])}</dd>
+          <dd>{record[field] === undefined ? 'unknown' : formatCount(record[field])}</dd>
         </div>
       ))}
     </dl>

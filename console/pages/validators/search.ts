@@ -1,26 +1,26 @@
-// What a person typed into the one field for finding validators, and the questions that follow from it.
+// Parses the text of the search field: the id of one validator, or a value for one or more search fields.
 
 export type SearchField = 'pubkey' | 'pool' | 'nodeOperator' | 'depositAddress' | 'withdrawalAddress'
 
-export type ValidatorSearch =
-  /** Names one validator: its page is the answer. */
-  | { readonly is: 'one'; readonly id: string }
-  /** Each of these may find some. */
-  | { readonly is: 'some'; readonly by: readonly SearchField[]; readonly value: string }
-  | { readonly is: 'nothing' }
+type ValidatorSearch =
+  /** The index or public key of one validator. */
+  | { readonly kind: 'one'; readonly id: string }
+  /** Search by each of these fields. */
+  | { readonly kind: 'some'; readonly by: readonly SearchField[]; readonly value: string }
+  | { readonly kind: 'empty' }
 
-/** Fewer digits of a key would fit too many. */
+/** Fewer digits of a public key would match too many validators. */
 const keyDigitsMin = 6
 
 export function parseSearch(typed: string): ValidatorSearch {
   const text = typed.trim()
-  if (text === '') return { is: 'nothing' }
-  if (/^\d{1,12}$/.test(text) || /^(0x)?[0-9a-f]{96}$/i.test(text)) return { is: 'one', id: text }
-  if (/^0x[0-9a-f]{40}$/i.test(text)) return { is: 'some', by: ['depositAddress', 'withdrawalAddress'], value: text }
+  if (text === '') return { kind: 'empty' }
+  if (/^\d{1,12}$/.test(text) || /^(0x)?[0-9a-f]{96}$/i.test(text)) return { kind: 'one', id: text }
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return { kind: 'some', by: ['depositAddress', 'withdrawalAddress'], value: text }
   const digits = /^0x([0-9a-f]*)$/i.exec(text)?.[1]
-  if (digits !== undefined && digits.length >= keyDigitsMin) return { is: 'some', by: ['pubkey'], value: text }
-  return { is: 'some', by: ['pool', 'nodeOperator'], value: text }
+  if (digits !== undefined && digits.length >= keyDigitsMin) return { kind: 'some', by: ['pubkey'], value: text }
+  return { kind: 'some', by: ['pool', 'nodeOperator'], value: text }
 }
 
-/** Whether a name has the typed words in it, in whatever case. */
+/** Whether a name contains the text, in any case. */
 export const isLike = (name: string, typed: string): boolean => name.toLowerCase().includes(typed.trim().toLowerCase())

@@ -1,15 +1,15 @@
-// Where a validator stands, in a word.
+// The status of a validator as a badge.
 import type { ValidatorStatus } from './chain-clock.ts'
 
-const statusLabels: Readonly<Record<ValidatorStatus, readonly [tone: string, words: string]>> = {
-  pending: ['warn', 'waiting to be activated'],
+const statusLabels: Readonly<Record<ValidatorStatus, readonly [tone: string, label: string]>> = {
+  pending: ['warn', 'pending'],
   active: ['good', 'active'],
-  exiting: ['warn', 'on its way out'],
+  exiting: ['warn', 'exiting'],
   exited: ['', 'exited'],
   withdrawable: ['', 'exited, withdrawable'],
 }
 
-export function StatusBadge({ standing }: { readonly standing: ValidatorStatus }) {
-  const [tone, words] = statusLabels[standing]
-  return <span className={`badge ${tone}`}>{words}</span>
+export function StatusBadge({ status }: { readonly status: ValidatorStatus }) {
+  const [tone, label] = statusLabels[status]
+  return <span className={`badge status ${tone}`}>{label}</span>
 }

@@ -1,21 +1,21 @@
-// One validator: who is behind it, how well it did over time, what happened on a bad day, and what it earned.
+// The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
 import { Fragment, useMemo } from 'react'
 import { TetradError } from '#api/client.ts'
 import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
-import { useEndpoint } from '../../calls.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
 import { clockOf, validatorStatus } from './chain-clock.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Day } from './day.tsx'
-import { Identity, MoneyBehind } from './identity.tsx'
+import { Identity, ValidatorAddresses } from './identity.tsx'
 import { OverTime } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { boundsOf, networks, queryOf, type ValidatorsView } from './view.ts'
 
-/** Index or public key. */
-export function One({ id, look: view }: { readonly id: string; readonly look: ValidatorsView }) {
+/** `id` is an index or a public key. */
+export function Validator({ id, view }: { readonly id: string; readonly view: ValidatorsView }) {
   const metadata = useEndpoint('validators.metadata', { validator_index_or_pubkey: id, network: view.network })
   return (
     <>
@@ -23,22 +23,22 @@ export function One({ id, look: view }: { readonly id: string; readonly look: Va
         <a href={hrefOf('validators', [], { network: view.network })}>Validators</a> / {view.network}
       </p>
       {metadata.error instanceof TetradError && metadata.error.notFound ? (
-        <Unknown id={id} network={view.network} />
+        <ValidatorNotFound id={id} network={view.network} />
       ) : (
         <QueryResult of={metadata}>
-          {({ reply, meta }) => <KnownValidator metadata={reply} asOf={Number(meta?.asOf)} view={view} />}
+          {({ reply, meta }) => <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} view={view} />}
         </QueryResult>
       )}
     </>
   )
 }
 
-function Unknown({ id, network }: { readonly id: string; readonly network: Network }) {
+function ValidatorNotFound({ id, network }: { readonly id: string; readonly network: Network }) {
   return (
     <>
-      <h1>No validator {id} here</h1>
+      <h1>Validator {id} not found</h1>
       <p>
-        This server knows no such validator on {network}. Look on{' '}
+        This server has no validator {id} on {network}. Try{' '}
         {networks
           .filter((other) => other !== network)
           .map((other) => (
@@ -46,20 +46,20 @@ function Unknown({ id, network }: { readonly id: string; readonly network: Netwo
               <a href={hrefOf('validators', [id], { network: other })}>{other}</a>,{' '}
             </Fragment>
           ))}
-        or <a href={hrefOf('validators', [], { network })}>search for another one</a>.
+        or <a href={hrefOf('validators', [], { network })}>search for another validator</a>.
       </p>
     </>
   )
 }
 
-interface KnownProps {
+interface FoundValidatorProps {
   readonly metadata: ValidatorMetadata
-  /** The last epoch that was read; not a number when none was. */
+  /** The last epoch that was read; NaN if none was. */
   readonly asOf: number
   readonly view: ValidatorsView
 }
 
-function KnownValidator({ metadata, asOf, view }: KnownProps) {
+function FoundValidator({ metadata, asOf, view }: FoundValidatorProps) {
   const { validatorIndex: index } = metadata
   const { network } = view
   const newest = useEndpoint('validators.effectiveness', {
@@ -75,19 +75,17 @@ function KnownValidator({ metadata, asOf, view }: KnownProps) {
     <>
       <div className="spread">
         <h1>
-          Validator {index} {!Number.isNaN(asOf) && <StatusBadge standing={validatorStatus(metadata, asOf)} />}
+          Validator {index} {!Number.isNaN(asOf) && <StatusBadge status={validatorStatus(metadata, asOf)} />}
         </h1>
         <div className="row">
-          <NetworkChoice view={view} onView={(other) => go('validators', [index], queryOf(other))} />
+          <NetworkChoice view={view} onView={(newView) => go('validators', [index], queryOf(newView))} />
           <a href={hrefOf('validators', ['compare'], { network, of: index })}>Compare with others</a>
         </div>
       </div>
-      <p className="lead">
-        How well it did its duties, from finalized epochs only; what it earned, and who stands behind it.
-      </p>
+      <p className="lead">Effectiveness, duties, rewards and operator of this validator, from finalized epochs.</p>
       <div className="cards">
         <Identity metadata={metadata} network={network} clock={clock} />
-        <MoneyBehind metadata={metadata} network={network} />
+        <ValidatorAddresses metadata={metadata} network={network} />
       </div>
       <QueryResult of={newest}>
         {({ reply: { results } }) =>
@@ -95,11 +93,12 @@ function KnownValidator({ metadata, asOf, view }: KnownProps) {
             <>
               <OverTime index={index} view={view} newest={results[0].date ?? results[0].startDate} />
               {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
-              <RewardsOf index={index} view={view} newest={results[0].date ?? results[0].startDate} />
+              <RewardsInRange index={index} view={view} newest={results[0].date ?? results[0].startDate} />
             </>
           ) : (
             <p className="note">
-              Nothing has been read about its duties yet: it may not have been active in the days that are here.
+              No duties of this validator are stored yet. It may not have been active in the epochs that this server has
+              read.
             </p>
           )
         }
@@ -108,15 +107,15 @@ function KnownValidator({ metadata, asOf, view }: KnownProps) {
   )
 }
 
-interface RewardsOfProps {
+interface RewardsInRangeProps {
   readonly index: number
   readonly view: ValidatorsView
   readonly newest: string
 }
 
-/** Amounts go by chain days: which ones lie in the range is asked first. */
-function RewardsOf({ index, view, newest }: RewardsOfProps) {
-  const whole = useEndpoint(
+/** Amounts are summed by chain days, so first find the chain days of the range. */
+function RewardsInRange({ index, view, newest }: RewardsInRangeProps) {
+  const total = useEndpoint(
     'validators.effectiveness',
     {
       validator_index_or_pubkey: index,
@@ -128,10 +127,10 @@ function RewardsOf({ index, view, newest }: RewardsOfProps) {
     },
     { keepPrevious: true },
   )
-  const record = whole.data?.reply.results[0]
+  const record = total.data?.reply.results[0]
   const clock = useMemo(() => record && clockOf(record), [record])
   if (!record || !clock || record.startDay === null || record.endDay === null)
-    return <QueryResult of={whole}>{() => null}</QueryResult>
+    return <QueryResult of={total}>{() => null}</QueryResult>
   const days = { startDay: record.startDay, endDay: record.endDay }
   return <Rewards index={index} view={view} days={days} clock={clock} />
 }

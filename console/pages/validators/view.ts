@@ -1,42 +1,42 @@
-// How validators are looked at – network, windows, range – as the address tells it, and the address of another look.
+// Network, granularity, range and plots of the validators page, parsed from the query of the address and back.
 import type { Network } from '#api/wire/validators.ts'
 
-// Not the contract's own list: that would bring the schema kit into the browser.
+// Not imported from the contract, which would add the schema library to the console.
 export const networks = ['mainnet', 'hoodi', 'holesky'] as const satisfies readonly Network[]
 
-export const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
-export type Grain = (typeof grains)[number]
+export const granularities = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
+export type Granularity = (typeof granularities)[number]
 
 /** Which figures the plot over time shows. */
 const plotNames = ['effectiveness', 'votes', 'delay'] as const
 export type PlotName = (typeof plotNames)[number]
 
-/** Which part of the ledger the plot of amounts shows. */
+/** Which amounts the plot of rewards shows. */
 export const partNames = ['consensus', 'execution', 'penalties', 'missed'] as const
 export type PartName = (typeof partNames)[number]
 
-/** Days back from the newest record; `all` has no first one. */
+/** Number of days up to the newest record. */
 export const spans = ['7', '30', '90', '365', 'all'] as const
 export type Span = (typeof spans)[number]
 
 export interface ValidatorsView {
   readonly network: Network
-  readonly grain: Grain
+  readonly granularity: Granularity
   /** UTC days instead of chain days. */
   readonly utc: boolean
   readonly last: Span
-  /** Dates, both included; they go before `last`. */
+  /** Dates, both included; they take precedence over `last`. */
   readonly from: string
   readonly to: string
   readonly plot: PlotName
   readonly part: PartName
-  /** A day that is looked at closely, by its number among chain days or UTC days. */
+  /** The number of the chain day or UTC day whose duties are shown. */
   readonly day: number | undefined
 }
 
 const defaultView: ValidatorsView = {
   network: 'mainnet',
-  grain: 'day',
+  granularity: 'day',
   utc: false,
   last: '90',
   from: '',
@@ -46,8 +46,8 @@ const defaultView: ValidatorsView = {
   day: undefined,
 }
 
-const oneOf = <T extends string>(values: readonly T[], text: string | null, otherwise: T): T =>
-  values.find((one) => one === text) ?? otherwise
+const oneOf = <T extends string>(values: readonly T[], text: string | null, fallback: T): T =>
+  values.find((value) => value === text) ?? fallback
 
 const isoDate = /^\d{4}-\d\d-\d\d$/
 const dateIn = (query: URLSearchParams, name: string): string => {
@@ -58,33 +58,32 @@ const dateIn = (query: URLSearchParams, name: string): string => {
 const dayIn = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 
-/** Where the address names no network, `here` is looked at. */
 export const parseView = (query: URLSearchParams, defaultNetwork: Network = defaultView.network): ValidatorsView => ({
   network: oneOf(networks, query.get('network'), defaultNetwork),
-  grain: oneOf(grains, query.get('by'), defaultView.grain),
+  granularity: oneOf(granularities, query.get('granularity'), defaultView.granularity),
   utc: query.get('days') === 'utc',
   last: oneOf(spans, query.get('last'), defaultView.last),
   from: dateIn(query, 'from'),
   to: dateIn(query, 'to'),
-  plot: oneOf(plotNames, query.get('show'), defaultView.plot),
-  part: oneOf(partNames, query.get('money'), defaultView.part),
+  plot: oneOf(plotNames, query.get('plot'), defaultView.plot),
+  part: oneOf(partNames, query.get('amounts'), defaultView.part),
   day: dayIn(query.get('day')),
 })
 
-/** For `hrefOf`: what is as usual is left out, but for the network, so that a link that is passed on says it. */
+/** The query of a view without defaults. The network is always included, because its default depends on the server. */
 export function queryOf(view: ValidatorsView): Record<string, string> {
-  const given: Record<string, string> = {
+  const params: Record<string, string> = {
     network: view.network,
-    by: view.grain === defaultView.grain ? '' : view.grain,
+    granularity: view.granularity === defaultView.granularity ? '' : view.granularity,
     days: view.utc ? 'utc' : '',
     last: view.last === defaultView.last || view.from !== '' || view.to !== '' ? '' : view.last,
     from: view.from,
     to: view.to,
-    show: view.plot === defaultView.plot ? '' : view.plot,
-    money: view.part === defaultView.part ? '' : view.part,
+    plot: view.plot === defaultView.plot ? '' : view.plot,
+    amounts: view.part === defaultView.part ? '' : view.part,
     day: view.day === undefined ? '' : String(view.day),
   }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''))
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== ''))
 }
 
 const dayMs = 86_400_000
@@ -97,16 +96,15 @@ export interface DateBounds {
   readonly toDate?: string
 }
 
-/** The dates a look asks for; `newest` is the date of the newest record, from which the days are counted back. */
+/** The dates of a view; `newest` is the date of the newest record. */
 export function boundsOf({ last, from, to }: Pick<ValidatorsView, 'last' | 'from' | 'to'>, newest: string): DateBounds {
-  // Told the wrong way round they mean the same days.
   const [fromDate, toDate] = from !== '' && to !== '' && from > to ? [to, from] : [from, to]
   if (fromDate !== '' || toDate !== '')
     return { ...(fromDate !== '' && { fromDate }), ...(toDate !== '' && { toDate }) }
   return last === 'all' ? {} : { fromDate: dateBefore(newest, Number(last) - 1) }
 }
 
-const finer: Readonly<Record<Grain, Grain>> = {
+const finerGranularity: Readonly<Record<Granularity, Granularity>> = {
   hour: 'hour',
   day: 'day',
   week: 'day',
@@ -121,8 +119,14 @@ interface Window {
   readonly endDate: string | null
 }
 
-/** What picking a window of the plot leads to: its day, or its own days in finer windows. */
-export function closer(view: ValidatorsView, window: Window): ValidatorsView {
-  if (view.grain === 'hour' || view.grain === 'day') return { ...view, day: window.startDay ?? undefined }
-  return { ...view, grain: finer[view.grain], from: window.startDate ?? '', to: window.endDate ?? '', day: undefined }
+/** The view after a click on a point of the plot: the duties of its day, or its range at a finer granularity. */
+export function zoomInto(view: ValidatorsView, window: Window): ValidatorsView {
+  if (view.granularity === 'hour' || view.granularity === 'day') return { ...view, day: window.startDay ?? undefined }
+  return {
+    ...view,
+    granularity: finerGranularity[view.granularity],
+    from: window.startDate ?? '',
+    to: window.endDate ?? '',
+    day: undefined,
+  }
 }

@@ -1,4 +1,4 @@
-// 4.3. Chain 1 is read from block 0 to 99 here, unless a test says otherwise.
+// 4.3 from the index. Blocks 0 to 99 of chain 1 are indexed, unless a test sets another range.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
@@ -43,7 +43,7 @@ const ask = (context: TestContext, whose = address, chainid = '1') =>
   fundedBy.handle({ chainid, address: whose }, context, testRequestInfo())
 
 describe('200', () => {
-  test('200: the first funding, lower-case, in wei, with what it rests on in the confidence', async () => {
+  test('200: the first funding in lower case and wei, with its confidence', async () => {
     await using context = await contextReading([[0, 100]], 100)
     const outcome = await ask(context, `0x${'AB'.repeat(20)}`)
     assert.deepEqual(outcome, {
@@ -64,14 +64,14 @@ describe('200', () => {
     assert.deepEqual(checker(contract['explorer.fundedBy'].reply)(outcome.body), [])
   })
 
-  test('200: a record stands when all before it has been read, though later blocks have not', async () => {
+  test('200: a stored funding is returned if all blocks before it are indexed, even if later ones are not', async () => {
     await using context = await contextReading([[0, 61]], 100)
     const outcome = await ask(context)
     assert.ok(outcome.is === 'body')
     assert.deepEqual(outcome.confidence, { asOf: 60, finality: 'finalized', coverage: '0-60' })
   })
 
-  test('200: nothing, when every final block has been read', async () => {
+  test('200: "No data found" if every final block is indexed', async () => {
     await using context = await contextReading([[0, 100]], 100)
     assert.deepEqual(await ask(context, stranger), {
       is: 'nothing',
@@ -79,7 +79,7 @@ describe('200', () => {
     })
   })
 
-  test('503: nothing, once no node has confirmed the head for five minutes', async () => {
+  test('503: no "No data found" once no node has confirmed the head for five minutes', async () => {
     await using context = await contextReading([[0, 100]], 100)
     context.clock.advance(300_000)
     assert.equal((await ask(context, stranger)).is, 'nothing')
@@ -92,19 +92,19 @@ describe('200', () => {
       )
       return fault.headers['x-tetrad-coverage'] === '0-99'
     })
-    // What is stored is still the first funding, but the index is not complete any more.
+    // A stored funding is still returned, but the index is no longer complete.
     const outcome = await ask(context)
     assert.deepEqual(outcome.is === 'body' && outcome.confidence, { asOf: 99, finality: 'finalized', coverage: '0-99' })
   })
 
-  test("200: reading starts at the chain's first block, wherever that is", async () => {
+  test('200: the index starts at firstBlock', async () => {
     const settings = { explorer: { chains: [{ id: '1', name: 'Late', firstBlock: 50 }] } }
     await using context = await contextReading([[50, 100]], 100, settings)
     assert.equal((await ask(context)).is, 'body')
     assert.equal((await ask(context, stranger)).is, 'nothing')
   })
 
-  test('200: what is read later counts at once', async () => {
+  test('200: newly indexed blocks count at once', async () => {
     await using context = await contextReading([[0, 50]], 100)
     await assert.rejects(ask(context), { code: 'explorer.not_covered' })
     await context.state.write((tx) => addCoverage(tx, blocksStream('1'), 50, 100))
@@ -126,8 +126,8 @@ describe('200 with a failure envelope', () => {
       /^Blocks 30 to 39 of chain 1 have not/,
     ],
     ['a record with its own block unread', [[0, 60]], 100, address, /^Blocks 60 to 60 /],
-    ['no record on a chain nobody has read', [], 0, stranger, /^No block of chain 1 has been read/],
-    ['a record on a chain nobody has read', [], 0, address, /^Blocks 0 to 60 /],
+    ['no record on a chain without indexed blocks', [], 0, stranger, /^No block of chain 1 has been read/],
+    ['a record on a chain without indexed blocks', [], 0, address, /^Blocks 0 to 60 /],
   ]
   for (const [name, ranges, head, whose, unread] of refused) {
     test(`not covered: ${name}`, async () => {
@@ -141,7 +141,7 @@ describe('200 with a failure envelope', () => {
     })
   }
 
-  test('an address that is none is said to be none', async () => {
+  test('an invalid address is rejected', async () => {
     await using context = await contextReading([[0, 100]], 100)
     for (const bad of [
       '',

@@ -1,8 +1,9 @@
 // Spec 4.3: the first funding of an address.
 //
-// 1. A stored record is the answer if a search has proven it, or if every block before it is indexed.
-// 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others (behaviour/explorer.md#no-data-found).
-// 3. Otherwise a node is searched (./probe.ts), or the request fails.
+// 1. A stored record is returned if a search has proven it, or if every block before it is indexed.
+// 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others
+//    (behaviour/explorer.md#no-data-found).
+// 3. Otherwise a node is searched (../funding/probe/probe.ts), or the request fails.
 import { contract } from '#api/contract.ts'
 import type { FundingRecord } from '#api/wire/explorer.ts'
 import { Fault, invalid } from '#core/fault.ts'
@@ -11,7 +12,7 @@ import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { explorerErrorFormat } from '../error-format.ts'
-import { type ChainCoverage, firstHole, getChainCoverage, isHeadConfirmed, toConfidence } from '../funding/coverage.ts'
+import { type ChainCoverage, firstGap, getChainCoverage, isHeadConfirmed, toConfidence } from '../funding/coverage.ts'
 import { type Funding, findFunding } from '../funding/fundings.ts'
 import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
@@ -36,7 +37,8 @@ export async function findFirstFunding(
   chain: string,
   address: string,
 ): Promise<FundingResult> {
-  // Read the coverage before the record: the index may advance in between, and must not appear further along than its rows.
+  // Read the coverage before the record: the index may advance in between, and must not appear further along than its
+  // rows.
   const coverage = await getChainCoverage(context, chain)
   const stored = await findFunding(context.state, chain, address)
   if (stored?.isProven)
@@ -49,23 +51,24 @@ export async function findFirstFunding(
   throw unread ? notRead(chain, unread, coverage) : notConfirmed(chain, coverage)
 }
 
-/** Every final block is indexed and none holds a transfer; a newer one may. */
+/** Every final block is indexed and has no transfer; an unfinalized one may. */
 async function findUnfinalized(
   context: ExplorerContext,
   chain: string,
   address: string,
   coverage: ChainCoverage,
 ): Promise<FundingResult> {
-  const newer = await findUnfinalizedFunding(context.state, chain, address)
-  if (newer) return { funding: newer, confidence: { asOf: newer.block, finality: 'head', coverage: 'complete' } }
-  // It may have become final between the two reads.
+  const unfinalized = await findUnfinalizedFunding(context.state, chain, address)
+  if (unfinalized)
+    return { funding: unfinalized, confidence: { asOf: unfinalized.block, finality: 'head', coverage: 'complete' } }
+  // The funding may have become final between the two reads.
   const funding = await findFunding(context.state, chain, address)
   return { funding, confidence: toConfidence(coverage, true) }
 }
 
 function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Range | 'all' | undefined {
-  if (stored) return firstHole(coverage, stored.block + 1)
-  return coverage.span.until === coverage.span.from ? 'all' : firstHole(coverage, coverage.span.until)
+  if (stored) return firstGap(coverage, stored.block + 1)
+  return coverage.span.until === coverage.span.from ? 'all' : firstGap(coverage, coverage.span.until)
 }
 
 function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage): Fault {

@@ -1,4 +1,4 @@
-// Spec 4.2. The first version of the list: chain 1, always the array, however long.
+// Spec 4.2: the label list, version 1. Always the array, of chain 1.
 import { contract } from '#api/contract.ts'
 import { createHandler } from '#http/handler.ts'
 import { defaultChain, requireOpenList } from '../chains.ts'

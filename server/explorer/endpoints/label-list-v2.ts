@@ -1,4 +1,5 @@
-// Spec 4.1. The array, unless it is long or a file was asked for: then a link that expires (behaviour/explorer.md#label-lists).
+// Spec 4.1: the label list, version 2. A long list or a requested file is a link that expires
+// (behaviour/explorer.md#label-lists).
 import { contract } from '#api/contract.ts'
 import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
@@ -24,7 +25,7 @@ export const labelListV2 = createHandler(
   requireChainWithOpenList,
 )
 
-/** The whole list in the envelope, packed as the caller accepts it. */
+/** The whole list in the envelope of group A, compressed as the caller accepts it. */
 export async function inlineList(
   context: ExplorerContext,
   request: RequestInfo,
@@ -32,11 +33,11 @@ export async function inlineList(
 ): Promise<HandlerResult<never>> {
   const list = await getFinishedList(context, chain, 'json')
   if (!list?.envelope) return { is: 'nothing' }
-  // Fields are renamed in the text, after this.
-  const renamed = Object.keys(context.settings.aliases.responseFields).length > 0
-  const encoding = renamed ? 'identity' : chooseEncoding(request.headers['accept-encoding'])
+  // Renaming fields needs the plain text.
+  const hasRenamedFields = Object.keys(context.settings.aliases.responseFields).length > 0
+  const encoding = hasRenamedFields ? 'identity' : chooseEncoding(request.headers['accept-encoding'])
   const { bytes, etag, headers } = await list.envelope.encodedAs(encoding)
-  // The caller may keep it, and asks each time whether it is still right.
+  // The caller may cache the list, but must revalidate it each time.
   const cacheHeaders = { etag, 'cache-control': 'private, no-cache' }
   if (isUnchanged(request.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, ...cacheHeaders } }
   return { is: 'bytes', bytes, headers: { ...headers, ...cacheHeaders } }

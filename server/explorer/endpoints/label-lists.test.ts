@@ -1,4 +1,4 @@
-// 4.1, 4.2 and the files behind the links.
+// 4.1, 4.2 and the download files.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -46,7 +46,7 @@ function bodyOf(outcome: HandlerResult<unknown>): Envelope {
   return JSON.parse(Buffer.from(outcome.bytes).toString())
 }
 
-/** A link's parts as the router takes them out. */
+/** The parts of a link, as the router passes them. */
 function linkOf(link: unknown) {
   const url = new URL(String(link))
   const [, chain = '', format = ''] = /^\/exports\/([^/]+)\/labelmasterlist_latest\.(\w+)$/.exec(url.pathname) ?? []
@@ -55,7 +55,7 @@ function linkOf(link: unknown) {
 }
 
 describe('200', () => {
-  test('200: a short list is the array, in the contract shape', async () => {
+  test('200: a short list is the array of the contract', async () => {
     await using context = await contextWith({ 1: 3 })
     const body = bodyOf(await ask(context, { chainid: '1' }))
     assert.deepEqual(checker(contract['explorer.labelListV2'].reply)(body), [])
@@ -73,7 +73,7 @@ describe('200', () => {
     assert.ok(Array.isArray(bodyOf(await ask(context, { chainid: '137' })).result))
   })
 
-  test('200: asking for a form gives a link to it, good for labels.linkSeconds', async () => {
+  test('200: with a format, the response is a link that is valid for labels.linkSeconds', async () => {
     await using context = await contextWith({ 1: 2 })
     for (const format of ['csv', 'json'] as const) {
       const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format })).result)
@@ -82,21 +82,21 @@ describe('200', () => {
     }
   })
 
-  test('200: version 1 is the array of chain 1, however long', async () => {
+  test('200: version 1 is the array of chain 1, of any length', async () => {
     await using context = await contextWith({ 1: 4, 137: 1 }, { explorer: { labels: { inlineMax: 3 } } })
     const body = bodyOf(await labelListV1.handle({}, context, testRequestInfo()))
     assert.deepEqual(checker(contract['explorer.labelListV1'].reply)(body), [])
     assert.equal(body.result.length, 4)
   })
 
-  test('200: a chain without labels has nothing, and no link', async () => {
+  test('200: a chain without labels is "No data found", without a link', async () => {
     await using context = await openContext()
     assert.deepEqual(await ask(context, { chainid: '137' }), { is: 'nothing' })
     assert.deepEqual(await ask(context, { chainid: '137', format: 'csv' }), { is: 'nothing' })
     assert.deepEqual(await labelListV1.handle({}, context, testRequestInfo()), { is: 'nothing' })
   })
 
-  test('200: the CSV behind a link has a header line and every label', async () => {
+  test('200: the CSV file has a header line and every label', async () => {
     await using context = await contextWith({ 1: 2 })
     const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'csv' })).result)
     const { status, headers, bytes } = await readLabelExport(context, claim)
@@ -111,29 +111,29 @@ describe('200', () => {
     ])
   })
 
-  test('200: the JSON behind a link is the array of the inline answer', async () => {
+  test('200: the JSON file is the array of the inline response', async () => {
     await using context = await contextWith({ 1: 2 })
     const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     const { bytes } = await readLabelExport(context, claim)
     assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), bodyOf(await ask(context, { chainid: '1' })).result)
   })
 
-  test('200: a link outlives a restart, because the secret is kept', async () => {
+  test('200: a link survives a restart, because the secret is stored', async () => {
     await using context = await contextWith({ 1: 1 })
     const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
-    // A new context has nothing in memory yet.
+    // A new context has empty caches.
     const again = createContext({ ...context, random: { ...context.random, bytes: () => new Uint8Array(32) } })
     assert.equal((await readLabelExport(again, claim)).status, 200)
   })
 })
 
-describe('packed', () => {
+describe('compression', () => {
   const packings = [
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
   ] as const
 
-  test('200: array and files come packed as the caller accepts, the same once unpacked, each with its own tag', async () => {
+  test('200: array and files are compressed as the caller accepts, with the same content and an etag of their own', async () => {
     await using context = await contextWith({ 1: 50 })
     const plain = await ask(context, { chainid: '1' })
     assert.ok(plain.is === 'bytes')
@@ -158,7 +158,7 @@ describe('packed', () => {
     }
   })
 
-  test('200: a packing is made once per change', async () => {
+  test('200: each encoding is compressed once per change', async () => {
     await using context = await contextWith({ 1: 50 })
     const [one, two] = await Promise.all(
       [1, 2].map(() => ask(context, { chainid: '1' }, { 'accept-encoding': 'gzip' })),
@@ -167,7 +167,7 @@ describe('packed', () => {
     assert.equal(one.bytes, two.bytes)
   })
 
-  test('200: where fields are renamed on the way out, the text leaves unpacked', async () => {
+  test('200: with renamed fields, the response is not compressed', async () => {
     await using context = await contextWith({ 1: 50 }, { aliases: { responseFields: { labelname: 'title' } } })
     const list = await ask(context, { chainid: '1' }, { 'accept-encoding': 'gzip' })
     assert.ok(list.is === 'bytes')
@@ -176,7 +176,7 @@ describe('packed', () => {
 })
 
 describe('304', () => {
-  test('304: a caller who has the list gets no bytes, until it changes', async () => {
+  test('304: an unchanged list is not sent again', async () => {
     await using context = await contextWith({ 1: 2 })
     const first = await ask(context, { chainid: '1' })
     assert.ok(first.is === 'bytes')
@@ -195,7 +195,7 @@ describe('304', () => {
 })
 
 describe('403', () => {
-  test('403: a link is over after labels.linkSeconds', async () => {
+  test('403: a link expires after labels.linkSeconds', async () => {
     await using context = await contextWith({ 1: 1 })
     const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     context.clock.advance(299_999)
@@ -204,7 +204,7 @@ describe('403', () => {
     await assert.rejects(readLabelExport(context, claim), { code: 'explorer.link', status: 403 })
   })
 
-  test('403: a changed or missing part is refused', async () => {
+  test('403: a link with a changed or missing part is rejected', async () => {
     await using context = await contextWith({ 1: 1, 137: 1 })
     const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     const changes = [

@@ -1,4 +1,4 @@
-// Labels by words: what is found, in which order, and that the table in memory never tells an old story.
+// The label search: matches, their order, and that the table in memory is never outdated.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -31,7 +31,7 @@ const wallet: TagPatch = { chain: '1', address: hot, source: 'own', name: 'Hot w
 const ask = (context: TestContext, q: string, more: { chainid?: string; limit?: number } = {}) =>
   labelSearch.handle({ q, limit: 20, ...more }, context, testRequestInfo())
 
-/** What was found, by slug or address. */
+/** The slugs and addresses of the matches. */
 async function found(
   context: TestContext,
   q: string,
@@ -43,7 +43,7 @@ async function found(
 }
 
 describe('200', () => {
-  test('200: an entity and an address, as the wire shows them', async () => {
+  test('200: returns entities and addresses in the fields of the contract', async () => {
     await using context = await openContext()
     await put(context, [exchange], [{ ...wallet, confidence: 90 }])
     const outcome = await ask(context, 'harbour')
@@ -56,7 +56,7 @@ describe('200', () => {
     ])
   })
 
-  test('200: what is called exactly so comes first, then what begins so; the more trusted before the less', async () => {
+  test('200: exact matches come first, then prefixes; higher confidence before lower', async () => {
     await using context = await openContext()
     const tag = (digit: string, name: string, confidence: number): TagPatch => ({
       ...{ chain: '1', address: `0x${digit.repeat(40)}`, source: 'own', name, confidence },
@@ -76,7 +76,7 @@ describe('200', () => {
     assert.deepEqual(await found(context, 'harbour', { chainid: '137' }), ['harbour'])
   })
 
-  test('200: an address is found by its beginning, in any letter case', async () => {
+  test('200: an address is found by its first digits, in any letter case', async () => {
     await using context = await openContext()
     await put(context, [exchange], [wallet])
     assert.deepEqual(await found(context, '0x28C6'), [hot])
@@ -84,19 +84,19 @@ describe('200', () => {
     assert.deepEqual(await found(context, '0x29'), [])
   })
 
-  test('200: nothing found is told as group A tells it', async () => {
+  test('200: no match is "No data found"', async () => {
     await using context = await openContext()
     assert.deepEqual(await ask(context, 'nobody'), { is: 'nothing' })
   })
 })
 
 describe('200 with a failure envelope', () => {
-  test('a question without a word', async () => {
+  test('a query without a word is rejected', async () => {
     await using context = await openContext()
     await assert.rejects(ask(context, ' % '), { code: 'input.invalid' })
   })
 
-  test('a chain that is not served; left out, it means all of them', async () => {
+  test('an unsupported chain is rejected; without chainid, all chains are searched', async () => {
     await using context = await openContext()
     const gate = (chainid?: string) =>
       labelSearch.checkQuery?.({ q: 'a', ...(chainid !== undefined && { chainid }) }, context)
@@ -105,7 +105,7 @@ describe('200 with a failure envelope', () => {
   })
 })
 
-test('invariant 1: every edit is found at once, also by another process; what was removed is not', async () => {
+test('invariant 1: the next search finds every edit, also those of other processes', async () => {
   await using context = await openContext()
   assert.deepEqual(await found(context, 'harbour'), [])
   await put(context, [exchange])
@@ -125,12 +125,12 @@ test('invariant 1: every edit is found at once, also by another process; what wa
   assert.deepEqual([await found(context, 'lantern'), await found(context, 'hot')], [[], []])
 })
 
-test('after any row of edits, however many, the table tells what the store tells', async () => {
+test('after any sequence of edits, the table gives the same results as the store', async () => {
   await using context = await openContext()
   const draws = createSeededRandom('edits')
   const names = ['Harbour', 'Lantern', 'Cobalt', 'Exchange', 'Wallet', 'Café']
   const name = () => `${draws.pick(names)} ${draws.pick(names)} ${draws.whole(0, 30)}`
-  // Once more than are followed one by one.
+  // One more than is applied from the history.
   for (const edits of [5, 40, 2100, 3, 60]) {
     const labels = Array.from({ length: edits }, () => ({
       chain: '1',
@@ -145,7 +145,7 @@ test('after any row of edits, however many, the table tells what the store tells
     await context.state.write((tx) => removeLabel(historyWriter(tx), '1', gone))
     for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
       const search = { words: queryWords(q), limit: 1000 }
-      // Kept in memory, and invariant 2: with too many to keep, straight from the store.
+      // From memory, and from the store if there are too many rows (invariant 2).
       const kept = await searchEntries(context, search)
       const other = await openState(context.dir, context.settings.store)
       const read = await searchEntries(createContext({ ...context, state: other }), search, 0)

@@ -1,4 +1,4 @@
-// Beyond the specification: labels by words (behaviour/explorer.md#label-search).
+// Extension: finds labels by words (behaviour/explorer.md#label-search).
 import { extensions } from '#api/extensions.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
 import { invalid } from '#core/fault.ts'
@@ -14,15 +14,15 @@ export const labelSearch = createHandler(
   explorerErrorFormat,
   async ({ q, chainid, limit }, context: ExplorerContext) => {
     const words = queryWords(q)
-    if (words.length === 0) throw invalid(['query', 'q'], 'must hold a word, a slug or the beginning of an address')
-    const found = await searchEntries(context, { words, chain: chainid, limit })
-    if (found.length === 0) return { is: 'nothing' }
-    return { is: 'body', body: { status: '1', message: 'OK', result: found.map(toFoundLabel) } }
+    if (words.length === 0) throw invalid(['query', 'q'], 'must contain a word, a slug or the start of an address')
+    const entries = await searchEntries(context, { words, chain: chainid, limit })
+    if (entries.length === 0) return { is: 'nothing' }
+    return { is: 'body', body: { status: '1', message: 'OK', result: entries.map(toFoundLabel) } }
   },
   servedChainIfGiven,
 )
 
-/** Left out, it means every chain. */
+/** Without `chainid`, all chains are searched. */
 function servedChainIfGiven(query: RawQuery, context: ExplorerContext): void {
   if (query.chainid !== undefined && query.chainid !== '') requireServedChain(query, context)
 }

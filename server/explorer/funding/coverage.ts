@@ -1,4 +1,5 @@
-// How much of a chain has been read, and of how much: what an answer about its past may rest on (behaviour/explorer.md#no-data-found).
+// Which blocks of a chain are indexed and how far the chain goes. Decides what a response about its past may be based
+// on (behaviour/explorer.md#no-data-found).
 import { describeCoverage, holes, type Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import { coverageOf } from '#storage/coverage.ts'
@@ -9,14 +10,14 @@ import type { ExplorerContext } from '../context.ts'
 export const blocksStream = (chain: string): string => `explorer/blocks/${chain}`
 
 export interface ChainCoverage {
-  /** From the chain's first block until its newest final one. Empty while nobody has asked the chain. */
+  /** From the chain's first block to its newest final one. Empty before a node was asked. */
   readonly span: Range
   readonly covered: readonly Range[]
-  /** When a node last confirmed the end of the span as the chain's final head, while all of it was read; 0: never. */
+  /** When a node last reported the end of the span as its final head while all blocks were indexed; 0: never. */
   readonly confirmedMs: number
 }
 
-/** Says how far the chain goes; it never goes back. In the transaction of the rows that were read. */
+/** Stores the end of the chain, which never moves back. Call it in the transaction of the indexed rows. */
 export async function putHead(tx: StateWriter, chain: string, finalUntil: number): Promise<void> {
   await tx.run(
     `insert into chain_heads (chain, final_until) values (?, ?)
@@ -27,13 +28,16 @@ export async function putHead(tx: StateWriter, chain: string, finalUntil: number
   )
 }
 
-/** A confirmation counts for this long, or for this many polls of the head if that is longer. */
+/** A confirmation is valid for this time, or for this many polls if that is longer. */
 const confirmedMaxMs = 300_000
 const confirmedMaxPolls = 5
-/** A confirmation is renewed this often: each one is a write. */
+/** Each confirmation is a write, so it is renewed only this often. */
 const confirmEveryMs = 30_000
 
-/** Records that a node named the block before `finalUntil` as its newest final one, and that every block up to there is read. */
+/**
+ * Records that a node reported block `finalUntil - 1` as its newest final one, and that every block up to it is
+ * indexed.
+ */
 export async function confirmHead(state: State, chain: string, finalUntil: number, atMs: number): Promise<void> {
   const head = await state.get<HeadRow>(selectHead, chain)
   if (head?.final_until !== finalUntil || Math.abs(atMs - head.confirmed_ms) < confirmEveryMs) return
@@ -51,16 +55,13 @@ const selectHead = 'select final_until, confirmed_ms from chain_heads where chai
 export const confirmationMaxMs = ({ explorer }: ExplorerContext['settings']): number =>
   Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
 
-/**
- * Whether a node confirmed recently that the chain ends where the index does. Without that, an address that is not in the
- * index may have been funded in a newer block.
- */
+/** Without a recent confirmation, an address that is not in the index may have been funded in a newer block. */
 export const isHeadConfirmed = (
   context: Pick<ExplorerContext, 'clock' | 'settings'>,
   { confirmedMs }: ChainCoverage,
 ): boolean => context.clock.now() - confirmedMs <= confirmationMaxMs(context.settings)
 
-/** Cached: two more reads per request would cost as much as the rest of it. */
+/** Cached, because the two reads would double the cost of a request. */
 export const getChainCoverage = (
   context: Pick<ExplorerContext, 'state' | 'settings' | 'explorer'>,
   chain: string,
@@ -77,15 +78,15 @@ async function readChainCoverage(
   return { span: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
 }
 
-/** The first stretch of [first block, until) that has not been read; undefined when all of it has. */
-export const firstHole = ({ covered, span }: ChainCoverage, until: number): Range | undefined =>
+/** The first range before `until` that is not indexed. */
+export const firstGap = ({ covered, span }: ChainCoverage, until: number): Range | undefined =>
   holes(covered, { from: span.from, until })[0]
 
-/** Where the unbroken run of blocks that have been read, from the first one, ends. */
+/** The end of the indexed blocks without a gap, from the first block on. */
 const contiguousUntil = (coverage: ChainCoverage): number =>
-  firstHole(coverage, coverage.span.until)?.from ?? coverage.span.until
+  firstGap(coverage, coverage.span.until)?.from ?? coverage.span.until
 
-/** As of the last block of that run. An index whose head is not confirmed is not complete: it names its ranges. */
+/** An index whose head is not confirmed is not complete, so it reports its ranges. */
 export function toConfidence(coverage: ChainCoverage, isConfirmed: boolean): Confidence {
   const { covered, span } = coverage
   const until = contiguousUntil(coverage)

@@ -6,7 +6,7 @@ import { type Funding, findFunding, putFundings } from './fundings.ts'
 
 const hexNumber = (digits: number, value: number): string => `0x${value.toString(16).padStart(digits, '0')}`
 
-/** The transfer that a place holds: everything else follows from the place (invariant 2). */
+/** Derives all other fields from the position (invariant 2). */
 function transfer(to: number, block: number, txIndex: number, position: number): Funding {
   const sortKey = block * 10_000 + txIndex * 100 + position
   return {
@@ -32,11 +32,10 @@ const transfers = fc.array(
 
 const sortKeyOf = ({ block, txIndex, position }: Funding) => block * 10_000 + txIndex * 100 + position
 
-/** Brute force: look at all of them. */
 const earliest = (rows: readonly Funding[], address: string): Funding | undefined =>
   rows.filter((row) => row.address === address).sort((a, b) => sortKeyOf(a) - sortKeyOf(b))[0]
 
-test('invariant 1: the earliest wins whatever the order, the batches and the repetitions of arrival', async () => {
+test('invariant 1: the earliest wins in any order, with any batches and repetitions', async () => {
   await using context = await openContext()
   const anyOrder = transfers.chain((rows) =>
     fc.record({
@@ -60,7 +59,7 @@ test('invariant 1: the earliest wins whatever the order, the batches and the rep
   )
 })
 
-test('the count tells how many addresses got an earlier funding', async () => {
+test('the returned count is the number of addresses with an earlier funding', async () => {
   await using context = await openContext()
   const put = (...rows: Funding[]) => context.state.write((tx) => putFundings(tx, rows))
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 1, 0)), 2)
@@ -68,7 +67,7 @@ test('the count tells how many addresses got an earlier funding', async () => {
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 0, 9)), 1)
 })
 
-test('chains do not mix, and a value beyond 2^64 is kept to the last digit', async () => {
+test('chains are separate, and values above 2^64 are exact', async () => {
   await using context = await openContext()
   const valueWei = 2n ** 255n + 1n
   await context.state.write((tx) => putFundings(tx, [{ ...transfer(1, 5, 0, 0), chain: '137', valueWei }]))
@@ -76,7 +75,7 @@ test('chains do not mix, and a value beyond 2^64 is kept to the last digit', asy
   assert.equal((await findFunding(context.state, '137', hexNumber(40, 1)))?.valueWei, valueWei)
 })
 
-test('what is no funding is refused: no value, or from itself', async () => {
+test('a transfer without value or to the sender itself is rejected', async () => {
   await using context = await openContext()
   const good = transfer(1, 5, 0, 0)
   for (const bad of [

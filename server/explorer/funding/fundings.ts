@@ -1,10 +1,11 @@
-// One first funding per address and chain (behaviour/explorer.md#what-counts-as-funding). Indexers, the demo world and the endpoint go through here.
+// Stores one first funding per chain and address (behaviour/explorer.md#what-counts-as-funding). All reads and writes
+// of the fundings table go through this file.
 //
-// 1. The earliest by block, transaction and position wins, in whatever order rows arrive and however often: writing is
-//    commutative and idempotent, so backfills may run in parallel and be repeated.
-// 2. A place (block, transaction, position) of a final block holds one transfer, so two rows of one place are the same.
-// 3. A row alone does not prove that nothing came earlier: that is coverage's to say (standing.ts), or a probe's, which
-//    marks the row it has proven.
+// 1. The earliest by block, transaction and position wins. Rows may arrive in any order and more than once, so several
+//    processes may index the same blocks.
+// 2. A position in a final block holds one transfer, so two rows with the same position are equal.
+// 3. A row alone does not prove that it is the first. Complete coverage proves it (coverage.ts), or a search, which
+//    marks the row as proven.
 import { strict as assert } from 'node:assert'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 
@@ -20,11 +21,11 @@ export interface Funding {
   readonly funder: string
   readonly tx: string
   readonly valueWei: bigint
-  /** A search has proven that it is the first. */
+  /** A search has proven that no transfer came earlier. */
   readonly isProven?: true
 }
 
-/** Columns in which fundings are stored, final or not. */
+/** The columns of fundings and unfinalized_fundings. */
 export interface StoredFunding {
   readonly block: number
   readonly tx_index: number
@@ -35,7 +36,7 @@ export interface StoredFunding {
   readonly value_wei: string
 }
 
-/** Tells how many addresses got their first or an earlier funding. */
+/** Returns the number of addresses that got their first or an earlier funding. */
 export async function putFundings(tx: StateWriter, fundings: Iterable<Funding>): Promise<number> {
   const first = new Map<string, Funding>()
   for (const row of fundings) {
@@ -53,7 +54,9 @@ type TransferPosition = Pick<Funding, 'block' | 'txIndex' | 'position'>
 export const isBefore = (a: TransferPosition, b: TransferPosition): boolean =>
   a.block !== b.block ? a.block < b.block : a.txIndex !== b.txIndex ? a.txIndex < b.txIndex : a.position < b.position
 
-/** In the order they are stored in: rows that share a page are written to it together (decisions/write-first-fundings-in-address-order.md). */
+/**
+ * In storage order, so that rows of one page are written together (decisions/write-first-fundings-in-address-order.md).
+ */
 const byAddress = (a: Funding, b: Funding): number => (a.address < b.address ? -1 : a.address > b.address ? 1 : 0)
 
 const keepEarliest = `
@@ -97,9 +100,9 @@ export const toFunding = (chain: string, address: string, row: StoredFunding): F
   valueWei: BigInt(row.value_wei),
 })
 
-/** In the order of `chain, address` and fundingColumns. */
+/** The values of `chain`, `address` and fundingColumns. */
 export function fundingValues(row: Funding): Value[] {
-  assert(row.valueWei > 0n && row.funder !== row.address, `no funding: ${row.tx} to ${row.address}`)
+  assert(row.valueWei > 0n && row.funder !== row.address, `not a funding: ${row.tx} to ${row.address}`)
   return [
     row.chain,
     toBytes(row.address, 20),

@@ -1,5 +1,5 @@
-// Random histories: the probe, the index and brute force must agree, whatever the node does meanwhile. A search may also
-// fail with an error, but only where the rules allow it. A failing seed is printed; add it to `kept`.
+// Random histories: the probe, the index and brute force must agree, whatever the node does meanwhile. A search may
+// also fail with an error, but only where the rules allow it. A failing seed is printed; add it to `keptSeeds`.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -20,8 +20,8 @@ import { AccountReader } from './probe/account-reader.ts'
 import { searchFunding } from './probe/funding-search.ts'
 
 const seeds = seedsOf(200)
-/** Seeds that once failed. */
-const kept: readonly number[] = []
+/** Seeds that failed before. */
+const keptSeeds: readonly number[] = []
 
 const faultKinds: readonly SimFault[] = [
   'status 500',
@@ -54,7 +54,7 @@ interface Scenario {
   readonly chain: SimChain
   readonly sim: SimNode
   readonly node: ChainNode
-  /** The same node as it is after a restart: what it can do is tested again. */
+  /** The node after a restart: its capabilities are tested again. */
   readonly reopen: () => ChainNode
   readonly index: ExplorerContext
 }
@@ -69,7 +69,7 @@ function createScenario(seed: number, number: number): Scenario {
   })
   chain.mine(draws.whole(12, 40))
   const traces = [forms[seed % 3] as (typeof forms)[number]]
-  // Half of the nodes have an index of traces of their own; some of those refuse long spans.
+  // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
   const sim = new SimNode(chain, { traces, filterBlocks })
   const settings = settingsWith({
@@ -114,7 +114,7 @@ async function assertIndexMatches({ chain }: Scenario, label: string): Promise<v
   }
 }
 
-/** What the probed addresses were like, so that a history without the hard cases is noticed. */
+/** Counts the kinds of probed addresses, so that a run without the hard cases fails. */
 const outcomeCounts = new Map<string, number>()
 const countOutcome = (what: string) => outcomeCounts.set(what, (outcomeCounts.get(what) ?? 0) + 1)
 
@@ -181,17 +181,17 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   const draws = createSeededRandom(`live ${seed}`)
   let at = createScenario(seed, number)
   const { chain, sim, node, index } = at
-  // Lists that lack steps of a destroyed contract cannot be noticed.
+  // Missing steps of a destroyed contract cannot be detected.
   const steady = () => chain.addresses().filter((address) => !chain.destroyed.has(address))
-  // Every other one has code, now or ever since: these are few, and the hard ones.
+  // Prefer addresses with code: they are few, and the hard cases.
   const someone = (nth: number) => {
     const coded = steady().filter((address) => chain.accountAt(address, chain.head.number).code !== '0x')
     return draws.pick(nth % 2 === 0 || coded.length === 0 ? steady() : coded)
   }
   await node.capabilities()
-  // A stormy life: faults, new blocks and reorganisations in the middle of everything.
+  // First with faults, new blocks and reorganisations during the searches.
   for (let turn = 0; turn < 3; turn++) {
-    // In the second storm the node is well otherwise, but leaves traces out of what it lists.
+    // In the second round the only fault is incomplete trace_filter results.
     const kinds: readonly SimFault[] = turn === 1 ? ['missing traces'] : faultKinds
     sim.faults = { random: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
     sim.meanwhile = () => {
@@ -200,21 +200,21 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
       if (event === 1) chain.reorg(draws.whole(1, 4), draws.whole(0, 5))
     }
     await catchUpIndex(index, node, (progress) => {
-      if (progress.is === 'near' && progress.revertedBlocks > 0) countOutcome('blocks taken back')
+      if (progress.is === 'unfinalized' && progress.revertedBlocks > 0) countOutcome('blocks reverted')
     }).catch((error: unknown) => assert.ok(error instanceof Fault, String(error)))
     for (let probes = 0; probes < 2; probes++) {
-      await assertProbeMatches(at, someone(probes), false, draws.whole(1, 5), 'in the storm')
+      await assertProbeMatches(at, someone(probes), false, draws.whole(1, 5), 'with faults')
     }
   }
-  // Then calm: everything must be told, and told right.
+  // Then without faults: every search must succeed and be right.
   sim.faults = undefined
   sim.meanwhile = undefined
   at = { ...at, node: at.reopen() }
   chain.mine(draws.whole(0, 3))
   await catchUpIndex(index, node, () => {})
-  await assertIndexMatches(at, 'calm')
+  await assertIndexMatches(at, 'without faults')
   for (let probes = 0; probes < 16; probes++)
-    await assertProbeMatches(at, someone(probes), true, draws.whole(1, 5), 'calm')
+    await assertProbeMatches(at, someone(probes), true, draws.whole(1, 5), 'without faults')
   for (const address of [...chain.destroyed].slice(0, 4)) await assertProbeMatches(at, address, true, 1, 'destroyed')
   chain.reorg(draws.whole(1, 9), draws.whole(0, 9))
   await catchUpIndex(index, node, () => {})
@@ -222,7 +222,7 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
 }
 
 test(`probe = index = brute force over ${seeds.length} histories, under faults and reorganisations`, async (context) => {
-  const all = [...kept, ...seeds]
+  const all = [...keptSeeds, ...seeds]
   for (const [at, seed] of all.entries()) {
     try {
       await checkLiveIndex(seed, at + 1)
@@ -240,7 +240,7 @@ test(`probe = index = brute force over ${seeds.length} histories, under faults a
     'failed',
     'refused',
     'destroyed',
-    'blocks taken back',
+    'blocks reverted',
   ]
   const rare = cases.filter((what) => !outcomeCounts.has(what))
   assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...outcomeCounts])}`)

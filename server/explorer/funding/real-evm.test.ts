@@ -1,4 +1,4 @@
-// Probe and index against a real EVM: a scripted history whose truth is known, over real JSON-RPC.
+// Probe and index against a real EVM over JSON-RPC: a scripted history with known results.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, getContractAddress, type Hex } from 'viem'
@@ -50,7 +50,7 @@ const hasCode = /^contract |^created by a contract|^delegated before/
 let nextKey = 1n
 const freshKey = (): Hex => `0x${(0xabcdef00000n + nextKey++).toString(16).padStart(64, '0')}`
 
-/** Plays the history; the truth per address, null for one that was never funded. */
+/** Plays the history. Returns the expected funding of each address; null: never funded. */
 async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; names: Map<string, string> }> {
   const { Box, Keep } = await compile(source)
   assert.ok(Box && Keep)
@@ -69,7 +69,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
     rich.writeContract({ address: to, abi: Box.abi, functionName, args, value, gas } as never)
   const by = (wallet: { account: { address: string } }) => wallet.account.address.toLowerCase()
 
-  // Genesis: rich from the start; the third one is paid later, the first never.
+  // Genesis balances; the third address is paid later, the first one never.
   expect('genesis-funded, never paid', by(rich), null)
 
   // A contract created with value.
@@ -78,7 +78,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   let tx = await rich.deployContract({ abi: Box.abi, bytecode: Box.bytecode, value: 700n, gas } as never)
   expect('contract created with value', box, { block: await next(), tx, funder: by(rich), value: 700n })
   await evm.mine()
-  // And one created without, paid three blocks later.
+  // A contract created without value, paid three blocks later.
   const bare = getContractAddress({ from: rich.account.address, nonce: nonce + 1n }).toLowerCase() as Address
   await rich.deployContract({ abi: Box.abi, bytecode: Box.bytecode, gas } as never)
   await evm.mine(3)
@@ -86,7 +86,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   expect('contract paid after its creation', bare, { block: await next(), tx, funder: by(other), value: 5n })
   await evm.mine()
 
-  // Two that are paid only long after their creation: one can pass value on, the other keeps it.
+  // Two contracts that are paid long after their creation: one can pass value on, the other keeps it.
   const [idle, keeper] = [nonce + 2n, nonce + 3n].map((at) =>
     getContractAddress({ from: rich.account.address, nonce: at }).toLowerCase(),
   ) as [Address, Address]
@@ -118,14 +118,14 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   expect('second of two internal calls', second, { block: await next(), tx, funder: box, value: 6n })
   await evm.mine()
 
-  // Several in one block: an internal one of the first transaction wins over the plain one of the second.
+  // Several transfers in one block: the internal one of the first transaction wins.
   const many = someone()
   tx = await call('pay', [many], 13n)
   await rich.sendTransaction({ to: many, value: 14n, gas })
   expect('several in the first block', many, { block: await next(), tx, funder: box, value: 13n })
   await evm.mine()
 
-  // A call that failed inside a transaction that did not, then a transaction that failed, then the real one.
+  // A failed call inside a successful transaction, then a failed transaction, then the real transfer.
   const refused = someone()
   await call('tryPay', [refused], 15n)
   await evm.mine()
@@ -150,11 +150,11 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
 
   const survivor = someone()
   tx = await call('end', [survivor])
-  // What it was created with, and what the failed call inside `tryPay` left there.
+  // Its initial value, and the value that the failed call inside `tryPay` left there.
   expect('self-destruct', survivor, { block: await next(), tx, funder: box, value: 700n + 15n })
   await evm.mine(3)
 
-  // Funded, and emptied to the last wei.
+  // Funded, then emptied completely.
   const spender = account()
   tx = await rich.sendTransaction({ to: spender.account.address, value: 10n ** 16n, gas })
   expect('emptied later', by(spender), { block: await next(), tx, funder: by(rich), value: 10n ** 16n })
@@ -168,7 +168,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   })
   await evm.mine(2)
 
-  // EIP-7702: the nonce moves while somebody else pays; the account is funded blocks later.
+  // EIP-7702: the nonce rises while another account pays; the account is funded blocks later.
   const delegated = account()
   const authorization = await rich.signAuthorization({
     account: delegated.account,
@@ -178,14 +178,14 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   })
   await rich.sendTransaction({ to: by(rich) as Hex, authorizationList: [authorization], gas })
   await evm.mine(6)
-  // Comes and goes within one transaction: no block ends with a balance.
+  // Received and spent within one transaction: no block ends with a balance.
   tx = await call('pay', [by(other)], 19n, delegated.account.address)
   expect('delegated before it was funded', by(delegated), { block: await next(), tx, funder: by(rich), value: 19n })
   await evm.mine(4)
   await rich.sendTransaction({ to: by(delegated) as Hex, value: 20n, gas })
   await evm.mine()
 
-  // Paid for a block before anybody sent anything.
+  // A block reward before the first transfer.
   const miner = someone()
   await evm.request('hardhat_setCoinbase', miner)
   await rich.sendTransaction({ to: by(rich) as Hex, gas, maxPriorityFeePerGas: 10n ** 9n })
@@ -198,7 +198,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
 
   expect('never funded', someone(), null)
   await evm.mine(40)
-  // In the last blocks, not final yet.
+  // In the newest blocks, which are not final.
   const late = someone()
   tx = await rich.sendTransaction({ to: late, value: 22n, gas })
   expect('not final yet', late, { block: await next(), tx, funder: by(rich), value: 22n })
@@ -206,7 +206,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   return { truth, names }
 }
 
-test('real EVM: probe and index tell the truth of the script for every address', {
+test('real EVM: probe and index return the expected funding of every address', {
   skip: missing ?? false,
 }, async (context) => {
   await using evm = await openEvm()
@@ -239,7 +239,7 @@ test('real EVM: probe and index tell the truth of the script for every address',
   await using indexed = await openContext(settings('index'))
   const indexing = { ...indexed, clock: systemClock }
   await catchUpIndex(indexing, requireNode(indexing, evmChainId), () => {})
-  await context.test('what was created and destroyed in one transaction is seen by the index alone', async () => {
+  await context.test('only the index finds a contract that was created and destroyed in one transaction', async () => {
     const [heir] = [...names].find(([, name]) => name === 'heir of a brief contract') ?? []
     const briefly = truth.get(heir ?? '')?.funder ?? ''
     const row = await findFunding(indexed.state, evmChainId, briefly)

@@ -1,4 +1,4 @@
-// Worked by hand, each history in both trace forms. Letters stand for addresses; what must come out is written beside.
+// Hand-written blocks in both trace formats, with the expected transfers. Letters stand for addresses.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DecodedResults, decodeResult } from '#sources/evm/large-results.ts'
@@ -82,7 +82,7 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
-    name: 'a plain transfer is position 0; one without value is none',
+    name: 'a plain transfer has position 0; one without value is ignored',
     block: blockOf([
       { from: a, to: b, value: 5 },
       { from: a, to: c, value: 0 },
@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
     rows: [[0, 0, a, b, 5]],
   },
   {
-    name: 'internal calls are counted from 1 in the order they happened, depth first, those without value not at all',
+    name: 'internal transfers are counted from 1 in execution order, without those of zero value',
     block: blockOf([{ from: a, to: b, value: 0 }]),
     nested: [
       call(a, b, 0, {
@@ -113,14 +113,14 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a failed transaction moves nothing, nor does anything inside it',
+    name: 'a failed transaction and its calls transfer nothing',
     block: blockOf([{ from: a, to: b, value: 5 }]),
     nested: [call(a, b, 5, { error: 'execution reverted', calls: [call(b, c, 5)] })],
     flat: [flatCall(1, [], a, b, 5, { error: 'Reverted' }), flatCall(1, [0], b, c, 5)],
     rows: [],
   },
   {
-    name: 'a failed call takes back what is below it, and only that',
+    name: 'a failed call reverts only the calls below it',
     block: blockOf([{ from: a, to: b, value: 9 }]),
     nested: [
       call(a, b, 9, {
@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'one failed call after another, each with what is below it, and a success below a success in between',
+    name: 'several failed calls with inner calls, and nested successful calls between them',
     block: blockOf([{ from: a, to: b, value: 9 }]),
     nested: [
       call(a, b, 9, {
@@ -171,7 +171,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'delegate, static and code calls move nothing, whatever value they show; what they call does',
+    name: 'delegate, static and code calls transfer nothing; the calls they make do',
     block: blockOf([{ from: a, to: b, value: 8 }]),
     nested: [
       call(a, b, 8, {
@@ -195,7 +195,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'creation with value, by a transaction and by a contract; one that failed moves nothing',
+    name: 'creation with value by a transaction and by a contract; a failed one transfers nothing',
     block: blockOf([{ from: a, to: null, value: 6 }]),
     nested: [
       {
@@ -238,7 +238,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'self-destruct moves what is left; a reward in the list is no transfer',
+    name: 'self-destruct transfers the remaining balance; a reward is no transfer',
     block: blockOf([{ from: a, to: b, value: 0 }]),
     nested: [call(a, b, 0, { calls: [{ type: 'SELFDESTRUCT', from: b, to: c, value: wei(7) }] })],
     flat: [
@@ -261,13 +261,13 @@ for (const { name, block, nested, flat, rows } of cases) {
   test(`trace_block: ${name}`, () => assert.deepEqual(rowsOf(block, asFlat(block, flat)), rows))
 }
 
-test('addresses come out in lower case, whatever the node writes', () => {
+test('addresses are returned in lower case', () => {
   const block = blockOf([{ from: a, to: b, value: 5 }])
   const frames = [call(a.toUpperCase().replace('0X', '0x'), b.toUpperCase().replace('0X', '0x'), 5)]
   assert.deepEqual(rowsOf(block, asNested(block, frames)), [[0, 0, a, b, 5]])
 })
 
-test('without traces only the transactions themselves are seen, and a failed one not', () => {
+test('without traces, only the values of successful transactions are returned', () => {
   const block = blockOf([
     { from: a, to: b, value: 5 },
     { from: a, to: b, value: 6 },
@@ -287,7 +287,7 @@ test('without traces only the transactions themselves are seen, and a failed one
   assert.throws(() => rowsOf(block, { form: 'receipts', receipts: old }), { code: 'explorer.no_traces' })
 })
 
-test('the first transfer funds; one to oneself does not', () => {
+test('the first transfer is the funding; one to the sender itself is not', () => {
   const transfer = (txIndex: number, from: string, to: string) => ({
     ...{ block: 7, timeUnix: 1, tx: hash(txIndex), txIndex, position: 0, from, to, valueWei: 1n },
   })

@@ -1,7 +1,8 @@
-// The transfers of the chain's own coin in one block, in the order they happened (behaviour/explorer.md#what-counts-as-funding). Pure.
+// The transfers of the chain's own coin in a block, in execution order (behaviour/explorer.md#what-counts-as-funding).
+// Pure.
 //
-// 1. Position 0 is the transaction itself. Internal transfers are counted from 1 over those that moved value: nodes
-//    differ in which other steps they list, never in these.
+// 1. Position 0 is the transaction's own value. Internal transfers are counted from 1. Only transfers with value count,
+//    because nodes differ in which other calls they list.
 import { Fault } from '#core/fault.ts'
 import type { BlockWithExecution, Receipt, TraceTransfer, Transaction } from '#sources/evm/types.ts'
 import { type Funding, isBefore } from './fundings.ts'
@@ -17,10 +18,10 @@ export interface Transfer {
   readonly valueWei: bigint
 }
 
-export function transfersOf({ block, execution: insight }: BlockWithExecution): Transfer[] {
+export function transfersOf({ block, execution }: BlockWithExecution): Transfer[] {
   return block.transactions.flatMap((tx, at) => {
     const transfers =
-      insight.form === 'traced' ? (insight.transfers[at] ?? []) : plainTransfers(tx, insight.receipts[at])
+      execution.form === 'traced' ? (execution.transfers[at] ?? []) : plainTransfers(tx, execution.receipts[at])
     let internal = 0
     return transfers.map(({ top, ...transfer }) => ({
       block: block.number,
@@ -33,7 +34,7 @@ export function transfersOf({ block, execution: insight }: BlockWithExecution): 
   })
 }
 
-/** The first transfer to each address, as rows. A transfer to oneself funds nobody. */
+/** The first transfer to each address. A transfer to the sender itself is no funding. */
 export function fundingsOf(chain: string, transfers: Iterable<Transfer>): Funding[] {
   const first = new Map<string, Transfer>()
   for (const transfer of transfers) {
@@ -43,12 +44,14 @@ export function fundingsOf(chain: string, transfers: Iterable<Transfer>): Fundin
   return [...first.values()].map(({ from, to, ...rest }) => ({ chain, address: to, funder: from, ...rest }))
 }
 
-/** Without traces only the transaction's own value is seen. */
+/** Without traces, only the transaction's own value is known. */
 function plainTransfers(tx: Transaction, receipt: Receipt | undefined): TraceTransfer[] {
   if (tx.valueWei === 0n) return []
   if (receipt?.succeeded === undefined) {
-    // Before the chain recorded the outcome, only a trace can tell.
-    throw new Fault('explorer.no_traces', { detail: `the receipt of ${tx.hash} does not tell whether it succeeded` })
+    // Receipts from before Byzantium have no status; only a trace shows whether the transaction succeeded.
+    throw new Fault('explorer.no_traces', {
+      detail: `the receipt of ${tx.hash} has no status, so only a trace shows whether it succeeded`,
+    })
   }
   const to = tx.to ?? receipt.contractAddress
   return receipt.succeeded && to ? [{ top: true, from: tx.from, to, valueWei: tx.valueWei }] : []

@@ -1,5 +1,5 @@
-// One person's edits of the registry: what must be there is there, what must not be is not, and each edit is one
-// transaction with its page in the history. Files come in through import.ts.
+// Edits of the label registry by a person: add, change and remove entities and tags. Each edit is one transaction with
+// its history. Files are imported in import/import-labels.ts.
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { type Author, HistoryWriter } from './history.ts'
@@ -10,26 +10,26 @@ import type { Counts } from './write-rows.ts'
 /** Fields to set. */
 type FieldChanges<Row, Key extends keyof Row> = Partial<Omit<Row, Key>>
 
-/** Adds an entity on each chain; refused when it is on any of them. */
+/** Adds an entity on each chain. Throws if it exists on any of them. */
 export function addLabels(state: State, author: Author, patches: readonly LabelPatch[]): Promise<void> {
   return state.write(async (tx) => {
     for (const { chain, slug } of patches) {
       const exists = (await findLabels(tx, slug)).some((label) => label.chain === chain)
       if (exists)
-        throw conflict(`Chain ${chain} has an entity ${slug} already; change it with: tetrad labels edit ${slug}`)
+        throw conflict(`Entity ${slug} already exists on chain ${chain}. Change it with: tetrad labels edit ${slug}`)
     }
     await putLabels(new HistoryWriter(tx, author), patches)
   })
 }
 
-/** Adds one source's word about an address on each chain; refused when it has one there. */
+/** Adds a tag on each chain. Throws if the source has already tagged the address on any of them. */
 export function addTags(state: State, author: Author, patches: readonly TagPatch[]): Promise<void> {
   return state.write(async (tx) => {
     for (const { chain, address, source } of patches) {
       const [existing] = await findTags(tx, address, { chain, source })
       if (existing) {
         throw conflict(
-          `${source} calls ${address} "${existing.name}" on chain ${chain} already; change it with: tetrad labels edit ${address}`,
+          `Source ${source} already tags ${address} as "${existing.name}" on chain ${chain}. Change it with: tetrad labels edit ${address}`,
         )
       }
     }
@@ -38,13 +38,13 @@ export function addTags(state: State, author: Author, patches: readonly TagPatch
 }
 
 export interface EditResult<Row> {
-  /** As they were. */
-  readonly found: readonly Row[]
-  /** How many of them are different now. */
+  /** The matching rows, before the change. */
+  readonly matched: readonly Row[]
+  /** How many of them changed. */
   readonly changed: number
 }
 
-/** Changes an entity on these chains, or on all it is on; tells on which. */
+/** Changes an entity on the given chains, or on all of its chains. */
 export function editLabel(
   state: State,
   author: Author,
@@ -52,14 +52,14 @@ export function editLabel(
   set: FieldChanges<Label, 'chain' | 'slug'>,
 ): Promise<EditResult<Label>> {
   return state.write(async (tx) => {
-    const found = await requireEntity(tx, which)
-    const patches = found.map(({ chain, slug }) => ({ chain, slug, ...set }))
+    const matched = await requireEntity(tx, which)
+    const patches = matched.map(({ chain, slug }) => ({ chain, slug, ...set }))
     const { changed } = await putLabels(new HistoryWriter(tx, author), patches)
-    return { found, changed }
+    return { matched, changed }
   })
 }
 
-/** Changes what one source says about an address, on these chains or on all. */
+/** Changes the tag of one source on the given chains, or on all chains. */
 export function editTag(
   state: State,
   author: Author,
@@ -67,18 +67,18 @@ export function editTag(
   set: FieldChanges<Tag, 'chain' | 'address' | 'source'>,
 ): Promise<EditResult<Tag>> {
   return state.write(async (tx) => {
-    const found = await requireTags(tx, which)
-    const sources = new Set(found.map(({ source }) => source))
+    const matched = await requireTags(tx, which)
+    const sources = new Set(matched.map(({ source }) => source))
     if (sources.size > 1) {
-      throw conflict(`Several sources name ${which.address}: ${[...sources].join(', ')}; say which with --source`)
+      throw conflict(`Several sources tag ${which.address}: ${[...sources].join(', ')}. Choose one with --source`)
     }
-    const patches = found.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
+    const patches = matched.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
     const { changed } = await putTagsOrThrow(new HistoryWriter(tx, author), patches)
-    return { found, changed }
+    return { matched, changed }
   })
 }
 
-/** Removes an entity; refused while addresses are said to be its own, unless they go as well. */
+/** Removes an entity. Throws if it has tagged addresses, unless they are removed too. */
 export function removeEntity(
   state: State,
   author: Author,
@@ -90,7 +90,7 @@ export function removeEntity(
     for (const { chain, slug } of entities) addresses.push(...(await tagsOfEntity(tx, slug, chain)))
     if (addresses.length > 0 && !which.addressesToo) {
       throw conflict(
-        `Addresses are tagged as of ${which.slug} (${addresses.length}); remove them too with --addresses, or give them to another entity first`,
+        `${which.slug} has ${addresses.length} tagged addresses. Remove them too with --addresses, or move them to another entity first`,
       )
     }
     const history = new HistoryWriter(tx, author)
@@ -100,12 +100,12 @@ export function removeEntity(
   })
 }
 
-/** Removes what is said about an address, by one source or by all of them. */
+/** Removes the tags of an address, of one source or of all. */
 export function removeAddress(state: State, author: Author, which: TagSelector): Promise<Tag[]> {
   return state.write(async (tx) => {
-    const found = await requireTags(tx, which)
-    await removeTags(new HistoryWriter(tx, author), found)
-    return found
+    const tags = await requireTags(tx, which)
+    await removeTags(new HistoryWriter(tx, author), tags)
+    return tags
   })
 }
 
@@ -119,23 +119,24 @@ async function requireEntity(
   state: StateReader,
   { slug, chains }: { readonly slug: string; readonly chains?: readonly string[] | undefined },
 ): Promise<Label[]> {
-  const found = await findLabels(state, slug)
-  if (found.length === 0) throw notFound(`There is no entity ${slug}; see: tetrad labels search ${slug}`)
-  const missing = chains?.find((chain) => !found.some((label) => label.chain === chain))
+  const labels = await findLabels(state, slug)
+  if (labels.length === 0) throw notFound(`No entity ${slug}. Search with: tetrad labels search ${slug}`)
+  const missing = chains?.find((chain) => !labels.some((label) => label.chain === chain))
   if (missing !== undefined) {
-    throw notFound(`Chain ${missing} has no entity ${slug}; it is on ${found.map(({ chain }) => chain).join(', ')}`)
+    throw notFound(`No entity ${slug} on chain ${missing}; it exists on ${labels.map(({ chain }) => chain).join(', ')}`)
   }
-  return chains ? found.filter(({ chain }) => chains.includes(chain)) : found
+  return chains ? labels.filter(({ chain }) => chains.includes(chain)) : labels
 }
 
 async function requireTags(state: StateReader, { address, chains, source }: TagSelector): Promise<Tag[]> {
   const all = await findTags(state, address, { source })
-  const found = chains ? all.filter(({ chain }) => chains.includes(chain)) : all
-  if (found.length === 0) {
+  const tags = chains ? all.filter(({ chain }) => chains.includes(chain)) : all
+  if (tags.length === 0) {
+    const from = source === undefined ? '' : ` from source ${source}`
     const where = chains ? ` on chain ${chains.join(' or ')}` : ''
-    throw notFound(`${source ?? 'Nobody'} ${source ? 'does not name' : 'has named'} ${address}${where}`)
+    throw notFound(`No tag for ${address}${from}${where}`)
   }
-  return found
+  return tags
 }
 
 async function putTagsOrThrow(history: HistoryWriter, patches: readonly TagPatch[]): Promise<Counts> {
@@ -145,4 +146,4 @@ async function putTagsOrThrow(history: HistoryWriter, patches: readonly TagPatch
 }
 
 const conflict = (message: string): Fault => new Fault('input.invalid', { message })
-const notFound = (message: string): Fault => new Fault('record.unknown', { message })
+const notFound = (message: string): Fault => new Fault('record.not_found', { message })

@@ -1,5 +1,5 @@
-// The registry as a file, piece by piece: what `tetrad labels import` takes back unchanged. The wire's own file, behind
-// the links of 4.1, holds less: the entities of one chain (exports.ts).
+// Writes the label registry as CSV or JSON, in chunks, in a form that `tetrad labels import` reads back unchanged. The
+// download files of 4.1 have less: only the entities of one chain (lists/downloads.ts).
 import type { State } from '#storage/state.ts'
 import { eachLabel, type Label } from './labels.ts'
 import { csvRow } from './lists/csv.ts'
@@ -13,22 +13,22 @@ export interface ExportScope {
   readonly chain?: string | undefined
 }
 
-/** One table, so one part. */
+/** A CSV file has one table, so it cannot contain all parts. */
 export async function* csvExport(
   state: State,
   { part, chain }: ExportScope & { readonly part: Exclude<ExportPart, 'all'> },
 ): AsyncGenerator<string> {
   if (part === 'entities') {
     yield csvRow(['chain', 'slug', 'name', 'description', 'notes', 'updated'])
-    for await (const one of eachLabel(state, chain)) {
-      yield csvRow([one.chain, one.slug, one.name, one.description, one.notes, one.updatedUnix])
+    for await (const row of eachLabel(state, chain)) {
+      yield csvRow([row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix])
     }
     return
   }
   yield csvRow(['chain', 'address', 'name', 'entity', 'source', 'confidence', 'evidence', 'updated'])
-  for await (const one of eachTag(state, chain)) {
-    const { address, name, entity, source, confidence, evidenceUrl, updatedUnix } = one
-    yield csvRow([one.chain, address, name, entity, source, confidence, evidenceUrl, updatedUnix])
+  for await (const tag of eachTag(state, chain)) {
+    const { address, name, entity, source, confidence, evidenceUrl, updatedUnix } = tag
+    yield csvRow([tag.chain, address, name, entity, source, confidence, evidenceUrl, updatedUnix])
   }
 }
 
@@ -40,7 +40,7 @@ export async function* jsonExport(state: State, { part, chain }: ExportScope): A
   yield '\n}\n'
 }
 
-/** An entity says the same on most of its chains: such rows are one record. */
+/** Rows of a slug with the same texts become one record with several chains. */
 async function* groupEntities(state: State, chain: string | undefined): AsyncGenerator<object> {
   let group: { row: Label; chains: string[] }[] = []
   for await (const row of eachLabel(state, chain)) {
@@ -48,15 +48,15 @@ async function* groupEntities(state: State, chain: string | undefined): AsyncGen
       yield* group.map(toEntityRecord)
       group = []
     }
-    const same = group.find(({ row: one }) => hasSameText(one, row))
+    const same = group.find((member) => hasSameText(member.row, row))
     if (same) same.chains.push(row.chain)
     else group.push({ row, chains: [row.chain] })
   }
   yield* group.map(toEntityRecord)
 }
 
-const hasSameText = (one: Label, other: Label): boolean =>
-  (['name', 'description', 'notes', 'updatedUnix'] as const).every((field) => one[field] === other[field])
+const hasSameText = (a: Label, b: Label): boolean =>
+  (['name', 'description', 'notes', 'updatedUnix'] as const).every((field) => a[field] === b[field])
 
 const toEntityRecord = ({ row, chains }: { row: Label; chains: readonly string[] }): object => ({
   slug: row.slug,
@@ -82,13 +82,13 @@ async function* mapRecords<T>(rows: AsyncIterable<T>, toRecord: (row: T) => obje
   for await (const row of rows) yield toRecord(row)
 }
 
-/** One record a line. */
+/** One record per line. */
 async function* jsonArray(name: string, records: AsyncIterable<object>): AsyncGenerator<string> {
   yield `\n"${name}":[`
-  let between = '\n'
+  let separator = '\n'
   for await (const record of records) {
-    yield between + JSON.stringify(record)
-    between = ',\n'
+    yield separator + JSON.stringify(record)
+    separator = ',\n'
   }
   yield '\n]'
 }

@@ -1,14 +1,13 @@
-// Who changed what when: the registry's history (behaviour/explorer.md#label-history).
+// The history of the label registry: who changed what and when (behaviour/explorer.md#label-history).
 //
-// 1. An edit is written in the transaction that makes it, by the function that makes it: no change is without a trace,
-//    and no trace is of a change that did not happen.
-// 2. Rows are only ever added. A change that turns out to change nothing leaves none.
+// 1. An entry is written in the transaction of the change, so there is never one without the other.
+// 2. Entries are only added, never modified. A write that changes nothing leaves no entry.
 import type { StateReader, StateWriter } from '#storage/state.ts'
 
 export interface Author {
   /** A person or a program. */
   readonly by: string
-  /** How it was done: a command, or an import with its file. */
+  /** The command, or the import with its file. */
   readonly via: string
   readonly atMs: number
 }
@@ -20,21 +19,20 @@ export interface Edit {
   readonly chain: string
   /** Slug or address. */
   readonly subject: string
-  /** Whose word about an address it is; empty for entities. */
+  /** Source of the tag; empty for entities. */
   readonly source: string
   readonly action: 'added' | 'changed' | 'removed'
-  /** The fields that changed, as they were; undefined for what was added. */
-  readonly was?: object
-  /** The same fields as they became; undefined for what was removed. */
-  readonly is?: object
+  /** The changed fields before the change; undefined if added. */
+  readonly before?: object
+  /** The same fields after the change; undefined if removed. */
+  readonly after?: object
 }
 
-/** An edit as it is told later. */
 export interface HistoryEntry extends Edit, Author {
   readonly change: number
 }
 
-/** One transaction's page of the history. */
+/** Writes the history of one transaction. */
 export class HistoryWriter {
   readonly tx: StateWriter
   readonly author: Author
@@ -53,27 +51,27 @@ export class HistoryWriter {
   async write(edits: readonly Edit[]): Promise<void> {
     if (edits.length === 0) return
     const change = await this.change()
-    const values = edits.flatMap(({ kind, chain, subject, source, action, was, is }) => [
-      ...[change, this.#items++, kind, chain, subject, source, action, encodeFields(was), encodeFields(is)],
+    const values = edits.flatMap(({ kind, chain, subject, source, action, before, after }) => [
+      ...[change, this.#items++, kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
     ])
     await this.tx.run(
-      `insert into label_history (change, item, kind, chain, subject, source, action, was, is_now)
+      `insert into label_history (change, item, kind, chain, subject, source, action, before, after)
        values ${rowPlaceholders(edits.length, 9)}`,
       ...values,
     )
   }
 
-  /** The number of this page, which is begun with the first edit. */
+  /** The number of this change. It is allocated with the first edit. */
   async change(): Promise<number> {
-    this.#change ??= await this.#begin()
+    this.#change ??= await this.#insertChange()
     return this.#change
   }
 
-  async #begin(): Promise<number> {
+  async #insertChange(): Promise<number> {
     const change = (await lastChange(this.tx)) + 1
     const { atMs, by, via } = this.author
     await this.tx.run(
-      'insert into label_changes (change, at_ms, by_whom, via) values (?, ?, ?, ?)',
+      'insert into label_changes (change, at_ms, author, via) values (?, ?, ?, ?)',
       change,
       atMs,
       by,
@@ -83,44 +81,43 @@ export class HistoryWriter {
   }
 }
 
-/** The registry's edition: it moves with every change, and with nothing else. 0: nothing was ever changed. */
+/** The number of the last change, which serves as the revision of the registry. 0: no change yet. */
 export async function lastChange(state: StateReader): Promise<number> {
   const last = await state.get<{ change: number | null }>('select max(change) as change from label_changes')
   return last?.change ?? 0
 }
 
-/** The fields of one side of an edit, as they are stored. */
 export const encodeFields = (fields: object | undefined): string | null =>
   fields === undefined ? null : JSON.stringify(fields)
 
 /** `(?, ?), (?, ?)`: placeholders for this many rows. */
 export const rowPlaceholders = (rows: number, columns: number): string => {
-  const one = `(${Array(columns).fill('?').join(', ')})`
-  return Array(rows).fill(one).join(', ')
+  const row = `(${Array(columns).fill('?').join(', ')})`
+  return Array(rows).fill(row).join(', ')
 }
 
 interface StoredEdit {
   readonly change: number
   readonly at_ms: number
-  readonly by_whom: string
+  readonly author: string
   readonly via: string
   readonly kind: EditKind
   readonly chain: string
   readonly subject: string
   readonly source: string
   readonly action: Edit['action']
-  readonly was: string | null
-  readonly is_now: string | null
+  readonly before: string | null
+  readonly after: string | null
 }
 
-/** Newest first; of one slug or address, or of everything. */
+/** Newest first. Without `subject`, of everything. */
 export async function readHistory(
   state: StateReader,
   filter: { readonly subject?: string; readonly chain?: string; readonly limit: number },
 ): Promise<HistoryEntry[]> {
   const { subject = '', chain = '', limit } = filter
   const rows = await state.all<StoredEdit>(
-    `select change, at_ms, by_whom, via, kind, chain, subject, source, action, was, is_now
+    `select change, at_ms, author, via, kind, chain, subject, source, action, before, after
      from label_history join label_changes using (change)
      where ${subject === '' ? "? = ''" : 'subject = ?'} and (? = '' or chain = ?)
      order by change desc, item desc limit ?`,
@@ -129,11 +126,11 @@ export async function readHistory(
     chain,
     limit,
   )
-  return rows.map(({ at_ms, by_whom, was, is_now, ...row }) => ({
+  return rows.map(({ at_ms, author, before, after, ...row }) => ({
     ...row,
     atMs: at_ms,
-    by: by_whom,
-    ...(was !== null && { was: JSON.parse(was) as object }),
-    ...(is_now !== null && { is: JSON.parse(is_now) as object }),
+    by: author,
+    ...(before !== null && { before: JSON.parse(before) as object }),
+    ...(after !== null && { after: JSON.parse(after) as object }),
   }))
 }

@@ -32,7 +32,7 @@ const put = (context: TestContext, labels: Iterable<LabelPatch>, by?: string) =>
   context.state.write((tx) => putLabels(historyWriter(tx, context, by), labels))
 
 describe('entities', () => {
-  test('labels come back by slug, each once, chain by chain', async () => {
+  test('labels are listed by slug, each once, per chain', async () => {
     await using context = await openContext()
     await put(context, [label('b'), label('a'), label('c', { chain: '137' })])
     const slugs = (await Array.fromAsync(listLabels(context.state, '1'))).map((record) => record.labelslug)
@@ -54,7 +54,7 @@ describe('entities', () => {
     assert.equal((await readHistory(context.state, { limit: 10 })).length, 3)
   })
 
-  test('what a patch leaves out stays; a change without a time of its own is of now', async () => {
+  test('fields that a patch leaves out stay; the default time of a change is now', async () => {
     await using context = await openContext()
     await put(context, [label('a', { notes: 'kept' })])
     await put(context, [{ chain: '1', slug: 'a', name: 'Renamed' }])
@@ -67,7 +67,7 @@ describe('entities', () => {
     assert.equal((await findLabels(context.state, 'a'))[0]?.updatedUnix, nowUnix, 'no change, no new time')
   })
 
-  test('an entity that is removed leaves the list, and can be told from the history', async () => {
+  test('a removed entity is no longer listed, and the history has it', async () => {
     await using context = await openContext()
     await put(context, [label('a'), label('b')])
     const remove = (slug: string) => context.state.write((tx) => removeLabel(historyWriter(tx, context), '1', slug))
@@ -75,10 +75,10 @@ describe('entities', () => {
     assert.equal(await remove('a'), false)
     assert.deepEqual(await readListHead(context.state, '1'), { revision: 2, entries: 1 })
     const [last] = await readHistory(context.state, { subject: 'a', limit: 1 })
-    assert.deepEqual([last?.action, last?.was, last?.is], ['removed', label('a'), undefined])
+    assert.deepEqual([last?.action, last?.before, last?.after], ['removed', label('a'), undefined])
   })
 
-  test('an entity of several chains is found on each', async () => {
+  test('an entity is found on each of its chains', async () => {
     await using context = await openContext()
     await put(context, [label('a-b'), label('a-b', { chain: '137' }), label('z')])
     assert.deepEqual(
@@ -89,16 +89,16 @@ describe('entities', () => {
 })
 
 describe('the history', () => {
-  test('it tells who changed what when, field by field, the newest first', async () => {
+  test('has author, time and changed fields, newest first', async () => {
     await using context = await openContext()
     await put(context, [label('a')])
     context.clock.advance(5000)
     await put(context, [label('a', { name: 'New name' }), label('b')], 'bob')
     const [second, first, ...older] = await readHistory(context.state, { subject: 'a', limit: 10 })
     assert.deepEqual(older, [])
-    assert.deepEqual([first?.action, first?.by, first?.is], ['added', 'ann', label('a')])
+    assert.deepEqual([first?.action, first?.by, first?.after], ['added', 'ann', label('a')])
     assert.deepEqual(
-      [second?.action, second?.by, second?.via, second?.was, second?.is],
+      [second?.action, second?.by, second?.via, second?.before, second?.after],
       ['changed', 'bob', 'a test', { name: 'A' }, { name: 'New name' }],
     )
     assert.equal((second?.atMs ?? 0) - (first?.atMs ?? 0), 5000)
@@ -109,7 +109,7 @@ describe('the history', () => {
     assert.deepEqual(await readHistory(context.state, { chain: '137', limit: 10 }), [])
   })
 
-  test('a transaction that fails leaves neither a row nor a trace', async () => {
+  test('a failed transaction leaves neither rows nor history', async () => {
     await using context = await openContext()
     const failed = context.state.write(async (tx) => {
       await putLabels(historyWriter(tx, context), [label('a')])
@@ -120,7 +120,7 @@ describe('the history', () => {
     assert.equal(await readListHead(context.state, '1'), undefined)
   })
 
-  test('whatever is written and removed in whatever order, the history played forward gives the rows', async () => {
+  test('replaying the history gives the rows, after any sequence of writes and removals', async () => {
     const slug = fc.constantFrom('a', 'b', 'c')
     const step = fc.oneof(
       fc.record({
@@ -137,24 +137,24 @@ describe('the history', () => {
         for (const steps of transactions) {
           context.clock.advance(1000)
           await context.state.write(async (tx) => {
-            const book = historyWriter(tx, context)
+            const history = historyWriter(tx, context)
             for (const one of steps) {
               if (one.do === 'put')
                 await putLabels(
-                  book,
+                  history,
                   [{ chain: '1', ...one }].map(({ do: _, ...patch }) => patch),
                 )
-              else await removeLabel(book, '1', one.slug)
+              else await removeLabel(history, '1', one.slug)
             }
           })
         }
         const replayed = new Map<string, object>()
         for (const edit of (await readHistory(context.state, { limit: 100 })).reverse()) {
           const before = replayed.get(edit.subject)
-          if (edit.was)
-            for (const [field, value] of Object.entries(edit.was)) assert.deepEqual(before?.[field as never], value)
+          if (edit.before)
+            for (const [field, value] of Object.entries(edit.before)) assert.deepEqual(before?.[field as never], value)
           if (edit.action === 'removed') replayed.delete(edit.subject)
-          else replayed.set(edit.subject, { ...before, ...edit.is })
+          else replayed.set(edit.subject, { ...before, ...edit.after })
         }
         const rows = await Array.fromAsync(eachLabel(context.state))
         assert.deepEqual(
@@ -169,7 +169,7 @@ describe('the history', () => {
 })
 
 describe('finished lists', () => {
-  test('a finished list is written once per change, and never older than the store', async () => {
+  test('a list is serialized once per change and never stale', async () => {
     await using context = await openContext()
     assert.equal(await getFinishedList(context, '1', 'json'), undefined)
     await put(context, [label('a')])
@@ -184,7 +184,7 @@ describe('finished lists', () => {
     assert.equal(JSON.parse(Buffer.from(second?.file.plain.bytes ?? []).toString()).length, 2)
   })
 
-  test('a list longer than a chunk is whole in both forms', async () => {
+  test('a list longer than a chunk is complete in both formats', async () => {
     await using context = await openContext()
     const labels = Array.from({ length: 2500 }, (_, at) => label(`entity-${String(at).padStart(4, '0')}`))
     assert.equal((await put(context, labels)).added, 2500)

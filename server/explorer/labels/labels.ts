@@ -1,9 +1,9 @@
-// The labelled entities of each chain. Importers, commands, the demo world and the endpoints all go through here.
+// Reads and writes the labelled entities of each chain. All access to the labels table goes through this file.
 //
-// 1. A slug names one entity of a chain; an entity of several chains is one row on each, because its words may differ
-//    there (behaviour/explorer.md#entities). Writing the same again changes nothing.
-// 2. The chain's revision moves in the same transaction as its labels, so a list kept under a revision is never stale.
-// 3. Every change is in the history (labels-history.ts); there is no other way to write.
+// 1. A slug identifies an entity of a chain. An entity of several chains has one row on each, because its texts may
+//    differ (behaviour/explorer.md#entities). Writing the same values again changes nothing.
+// 2. The revision of a chain's list changes in the same transaction as its labels, so a cached list is never stale.
+// 3. Every change is in the history (history.ts).
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type HistoryWriter, rowPlaceholders } from './history.ts'
@@ -19,7 +19,7 @@ export interface Label {
   readonly updatedUnix: number
 }
 
-/** What to set; what is left out stays, or is empty when the entity is new. A new one without a name is called by its slug. */
+/** Fields to set. Others stay, or are empty in a new entity, whose default name is its slug. */
 export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Partial<Label>
 
 const columns = 'chain, slug, name, description, notes, updated_unix as "updatedUnix"'
@@ -58,17 +58,16 @@ export async function putLabels(history: HistoryWriter, patches: Iterable<LabelP
   return counts
 }
 
-/** False when there is no such entity on that chain. */
+/** Returns false if the chain has no such entity. */
 export async function removeLabel(history: HistoryWriter, chain: string, slug: string): Promise<boolean> {
-  const [was] = await entityTable.read(history.tx, chain, [{ chain, slug }])
-  if (!was) return false
+  const [before] = await entityTable.read(history.tx, chain, [{ chain, slug }])
+  if (!before) return false
   await history.tx.run('delete from labels where chain = ? and slug = ?', chain, slug)
-  await history.write([{ kind: 'entity', chain, subject: slug, source: '', action: 'removed', was }])
+  await history.write([{ kind: 'entity', chain, subject: slug, source: '', action: 'removed', before }])
   await bumpListRevision(history.tx, chain)
   return true
 }
 
-/** The chain's list has changed. */
 export async function bumpListRevision(tx: StateWriter, chain: string): Promise<void> {
   await tx.run(
     `insert into label_lists (chain, revision, entries)
@@ -79,18 +78,17 @@ export async function bumpListRevision(tx: StateWriter, chain: string): Promise<
   )
 }
 
-/** How long a chain's list is, and its revision. */
 export interface ListHead {
   readonly revision: number
   readonly entries: number
 }
 
-/** Undefined: the chain never had a label. */
+/** undefined: the chain never had a label. */
 export function readListHead(state: StateReader, chain: string): Promise<ListHead | undefined> {
   return state.get('select revision, entries from label_lists where chain = ?', chain)
 }
 
-/** A chain's labels as the wire shows them, by slug. */
+/** The labels of a chain as 4.1 returns them, by slug. */
 export function listLabels(state: State, chain: string): AsyncIterable<LabelRecord> {
   return state.each<LabelRecord>(
     `select name as labelname, slug as labelslug, description as shortdescription, notes,
@@ -100,7 +98,7 @@ export function listLabels(state: State, chain: string): AsyncIterable<LabelReco
   )
 }
 
-/** Every entity, or those of one chain, by slug and chain: chains of one entity come together. */
+/** All entities, or those of one chain, ordered by slug and chain. */
 export const eachLabel = (state: State, chain?: string): AsyncIterable<Label> =>
   chain === undefined
     ? state.each<Label>(`select ${columns} from labels order by slug, chain`)
@@ -110,7 +108,7 @@ export const eachLabel = (state: State, chain?: string): AsyncIterable<Label> =>
 export const findLabels = (state: StateReader, slug: string): Promise<Label[]> =>
   state.all<Label>(`select ${columns} from labels where slug = ? order by chain`, slug)
 
-/** Those of these slugs that the chain knows. */
+/** The given slugs that exist on the chain. */
 export async function findKnownSlugs(
   state: StateReader,
   chain: string,

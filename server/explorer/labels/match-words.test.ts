@@ -9,7 +9,7 @@ const rankIn = (query: string, ...parts: string[]) => {
   return matchesAllWords(marked, words) ? rankMatch(marked, words) : undefined
 }
 
-test('every word begins a word of the label; exactly so is best, beginning so is next', () => {
+test('each word must be the start of a word of the label; exact matches rank first, then prefixes', () => {
   const label = ['Harbour Exchange: hot wallet 14', '0x28c6c06298d514db089934071355e5743bf21d60', 'harbour-exchange']
   const cases: [string, number | undefined][] = [
     ['harbour', 1],
@@ -25,27 +25,27 @@ test('every word begins a word of the label; exactly so is best, beginning so is
     ['28c6', undefined],
     ['harbour exchange hot wallet 14', 0],
   ]
-  for (const [asked, rank] of cases) assert.equal(rankIn(asked, ...label), rank, asked)
+  for (const [query, rank] of cases) assert.equal(rankIn(query, ...label), rank, query)
 })
 
-test('letter case, accents and width make no difference, in any script', () => {
-  for (const [asked, name] of [
+test('letter case, accents and character width do not matter, in any script', () => {
+  for (const [query, name] of [
     ['cafe', 'Café'],
     ['CAFÉ', 'cafe'],
     ['ｃａｆｅ', 'Café'],
     ['биржа', 'Биржа Гавань'],
     ['取引所', '取引所 港'],
   ] as const) {
-    assert.notEqual(rankIn(asked, name), undefined, `${asked} in ${name}`)
+    assert.notEqual(rankIn(query, name), undefined, `${query} in ${name}`)
   }
 })
 
-test('no more than eight words count, and marks are no words', () => {
+test('at most eight words count, and punctuation is ignored', () => {
   assert.equal(queryWords('a b c d e f g h i j').length, 8)
   for (const text of ['', '%', '_|\n', ' - ']) assert.deepEqual(queryWords(text), [])
 })
 
-test('a label is found by its own name, and by the beginning of each of its words', () => {
+test('a label is found by its name and by the start of each of its words', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 30 }), fc.nat(), (name, cut) => {
       const words = queryWords(name)

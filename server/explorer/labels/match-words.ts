@@ -1,11 +1,11 @@
-// What it means that words are found in a label. Pure. A label is kept as one text in which every word and every part (its
-// name, its slug or address) begins with a mark, so that the beginning of either can be looked for at once.
+// Matches search words against labels. Pure. A label is one search text: `|` precedes every word and a line break every
+// part (name, slug or address), so that a plain substring search finds the start of words and parts.
 
 const wordsMax = 8
 
-/** Lower case, without accents, cut at everything that is neither letter nor digit. */
+/** Lower case, without accents, split at everything that is neither a letter nor a digit. */
 function splitWords(text: string): string[] {
-  // Nearly all are plain, and a registry holds many.
+  // Nearly all texts are ASCII, for which this is much faster.
   const words = /^[ -~]*$/.test(text)
     ? text.toLowerCase().split(/[^a-z0-9]+/)
     : text
@@ -16,7 +16,6 @@ function splitWords(text: string): string[] {
   return words.filter((word) => word !== '')
 }
 
-/** The words of a question that count. */
 export const queryWords = (text: string): string[] => splitWords(text).slice(0, wordsMax)
 
 const joinWords = (words: readonly string[]): string => words.map((word) => `|${word}`).join('')
@@ -24,11 +23,11 @@ const joinWords = (words: readonly string[]): string => words.map((word) => `|${
 export const toSearchText = (...parts: readonly string[]): string =>
   `${parts.map((part) => `\n${joinWords(splitWords(part))}`).join('')}\n`
 
-/** Whether each of the words begins a word of the text. */
+/** Whether each word is the start of a word of the text. */
 export const matchesAllWords = (searchText: string, words: readonly string[]): boolean =>
   words.every((word) => searchText.includes(`|${word}`))
 
-/** How well: 0 is exactly one of the parts, 1 begins one of them, 2 is found somewhere. */
+/** 0: the words are exactly one of the parts. 1: they are its start. 2: other matches. */
 export function rankMatch(searchText: string, words: readonly string[]): 0 | 1 | 2 {
   const pattern = `\n${joinWords(words)}`
   return searchText.includes(`${pattern}\n`) ? 0 : searchText.includes(pattern) ? 1 : 2

@@ -1,22 +1,22 @@
-// What may stand in the registry, whoever brings it: a command line, a CSV file or a JSON file. A record is read as a
-// whole; what is wrong with it is said in words that fit into a file of rejects.
+// Validates records for the label registry, from the command line, CSV and JSON files. The reason for a rejection is a
+// text for the rejects file.
 import { hasWrongChecksum } from '#core/checksum-address.ts'
 import type { LabelPatch } from './labels.ts'
 import type { TagPatch } from './tags.ts'
 
-/** A record as it arrives: texts from a CSV file, any JSON value from elsewhere. */
+/** Fields are texts in a CSV file, and any JSON values elsewhere. */
 export type RawRecord = Readonly<Record<string, unknown>>
 
 export interface RecordDefaults {
-  /** Where a record names no chain. */
+  /** For records without a chain. */
   readonly chains?: readonly string[]
-  /** Where a tagged address names no source. */
+  /** For tagged addresses without a source. */
   readonly source: string
-  /** Where it does not say how sure it is; kept only by tags that are new. */
+  /** For tagged addresses without a confidence. */
   readonly confidence?: number
 }
 
-/** The patches of a record, one per chain; or why it cannot be taken. */
+/** The patches of a record, one per chain, or why it is rejected. */
 export type PatchResult<Patch> = readonly Patch[] | { readonly reason: string }
 
 const entityNames: Readonly<Record<string, string>> = {
@@ -59,11 +59,10 @@ const evidenceCharsMax = 2000
 
 class InvalidRecord extends Error {}
 
-/** Whether a record speaks of an address or of an entity. */
+/** A record with an address is a tagged address, otherwise an entity. */
 export const isTag = (record: RawRecord): boolean =>
   Object.keys(record).some((name) => name.toLowerCase() === 'address')
 
-/** Column and member names that a record of this kind does not have. */
 export function findUnknownFields(names: readonly string[], tag: boolean): string[] {
   const known = { ...(tag ? tagNames : entityNames), ...chainNames }
   return names.filter((name) => !Object.hasOwn(known, name.toLowerCase()))
@@ -75,9 +74,9 @@ export const toEntityPatches = (record: RawRecord, defaults: RecordDefaults): Pa
     const name = readText(fields, 'name', 200)
     const slug = readText(fields, 'slug', 128) || toSlug(name ?? '')
     if (slug === '')
-      throw new InvalidRecord(name ? 'no slug can be made of the name; give one' : 'name or slug is needed')
+      throw new InvalidRecord(name ? 'the name has no letters for a slug; set slug' : 'name or slug is required')
     if (!slugText.test(slug) || addressText.test(slug)) {
-      throw new InvalidRecord('slug must be lower-case letters, digits and . _ ~ -, 1 to 128 of them, and no address')
+      throw new InvalidRecord('slug must be 1 to 128 lower-case letters, digits and . _ ~ -, and not an address')
     }
     const description = readText(fields, 'description', 2000)
     const notes = readText(fields, 'notes', 10_000)
@@ -100,7 +99,7 @@ export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): Patch
     if (problem !== undefined) throw new InvalidRecord(problem)
     const address = addressInput.toLowerCase()
     const name = readText(fields, 'name', 200)
-    if (!name) throw new InvalidRecord('name is needed')
+    if (!name) throw new InvalidRecord('name is required')
     const entity = readText(fields, 'entity', 128)
     if (entity && !slugText.test(entity)) throw new InvalidRecord('entity must be the slug of an entity')
     const source = readText(fields, 'source', 100) || defaults.source
@@ -108,7 +107,7 @@ export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): Patch
     const confidence = readInteger(fields, 'confidence', 100) ?? defaults.confidence
     const evidenceUrl = readText(fields, 'evidence', evidenceCharsMax)
     if (evidenceUrl && !isUrl(evidenceUrl))
-      throw new InvalidRecord('evidence must be a link that begins with http:// or https://')
+      throw new InvalidRecord('evidence must be a URL that begins with http:// or https://')
     const updatedUnix = readInteger(fields, 'updated', 253_402_300_799)
     return readChains(fields, defaults).map((chain) => ({
       chain,
@@ -122,7 +121,6 @@ export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): Patch
     }))
   })
 
-/** The lower-case identifier form of a name. */
 export const toSlug = (name: string): string =>
   name
     .normalize('NFKD')
@@ -134,12 +132,10 @@ export const toSlug = (name: string): string =>
 
 export const isAddress = (text: string): boolean => addressText.test(text.toLowerCase())
 
-/** What is wrong with an address that somebody wrote; letters all of one case carry no checksum (behaviour/fx.md#address-checksums). */
+/** Why an address is invalid. An address in one letter case has no checksum (behaviour/fx.md#address-checksums). */
 export function validateAddress(text: string): string | undefined {
   if (!isAddress(text)) return 'address must be 0x and 40 hexadecimal digits'
-  return hasWrongChecksum(text)
-    ? 'address must have the right checksum (EIP-55): a letter is wrong, or its case'
-    : undefined
+  return hasWrongChecksum(text) ? 'address has a wrong EIP-55 checksum: a letter or its case is wrong' : undefined
 }
 
 export const isUrl = (text: string): boolean => /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)
@@ -155,7 +151,7 @@ function catchInvalidRecord<Patch>(read: () => Patch[]): PatchResult<Patch> {
 
 function normalizeFields(record: RawRecord, tag: boolean): RawRecord {
   const [unknownField] = findUnknownFields(Object.keys(record), tag)
-  if (unknownField !== undefined) throw new InvalidRecord(`${unknownField} is not a known name`)
+  if (unknownField !== undefined) throw new InvalidRecord(`unknown field ${unknownField}`)
   const known = { ...(tag ? tagNames : entityNames), ...chainNames }
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [known[name.toLowerCase()], value]))
 }
@@ -163,38 +159,38 @@ function normalizeFields(record: RawRecord, tag: boolean): RawRecord {
 function readText(fields: RawRecord, name: string, charsMax: number): string | undefined {
   const value = fields[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value !== 'string') throw new InvalidRecord(`${name} must be a text`)
+  if (typeof value !== 'string') throw new InvalidRecord(`${name} must be text`)
   if (value.length > charsMax) throw new InvalidRecord(`${name} must have at most ${charsMax} characters`)
-  const prose = name === 'notes' || name === 'description'
-  // A store may not give these back as they were, and then the same file would never be "unchanged".
-  if (!value.isWellFormed() || (prose ? controlsInProse : controls).test(value)) {
-    throw new InvalidRecord(`${name} holds characters that cannot be kept`)
+  const isMultiline = name === 'notes' || name === 'description'
+  // A database may not return these unchanged, and then importing the file again would change the row.
+  if (!value.isWellFormed() || (isMultiline ? controlsExceptLineBreaks : controls).test(value)) {
+    throw new InvalidRecord(`${name} contains characters that cannot be stored`)
   }
-  return prose ? value : value.trim()
+  return isMultiline ? value : value.trim()
 }
 
 const controls = /\p{Cc}/u
-/** Line breaks and tabs are part of a text. */
-const controlsInProse = /(?![\t\n\r])\p{Cc}/u
+/** Notes and descriptions may contain line breaks and tabs. */
+const controlsExceptLineBreaks = /(?![\t\n\r])\p{Cc}/u
 
 function readInteger(fields: RawRecord, name: string, max: number): number | undefined {
   const value = fields[name]
   if (value === undefined || value === null || value === '') return undefined
   const number = typeof value === 'string' && integerText.test(value) ? Number(value) : value
   if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > max) {
-    throw new InvalidRecord(`${name} must be a whole number from 0 to ${max}`)
+    throw new InvalidRecord(`${name} must be an integer from 0 to ${max}`)
   }
   return number
 }
 
 function readChains(fields: RawRecord, defaults: RecordDefaults): string[] {
-  const given = [fields.chain ?? []].flat().flatMap((one) => String(one).split(/[\s,;]+/))
-  const named = given.filter((one) => one !== '')
+  const values = [fields.chain ?? []].flat().flatMap((value) => String(value).split(/[\s,;]+/))
+  const named = values.filter((value) => value !== '')
   const chains = [...new Set(named.length > 0 ? named : (defaults.chains ?? []))]
-  if (chains.length === 0) throw new InvalidRecord('chain is needed')
+  if (chains.length === 0) throw new InvalidRecord('chain is required')
   const invalidChain = chains.find((chain) => !chainText.test(chain))
   if (invalidChain !== undefined)
     throw new InvalidRecord(`chain must be a chain id such as 1, not ${invalidChain.slice(0, 40)}`)
-  if (chains.length > chainsMax) throw new InvalidRecord(`at most ${chainsMax} chains can be named`)
+  if (chains.length > chainsMax) throw new InvalidRecord(`at most ${chainsMax} chains are allowed`)
   return chains
 }

@@ -1,10 +1,10 @@
-// The registry's names in memory, to be searched by words (behaviour/explorer.md#label-search): taking 200 000 rows out of the store for every
-// letter that somebody types would take a second each.
+// Searches the names of the label registry in memory (behaviour/explorer.md#label-search). Reading 200 000 rows from
+// the store for every keystroke would take a second each.
 //
-// 1. It is the registry as of one change, and is brought up to the last one before it is searched: a few edits by
-//    following the history, many by reading all anew.
-// 2. Of more than `entriesMax` rows nothing is kept: they are read from the store as they are searched, slower and as right.
-// 3. Neither reading nor searching holds the thread for longer than a few thousand rows take.
+// 1. Before each search the table is brought up to the last change: a few edits are applied from the history, after
+//    many edits all rows are read again.
+// 2. Above `entriesMax` rows nothing is kept in memory; each search reads the store, with the same results.
+// 3. Reading and searching yield to the event loop every few thousand rows.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State } from '#storage/state.ts'
 import type { ExplorerContext } from '../context.ts'
@@ -19,17 +19,16 @@ export interface SearchEntry {
   readonly subject: string
   readonly source: string
   readonly name: string
-  /** Of an address: the slug it belongs to; may be empty. */
+  /** The entity of a tagged address; may be empty. */
   readonly entity: string
-  /** Of an address: percent. */
+  /** In percent, of a tagged address. */
   readonly confidence: number
-  /** What is searched. */
   readonly searchText: string
 }
 
 export interface LabelTable {
   readonly change: number
-  /** undefined: there are too many. */
+  /** undefined: too many for memory. */
   readonly entries: Map<string, SearchEntry> | undefined
 }
 
@@ -43,7 +42,7 @@ const entriesMax = 500_000
 const editsMax = 2000
 const entriesPerYield = 5000
 
-/** The best that are found, best first. */
+/** The best matches, best first. */
 export async function searchEntries(
   context: Pick<ExplorerContext, 'state' | 'explorer'>,
   search: LabelQuery,
@@ -62,7 +61,7 @@ export async function searchEntries(
   return best.entries()
 }
 
-/** As many as are wanted, kept in order. */
+/** Keeps the best `limit` entries in order. */
 class BestMatches {
   readonly #search: LabelQuery
   readonly #ranked: { readonly rank: number; readonly entry: SearchEntry }[] = []
@@ -96,17 +95,15 @@ type RankedEntry = { readonly rank: number; readonly entry: SearchEntry }
 
 function compareRanked(a: RankedEntry, b: RankedEntry): number {
   if (a.rank !== b.rank) return a.rank - b.rank
-  const [one, other] = [a.entry, b.entry]
-  if (one.kind !== other.kind) return one.kind === 'entity' ? -1 : 1
-  if (one.confidence !== other.confidence) return other.confidence - one.confidence
-  return (
-    compareText(one.name, other.name) || compareText(one.chain, other.chain) || compareText(one.subject, other.subject)
-  )
+  const [x, y] = [a.entry, b.entry]
+  if (x.kind !== y.kind) return x.kind === 'entity' ? -1 : 1
+  if (x.confidence !== y.confidence) return y.confidence - x.confidence
+  return compareText(x.name, y.name) || compareText(x.chain, y.chain) || compareText(x.subject, y.subject)
 }
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Invariant 1. Whoever asks meanwhile waits for the same reading. */
+/** Invariant 1. Concurrent searches wait for the same update. */
 async function getSearchTable(
   { state, explorer }: Pick<ExplorerContext, 'state' | 'explorer'>,
   tableEntriesMax: number,
@@ -134,7 +131,7 @@ async function updateTable(
 ): Promise<LabelTable> {
   if (!table?.entries) return readTable(state, change, tableEntriesMax)
   const edits = await state.all<HistoryRow>(
-    `select kind, chain, subject, source, action, is_now from label_history
+    `select kind, chain, subject, source, action, after from label_history
      where change > ? and change <= ? order by change, item limit ?`,
     table.change,
     change,
@@ -146,7 +143,7 @@ async function updateTable(
     const key = entryKey(edit)
     const before = entries.get(key)
     if (edit.action === 'removed') entries.delete(key)
-    else entries.set(key, toSearchEntry({ ...emptyEntry, ...before, ...edit, ...JSON.parse(edit.is_now ?? '{}') }))
+    else entries.set(key, toSearchEntry({ ...emptyEntry, ...before, ...edit, ...JSON.parse(edit.after ?? '{}') }))
   }
   return { change, entries: entries.size > tableEntriesMax ? undefined : entries }
 }
@@ -157,13 +154,13 @@ async function readTable(state: State, change: number, tableEntriesMax: number):
     entries.set(entryKey(entry), entry)
     if (entries.size > tableEntriesMax) return { change, entries: undefined }
   }
-  // What was changed while it was read is in the history after `change`, and is done again: to the same end.
+  // Changes during the read are in the history after `change`. Applying them again has no effect.
   return { change, entries }
 }
 
 interface HistoryRow extends Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'> {
   readonly action: 'added' | 'changed' | 'removed'
-  readonly is_now: string | null
+  readonly after: string | null
 }
 
 const entryKey = ({

@@ -20,7 +20,7 @@ const withHistory = <T>(context: TestContext, work: (history: HistoryWriter) => 
 
 const put = (context: TestContext, ...tags: TagPatch[]) => withHistory(context, (history) => putTags(history, tags))
 
-test('a tag is added, left alone when it is the same, changed when it is not', async () => {
+test('a tag is added, unchanged by the same values, and changed by others', async () => {
   await using context = await openContext()
   assert.deepEqual((await put(context, tag('a'))).counts, { added: 1, changed: 0, unchanged: 0 })
   assert.deepEqual((await put(context, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
@@ -32,12 +32,12 @@ test('a tag is added, left alone when it is the same, changed when it is not', a
   })
   const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
   assert.deepEqual(
-    [last?.kind, last?.source, last?.was, last?.is],
+    [last?.kind, last?.source, last?.before, last?.after],
     ['address', 'own', { confidence: 50 }, { confidence: 90 }],
   )
 })
 
-test('each source has one word about an address, and the most trusted is its label', async () => {
+test('each source has one tag per address, and the one with the highest confidence is the label', async () => {
   await using context = await openContext()
   await put(context, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
   await put(context, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
@@ -52,9 +52,9 @@ test('each source has one word about an address, and the most trusted is its lab
   assert.equal(await findBestTag(context.state, '137', address('a')), undefined)
 })
 
-test('a tag of an entity that the chain does not have is refused, the others go in', async () => {
+test('a tag of an unknown entity is refused, others are written', async () => {
   await using context = await openContext()
-  await withHistory(context, (book) => putLabels(book, [{ chain: '1', slug: 'harbour' }]))
+  await withHistory(context, (history) => putLabels(history, [{ chain: '1', slug: 'harbour' }]))
   const { counts, refused } = await put(
     context,
     tag('a', { entity: 'harbour' }),
@@ -64,7 +64,7 @@ test('a tag of an entity that the chain does not have is refused, the others go 
   assert.equal(counts.added, 1)
   assert.deepEqual(
     refused.map(({ reason }) => reason),
-    ['chain 137 has no entity harbour; add it first', 'chain 1 has no entity nobody; add it first'],
+    ['no entity harbour on chain 137; add it first', 'no entity nobody on chain 1; add it first'],
   )
   assert.deepEqual(
     (await tagsOfEntity(context.state, 'harbour', '1')).map((one) => one.address),
@@ -72,17 +72,17 @@ test('a tag of an entity that the chain does not have is refused, the others go 
   )
 })
 
-test('what is removed is gone, and stands in the history as it was', async () => {
+test('a removed tag is gone, and the history has its values', async () => {
   await using context = await openContext()
   await put(context, tag('a'), tag('b'))
   const gone = await findTags(context.state, address('a'))
-  await withHistory(context, (book) => removeTags(book, gone))
+  await withHistory(context, (history) => removeTags(history, gone))
   assert.deepEqual(
     (await Array.fromAsync(eachTag(context.state, '1'))).map((one) => one.address),
     [address('b')],
   )
   const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
-  assert.deepEqual([last?.action, last?.was], ['removed', gone[0]])
+  assert.deepEqual([last?.action, last?.before], ['removed', gone[0]])
 })
 
 test('thousands of tags in one transaction, some of them changed', async () => {

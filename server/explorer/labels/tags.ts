@@ -1,8 +1,8 @@
-// Addresses that somebody has named. Several sources may name one address and disagree; each has one word about it
-// (behaviour/explorer.md#tagged-addresses), and whoever asks for the label of an address gets the word that is held in the highest confidence.
+// Reads and writes tagged addresses. Several sources may tag an address, each once. The label of an address is the tag
+// with the highest confidence (behaviour/explorer.md#tagged-addresses).
 //
-// 1. Writing the same again changes nothing; every change is in the history.
-// 2. An address that is said to be an entity's names an entity that its chain has.
+// 1. Writing the same values again changes nothing. Every change is in the history.
+// 2. The entity of a tag exists on the same chain.
 import type { State, StateReader } from '#storage/state.ts'
 import { toBytes, toHex } from '../funding/fundings.ts'
 import { type HistoryWriter, rowPlaceholders } from './history.ts'
@@ -24,7 +24,7 @@ export interface Tag {
   readonly updatedUnix: number
 }
 
-/** What to set; what is left out stays, or is empty when the tag is new. */
+/** Fields to set. Others stay, or are empty in a new tag. */
 export type TagPatch = Pick<Tag, 'chain' | 'address' | 'source'> & Partial<Tag>
 
 export interface RefusedTag {
@@ -32,7 +32,6 @@ export interface RefusedTag {
   readonly reason: string
 }
 
-/** Held by a tag that does not say how sure it is. */
 const defaultConfidence = 50
 
 interface StoredTag extends Omit<Tag, 'address'> {
@@ -82,24 +81,24 @@ export const tagTable: RegistryTable<Tag, TagPatch> = {
   },
 }
 
-/** Those that name an entity which is not there are refused; the others are written. */
+/** Writes the tags, except those that name an unknown entity. */
 export async function putTags(
   history: HistoryWriter,
   patches: readonly TagPatch[],
 ): Promise<{ readonly counts: Counts; readonly refused: readonly RefusedTag[] }> {
   const refused = await findUnknownEntities(history.tx, patches)
-  const bad = new Set(refused.map(({ patch }) => patch))
+  const refusedPatches = new Set(refused.map(({ patch }) => patch))
   const { counts } = await writeRows(
     history,
     tagTable,
-    patches.filter((patch) => !bad.has(patch)),
+    patches.filter((patch) => !refusedPatches.has(patch)),
   )
   return { counts, refused }
 }
 
 const slugsPerStatement = 500
 
-/** Those that name an entity which is neither there nor about to be. */
+/** Tags whose entity neither exists nor is in `added`. */
 export async function findUnknownEntities(
   state: StateReader,
   patches: readonly TagPatch[],
@@ -119,24 +118,23 @@ export async function findUnknownEntities(
   }
   return patches
     .filter(({ chain, entity = '' }) => entity !== '' && !known.has(`${chain}/${entity}`))
-    .map((patch) => ({ patch, reason: `chain ${patch.chain} has no entity ${patch.entity}; add it first` }))
+    .map((patch) => ({ patch, reason: `no entity ${patch.entity} on chain ${patch.chain}; add it first` }))
 }
 
-/** The words about these addresses that are there, taken away. */
 export async function removeTags(history: HistoryWriter, tags: readonly Tag[]): Promise<void> {
-  for (const was of tags) {
-    const { chain, address, source } = was
+  for (const before of tags) {
+    const { chain, address, source } = before
     await history.tx.run(
       'delete from tagged_addresses where chain = ? and address = ? and source = ?',
       chain,
       toBytes(address, 20),
       source,
     )
-    await history.write([{ kind: 'address', chain, subject: address, source, action: 'removed', was }])
+    await history.write([{ kind: 'address', chain, subject: address, source, action: 'removed', before }])
   }
 }
 
-/** Everything that is said about an address, the most trusted first; the newest of equals. */
+/** All tags of an address, ordered by chain, then confidence, then time. */
 export async function findTags(
   state: StateReader,
   address: string,
@@ -155,7 +153,7 @@ export async function findTags(
   return rows.map(toTag)
 }
 
-/** What an address is called: the first of findTags. */
+/** The label of the address. */
 export async function findBestTag(state: StateReader, chain: string, address: string): Promise<Tag | undefined> {
   return (await findTags(state, address, { chain }))[0]
 }
@@ -169,7 +167,7 @@ export async function tagsOfEntity(state: StateReader, slug: string, chain: stri
   return rows.map(toTag)
 }
 
-/** Every tag, or those of one chain, by chain, address and source. */
+/** All tags, or those of one chain, ordered by chain, address and source. */
 export async function* eachTag(state: State, chain?: string): AsyncIterable<Tag> {
   const rows =
     chain === undefined

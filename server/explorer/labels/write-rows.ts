@@ -1,6 +1,6 @@
-// How rows of the registry are written, entities and tagged addresses alike: what differs is written, what does not is
-// left alone, and the history gets one edit per row that changed. What that comes to can be worked out ahead of the
-// writing, since a large import must not hold the store's only writing turn for long (import-stage.ts).
+// Writes rows of the label registry, both entities and tagged addresses: only rows that differ, with one history entry
+// each. The changes can be planned without writing, because a large import must not block other writes for long
+// (import/staging.ts).
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Edit, EditKind, HistoryWriter } from './history.ts'
 
@@ -15,13 +15,13 @@ interface RegistryRow {
   readonly updatedUnix: number
 }
 
-/** One kind of row. A patch names a row and the fields to set; fields left out stay as they are. */
+/** One of the two tables. A patch has the key of a row and the fields to set. */
 export interface RegistryTable<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }> {
   readonly kind: EditKind
-  /** What tells rows of one chain apart. */
+  /** Unique within a chain. */
   keyOf(row: Patch): string
   subjectOf(row: Row): { readonly subject: string; readonly source: string }
-  /** The rows of these patches that are there; all are of one chain. */
+  /** The existing rows of the patches, which are all of one chain. */
   read(state: StateReader, chain: string, patches: readonly Patch[]): Promise<Row[]>
   applyPatch(patch: Patch, before: Row | undefined, nowUnix: number): Row
   write(tx: StateWriter, rows: readonly Row[]): Promise<void>
@@ -29,7 +29,7 @@ export interface RegistryTable<Row extends RegistryRow, Patch extends { chain: s
 
 const rowsPerStatement = 100
 
-/** What a few patches come to: the rows to write, and an edit for each. */
+/** The rows to write, with one edit for each. */
 export interface PlannedWrites<Row> {
   readonly chain: string
   readonly rows: readonly Row[]
@@ -37,22 +37,22 @@ export interface PlannedWrites<Row> {
   readonly unchanged: number
 }
 
-/** Of two patches of one row the later counts. Also tells which chains changed. */
+/** If two patches are for the same row, the later one counts. */
 export async function writeRows<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
   history: HistoryWriter,
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
 ): Promise<WriteTotals> {
-  const sum = new WriteTotalsCounter()
+  const totals = new WriteTotalsCounter()
   for await (const planned of planWrites(history.tx, table, patches, history.nowUnix)) {
-    sum.add(planned)
+    totals.add(planned)
     if (planned.rows.length > 0) await table.write(history.tx, planned.rows)
     await history.write(planned.edits)
   }
-  return sum
+  return totals
 }
 
-/** The same in thought only, a hundred rows at a time; nothing is written. */
+/** Computes what writeRows would write, without writing, up to `rowsPerStatement` rows at a time. */
 export async function* planWrites<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
   state: StateReader,
   table: RegistryTable<Row, Patch>,
@@ -66,14 +66,12 @@ export async function* planWrites<Row extends RegistryRow, Patch extends { chain
   }
 }
 
-/** What was put, in sum. */
 export interface WriteTotals {
   readonly counts: Counts
   /** Chains on which anything changed. */
   readonly chains: ReadonlySet<string>
 }
 
-/** Adds up what was planned. */
 export class WriteTotalsCounter implements WriteTotals {
   readonly counts = { added: 0, changed: 0, unchanged: 0 }
   readonly chains = new Set<string>()
@@ -89,12 +87,12 @@ function groupByChain<Row extends RegistryRow, Patch extends { chain: string; up
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
 ): Map<string, Patch[]> {
-  const last = new Map<string, Map<string, Patch>>()
+  const byChain = new Map<string, Map<string, Patch>>()
   for (const patch of patches) {
-    const ofChain = last.get(patch.chain) ?? new Map<string, Patch>()
-    last.set(patch.chain, ofChain.set(table.keyOf(patch), patch))
+    const ofChain = byChain.get(patch.chain) ?? new Map<string, Patch>()
+    byChain.set(patch.chain, ofChain.set(table.keyOf(patch), patch))
   }
-  return new Map([...last].map(([chain, ofChain]) => [chain, [...ofChain.values()]]))
+  return new Map([...byChain].map(([chain, ofChain]) => [chain, [...ofChain.values()]]))
 }
 
 async function planChunk<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
@@ -118,15 +116,15 @@ async function planChunk<Row extends RegistryRow, Patch extends { chain: string;
     rows.push(row)
     edits.push(
       old
-        ? { ...head, action: 'changed', was: pickFields(old, fields), is: pickFields(row, fields) }
-        : { ...head, action: 'added', is: row },
+        ? { ...head, action: 'changed', before: pickFields(old, fields), after: pickFields(row, fields) }
+        : { ...head, action: 'added', after: row },
     )
   }
   return { chain, rows, edits, unchanged: patches.length - rows.length }
 }
 
-const changedFields = <Row extends object>(one: Row, other: Row): (keyof Row)[] =>
-  (Object.keys(one) as (keyof Row)[]).filter((field) => one[field] !== other[field])
+const changedFields = <Row extends object>(a: Row, b: Row): (keyof Row)[] =>
+  (Object.keys(a) as (keyof Row)[]).filter((field) => a[field] !== b[field])
 
 const pickFields = <Row extends object>(row: Row, fields: readonly (keyof Row)[]): object =>
   Object.fromEntries(fields.map((field) => [field, row[field]]))

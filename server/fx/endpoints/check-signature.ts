@@ -1,9 +1,9 @@
-// Beyond the specification: whether a signature over a quote is good, and if not, why (behaviour/fx.md#signature-checks). The one read of a
-// node within a request of this group, with a limit of its own; the node is the configured one, never the caller's.
+// Extension: checks a signature over a quote and explains what is wrong with it (behaviour/fx.md#signature-checks).
+// The only endpoint of this group that calls a node, so it has its own rate limit. It calls the configured node only.
 import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { Diagnosis } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { Clock } from '#runtime/clock.ts'
@@ -17,9 +17,9 @@ export const checkSignature = createHandler(
   extensions['fx.checkSignature'],
   fxErrorFormat,
   async (input, context, { caller }) => {
-    const found = await readQuote(context.state, input.id, caller.keyId)
-    if (!found) return { is: 'nothing' }
-    const quote = parseJson(new TextDecoder().decode(found.reply)) as Quote
+    const stored = await readQuote(context.state, input.id, caller.keyId)
+    if (!stored) return { is: 'nothing' }
+    const quote = parseJson(new TextDecoder().decode(stored.reply)) as Quote
     const { signature, signer, typedData: signed } = input
     return {
       is: 'body',
@@ -28,22 +28,22 @@ export const checkSignature = createHandler(
   },
 )
 
-/** Of any length: a contract signs with whatever it accepts. */
+/** Any length: contract signatures (EIP-1271) have no fixed format. */
 const isBytes = /^0x([0-9a-fA-F]{2})*$/
 
-/** The whole diagnosis; with an address of a node, also what is on the chain. */
+/** The diagnosis, plus the state on the chain if `rpcUrl` is not empty. */
 export async function examineSignature(
   quote: Quote,
   input: Pick<SignatureInput, 'signature' | 'signer' | 'signed'>,
   rpcUrl: string,
   clock: Clock,
-): Promise<Diagnosis> {
+): Promise<SignatureDiagnosis> {
   const { typedData } = quote
   if (!typedData) {
-    throw invalid(['path', 'id'], 'is the id of a reference quote: there is nothing to sign', quote.id)
+    throw invalid(['path', 'id'], 'is the id of a reference quote, which has nothing to sign', quote.id)
   }
   if (!isBytes.test(input.signature)) {
-    throw invalid(['body', 'signature'], 'must be 0x and hexadecimal bytes of two digits each')
+    throw invalid(['body', 'signature'], 'must be 0x followed by an even number of hexadecimal digits')
   }
   const diagnosis = diagnoseOrRefuse({ quote: { ...quote, typedData }, ...input, nowMs: clock.now() })
   const signer = input.signer ?? diagnosis.signer
@@ -53,7 +53,7 @@ export async function examineSignature(
     { typedData, signer, signature: input.signature, digest: diagnosis.digest },
     clock,
   )
-  // A contract signs with whatever it accepts: what it says goes before what the bytes look like.
+  // If the signer is a contract, its EIP-1271 result decides, not the format of the bytes.
   const contractFinding = chain.find(({ name }) => name === 'signature')
   if (!contractFinding || input.signer === undefined) return { ...diagnosis, chain }
   return {

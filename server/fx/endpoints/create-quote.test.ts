@@ -31,7 +31,7 @@ const token = (code: string, tracks: string, decimals: number) => ({
 
 const twoOfADollar = [token('USDC', 'USD', 6), token('USDX', 'USD', 18)]
 
-/** One source that says EUR/USD 1.25, so that USD/EUR is 0.8. */
+/** One source with EUR/USD 1.25, so USD/EUR is 0.8. */
 async function openPricedContext(fx: object = {}) {
   const context = await openContext({
     fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source], ...fx },
@@ -51,7 +51,7 @@ async function bytesOf(context: FxContext, input: QuoteInput): Promise<string> {
 const check = checker(Quote)
 async function quoteOf(context: FxContext, input: QuoteInput): Promise<Quote> {
   const text = await bytesOf(context, input)
-  // The validator knows no bigint; rounded, an integer is still an integer to it.
+  // The validator does not support bigint. A rounded integer is still an integer.
   assert.deepEqual(check(JSON.parse(text)), [])
   return parseJson(text) as Quote
 }
@@ -64,7 +64,7 @@ const count = async (context: FxContext, table: string) =>
   (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
 describe('200', () => {
-  test('asked by from: 1000 USDC at 0.8 less 5 bps', async () => {
+  test('a request by from is priced at the mid less the spread: 1000 USDC at 0.8 less 5 bps', async () => {
     await using context = await openPricedContext()
     const { id, typedData, ...quote } = await quoteOf(context, usual)
     // 0.8 × 0.9995 = 0.7996; 799.6 × 0.0002 = 0.15992
@@ -87,25 +87,25 @@ describe('200', () => {
     })
   })
 
-  test('zeros before an amount are not told back, those after it are: both are the same price', async () => {
+  test('a requested amount is returned without leading zeros and with its trailing zeros', async () => {
     await using context = await openPricedContext()
-    const told = async (amount: string) => {
+    const amountsFor = async (amount: string) => {
       const { from, to } = await quoteOf(context, { ...usual, from: { currency: 'USDC', amount } })
       return [from.amount, to.amount]
     }
-    assert.deepEqual(await told('00010'), ['10', '7.996000'])
-    assert.deepEqual(await told('0001.50'), ['1.50', '1.199400'])
-    assert.deepEqual(await told('1000.00'), ['1000.00', '799.600000'])
+    assert.deepEqual(await amountsFor('00010'), ['10', '7.996000'])
+    assert.deepEqual(await amountsFor('0001.50'), ['1.50', '1.199400'])
+    assert.deepEqual(await amountsFor('1000.00'), ['1000.00', '799.600000'])
   })
 
-  test('asked by to: the reply carries what was asked plus the fee', async () => {
+  test('for a request by to, the response has the requested amount plus the fee', async () => {
     await using context = await openPricedContext()
     const quote = await quoteOf(context, byTo)
     // fee 1000 × 0.0002 ÷ 0.9998 = 0.200041 (up); 1000.200041 ÷ 0.7996 = 1250.875489 (up)
     assert.deepEqual([quote.to.amount, quote.fee, quote.from.amount], ['1000.200041', '0.200041', '1250.875489'])
   })
 
-  test('reference: nothing to sign, no recipient needed, five minutes; the price is that of a tradable one', async () => {
+  test('a reference quote has the price of a tradable one, nothing to sign, no recipient, and five minutes', async () => {
     await using context = await openPricedContext()
     const { recipientAddress: _, ...rest } = usual
     const reference = await quoteOf(context, { ...rest, type: 'reference' })
@@ -130,7 +130,7 @@ describe('200', () => {
     ])
   })
 
-  test('a pair has terms of its own where the settings say so, in its own direction only', async () => {
+  test('terms of a pair apply to its direction only', async () => {
     const pairs = [{ from: 'USDC', to: 'EURC', instant: { spreadBps: '12.5', collateralBps: 1000 } }]
     await using context = await openPricedContext({ pairs })
     const quote = await quoteOf(context, usual)
@@ -144,7 +144,7 @@ describe('200', () => {
     assert.deepEqual([back.rate, back.collateral], [1.249375, undefined])
   })
 
-  test('eighteen decimals: amounts beyond 2^53 are bare integers, exact', async () => {
+  test('amounts above 2^53 of tokens with 18 decimals are exact JSON integers', async () => {
     await using context = await openPricedContext({ tokens: [token('USDX', 'USD', 18), token('EURX', 'EUR', 18)] })
     const text = await bytesOf(context, {
       ...usual,
@@ -155,7 +155,7 @@ describe('200', () => {
     assert.match(text, /"quoteAmount":"1234567654321000000000000"/)
   })
 
-  test('two tokens of the same currency trade at par where the pair is named', async () => {
+  test('two tokens of the same currency trade at par if the pair is configured', async () => {
     const pairs = [{ from: 'USDC', to: 'USDX' }]
     await using context = await openPricedContext({ tokens: twoOfADollar, pairs, sources: [] })
     const quote = await quoteOf(context, { ...usual, to: { currency: 'USDX' } })
@@ -164,7 +164,7 @@ describe('200', () => {
     await assert.rejects(bytesOf(context, back), refusedWith('fx.pair_unknown', 400))
   })
 
-  test('a reference quote rests on every source, a tradable one on those that may price it', async () => {
+  test('a reference quote uses every source, a tradable one only tradable sources', async () => {
     const bank = { id: 'bank', kind: 'ecb', path: 'rates.xml' }
     await using context = await openPricedContext({ sources: [source, bank], outlierBps: 9999 })
     const rate = { source: 'bank', base: 'EUR', quote: 'USD', rate: '1', atMs: testNowMs - 1000 }
@@ -174,13 +174,13 @@ describe('200', () => {
     assert.equal((await quoteOf(context, usual)).rate, 0.7996)
   })
 
-  test('the answer says which time it rests on', async () => {
+  test('the as-of header is the time of the oldest rate used', async () => {
     await using context = await openPricedContext()
     const outcome = await createQuote.handle(usual, context, testRequestInfo())
     assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, '2026-11-15T11:59:59.000Z')
   })
 
-  test('every quote is in the store when it is answered, with its reply and what it was priced from', async () => {
+  test('a quote is stored with its response and receipt before it is returned', async () => {
     await using context = await openPricedContext()
     const text = await bytesOf(context, usual)
     const { id } = JSON.parse(text) as Quote
@@ -192,12 +192,12 @@ describe('200', () => {
     const priced = JSON.parse(row?.priced ?? '')
     const at = new Date(testNowMs - 1000).toISOString()
     assert.deepEqual(priced.rates, [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', at }])
-    assert.deepEqual(priced.mid, { over: '100', under: '125' })
+    assert.deepEqual(priced.mid, { numerator: '100', denominator: '125' })
     assert.equal(priced.quote.rate, '0.7996')
     assert.equal(priced.quote.sha256, createHash('sha256').update(text).digest('hex'))
   })
 
-  test('nonces are at most 2^53 − 1 and a taken one is drawn again', async () => {
+  test('nonces are at most 2^53 − 1, and a taken nonce is replaced', async () => {
     await using context = await openPricedContext()
     const full = { ...context, random: { ...context.random, bytes: (size: number) => new Uint8Array(size).fill(255) } }
     const first = await quoteOf(full, usual)
@@ -208,13 +208,13 @@ describe('200', () => {
       usual,
     )
     assert.equal(second.typedData?.message.nonce, 0)
-    await assert.rejects(bytesOf(full, usual), /no quote could be stored in 5 attempts/)
+    await assert.rejects(bytesOf(full, usual), /could not store a quote in 5 attempts/)
     assert.equal(await count(context, 'fx_quotes'), 2)
   })
 })
 
 describe('400', () => {
-  const placesOf = async (context: FxContext, input: QuoteInput): Promise<readonly string[]> => {
+  const problemLocations = async (context: FxContext, input: QuoteInput): Promise<readonly string[]> => {
     try {
       await bytesOf(context, input)
     } catch (error) {
@@ -224,7 +224,7 @@ describe('400', () => {
     return []
   }
 
-  test('everything wrong is told at once', async () => {
+  test('all problems of a request are reported at once', async () => {
     await using context = await openPricedContext()
     const worst: QuoteInput = {
       from: { currency: 'USDC', amount: '0' },
@@ -232,7 +232,7 @@ describe('400', () => {
       tenor: 'daily',
       type: 'tradable',
     }
-    assert.deepEqual(await placesOf(context, worst), [
+    assert.deepEqual(await problemLocations(context, worst), [
       'body.from.amount',
       'body.from.amount',
       'body.to.amount',
@@ -242,7 +242,7 @@ describe('400', () => {
     ])
   })
 
-  test('a recipient whose letters were mistyped, of either kind of quote; letters all of one case are taken', async () => {
+  test('a recipient with a wrong checksum is refused for both types; addresses in one case are accepted', async () => {
     await using context = await openPricedContext()
     const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
     const wrong = right.replace('5aA', '5aa')
@@ -254,7 +254,7 @@ describe('400', () => {
         assert.deepEqual((error as Fault).problems, [
           {
             at: ['body', 'recipientAddress'],
-            message: 'must have the right checksum (EIP-55): a letter is wrong, or its case',
+            message: 'must have a correct EIP-55 checksum: a character or its case is wrong',
             value: wrong,
           },
         ])
@@ -263,51 +263,53 @@ describe('400', () => {
     }
   })
 
-  test('no amount, two amounts, nothing of it, the zero address', async () => {
+  test('no amount, two amounts, an amount of zero and the zero address are refused', async () => {
     await using context = await openPricedContext()
     const none = { ...usual, from: { currency: 'USDC' } }
-    assert.deepEqual(await placesOf(context, none), ['body.from.amount', 'body.to.amount'])
+    assert.deepEqual(await problemLocations(context, none), ['body.from.amount', 'body.to.amount'])
     const both = { ...usual, to: { currency: 'EURC', amount: '1' } }
-    assert.deepEqual(await placesOf(context, both), ['body.from.amount', 'body.to.amount'])
+    assert.deepEqual(await problemLocations(context, both), ['body.from.amount', 'body.to.amount'])
     const zero = { ...usual, from: { currency: 'USDC', amount: '0.000000' } }
-    assert.deepEqual(await placesOf(context, zero), ['body.from.amount'])
-    const nobody = { ...usual, recipientAddress: `0x${'0'.repeat(40)}` }
-    assert.deepEqual(await placesOf(context, nobody), ['body.recipientAddress'])
-    assert.deepEqual(await placesOf(context, { ...nobody, type: 'reference' }), ['body.recipientAddress'])
+    assert.deepEqual(await problemLocations(context, zero), ['body.from.amount'])
+    const toZeroAddress = { ...usual, recipientAddress: `0x${'0'.repeat(40)}` }
+    assert.deepEqual(await problemLocations(context, toZeroAddress), ['body.recipientAddress'])
+    assert.deepEqual(await problemLocations(context, { ...toZeroAddress, type: 'reference' }), [
+      'body.recipientAddress',
+    ])
   })
 
-  test('more decimals than the token has', async () => {
+  test('an amount with more decimals than the token is refused', async () => {
     await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 2), token('EURC', 'EUR', 6)] })
-    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
+    assert.deepEqual(await problemLocations(context, { ...usual, from: { currency: 'USDC', amount: '10.001' } }), [
       'body.from.amount',
     ])
-    assert.deepEqual(await placesOf(context, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
+    assert.deepEqual(await problemLocations(context, { ...usual, from: { currency: 'USDC', amount: '10.010' } }), [])
   })
 
-  test('a currency that is not known, and a pair that is switched off in one direction', async () => {
+  test('an unknown currency and a direction that is not offered are refused', async () => {
     await using context = await openPricedContext({ pairs: [{ from: 'EURC', to: 'USDC', offered: false }] })
     const unknown = (message: string) => (error: unknown) => {
       assert.equal((error as Fault).publicMessage, message)
       return refusedWith('fx.pair_unknown', 400)(error)
     }
-    const ask = (from: string, to: string) =>
+    const request = (from: string, to: string) =>
       bytesOf(context, { ...usual, from: { currency: from, amount: '10' }, to: { currency: to } })
-    await assert.rejects(ask('USDC', 'GBPX'), unknown('The currency GBPX is not offered.'))
-    await assert.rejects(ask('USDC', 'eurc'), unknown('The currency eurc is not offered.'))
-    await assert.rejects(ask('JPYX', 'GBPX'), unknown('The currencies JPYX and GBPX are not offered.'))
-    await assert.rejects(ask('EURC', 'USDC'), unknown('The pair EURC/USDC is not offered.'))
+    await assert.rejects(request('USDC', 'GBPX'), unknown('The currency GBPX is not offered.'))
+    await assert.rejects(request('USDC', 'eurc'), unknown('The currency eurc is not offered.'))
+    await assert.rejects(request('JPYX', 'GBPX'), unknown('The currencies JPYX and GBPX are not offered.'))
+    await assert.rejects(request('EURC', 'USDC'), unknown('The pair EURC/USDC is not offered.'))
     assert.match(await bytesOf(context, usual), /"rate"/)
   })
 
-  test('two tokens of the same currency, unless the pair is named: no source has said what they are worth', async () => {
+  test('two tokens of the same currency are refused unless the pair is configured', async () => {
     await using context = await openPricedContext({ tokens: twoOfADollar })
     for (const type of ['tradable', 'reference'] as const) {
-      const asked = { ...usual, type, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
-      await assert.rejects(bytesOf(context, asked), refusedWith('fx.pair_unknown', 400))
+      const input = { ...usual, type, from: { currency: 'USDX', amount: '10' }, to: { currency: 'USDC' } }
+      await assert.rejects(bytesOf(context, input), refusedWith('fx.pair_unknown', 400))
     }
   })
 
-  test('amounts outside the range, whichever side was asked; the borders are inside', async () => {
+  test('amounts outside the range are refused for requests by from and by to; the limits are included', async () => {
     const pairs = [{ from: 'USDC', to: 'EURC', min: '10', max: '1250.875489' }]
     await using context = await openPricedContext({ pairs })
     const out = refusedWith('fx.amount_range', 400)
@@ -323,7 +325,7 @@ describe('400', () => {
 })
 
 describe('501', () => {
-  test('tradable while nobody has said who settles; reference quotes are given', async () => {
+  test('without a spender, tradable quotes are refused and reference quotes are given', async () => {
     await using context = await openPricedContext({ spender: '' })
     await assert.rejects(bytesOf(context, usual), refusedWith('fx.no_spender', 501))
     assert.equal(await count(context, 'fx_quotes'), 0)
@@ -332,19 +334,19 @@ describe('501', () => {
 })
 
 describe('503', () => {
-  test('a daily fixing alone prices no tradable quote, unless the operator says so', async () => {
+  test('a daily fixing prices no tradable quote unless the source is marked as tradable', async () => {
     const bank = { id: 'a', kind: 'ecb', path: 'rates.xml' }
     await using context = await openPricedContext({ sources: [bank] })
     await bytesOf(context, { ...usual, type: 'reference' })
     await assert.rejects(bytesOf(context, usual), (error) => {
-      assert.match((error as Fault).publicMessage, /may price a tradable quote/)
+      assert.match((error as Fault).publicMessage, /No source for tradable quotes/)
       return refusedWith('fx.rate_stale', 503)(error)
     })
     await using bold = await openPricedContext({ sources: [{ ...bank, tradable: true }] })
     assert.equal((await quoteOf(bold, usual)).rate, 0.7996)
   })
 
-  test('a rate from the future is none: a clock that was set back leaves no price behind', async () => {
+  test('a rate in the future is not used, for example after the clock was set back', async () => {
     await using context = await openPricedContext()
     await storeRate(context, '1.5', testNowMs + 30_001, testNowMs)
     await assert.rejects(bytesOf(context, usual), refusedWith('fx.rate_stale', 503))
@@ -352,7 +354,7 @@ describe('503', () => {
     assert.notEqual((await quoteOf(context, usual)).rate, 0.7996)
   })
 
-  test('no rate, and a rate one millisecond too old: a refusal that says when to come back', async () => {
+  test('no rate, or a rate one millisecond too old, gives 503 with retry-after', async () => {
     await using context = await openContext({
       fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] },
     })
@@ -371,7 +373,7 @@ describe('503', () => {
   })
 })
 
-test('any amount asked either way is answered with a quote of the contract, or refused as out of range', async () => {
+test('any amount gives a quote that matches the contract, or is refused as out of range', async () => {
   await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
   const amount = fc.tuple(fc.bigInt(0n, 10n ** 9n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   await fc.assert(
@@ -390,7 +392,7 @@ test('any amount asked either way is answered with a quote of the contract, or r
   )
 })
 
-test('reference and tradable agree at the same instant, whatever is asked', async () => {
+test('reference and tradable quotes of the same instant have the same price', async () => {
   await using context = await openPricedContext({ terms: { daily: { collateralBps: '12.5' } } })
   const amount = fc.tuple(fc.bigInt(2n, 10n ** 6n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   const tenor = fc.constantFrom('instant', 'hourly', 'daily')
@@ -400,10 +402,10 @@ test('reference and tradable agree at the same instant, whatever is asked', asyn
       const sides = asksTo
         ? { from: { currency: from }, to: { currency: to, amount: text } }
         : { from: { currency: from, amount: text }, to: { currency: to } }
-      const asked = { ...usual, ...sides, tenor: when }
+      const input = { ...usual, ...sides, tenor: when }
       const prices = await Promise.all(
         (['reference', 'tradable'] as const).map(async (type) => {
-          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(context, { ...asked, type })
+          const { rate, from: given, to: taken, fee, collateral } = await quoteOf(context, { ...input, type })
           return { rate, given, taken, fee, collateral }
         }),
       )

@@ -1,5 +1,6 @@
-// Spec 4.4. What is asked → what is offered → the mid of the fresh rates → the price → signed receipt → stored → answered.
-// The answer is always the stored bytes, so that a replay cannot differ from the first reply (behaviour/fx.md#stored-quotes).
+// Spec 4.4: prices a quote, signs its receipt, stores both and returns the quote.
+// The response is always the stored bytes, so a replay is identical to the first response
+// (behaviour/fx.md#stored-quotes).
 import { contract } from '#api/contract.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
@@ -18,12 +19,12 @@ import { findReplay, type NewQuote, type Replay, type StoredReply, storeQuote } 
 import { maturitySeconds, type Offer, outlierPpm, resolveOffer } from '../pricing/terms.ts'
 import { latestRates } from '../rates/rate-store.ts'
 import { canonicalJson } from '../receipts/canonical-json.ts'
-import { signed } from '../receipts/ed25519.ts'
+import { signEd25519 } from '../receipts/ed25519.ts'
 import { buildReceipt } from '../receipts/receipt-body.ts'
 import { getCachedSigner, getReceiptSigner } from '../receipts/receipt-key.ts'
 import { buildTypedData } from '../typed-data/typed-data.ts'
 
-/** Everything a quote is made of, but for its id and nonce. */
+/** A quote without its id and nonce. */
 interface QuoteDraft {
   readonly input: QuoteInput
   readonly keyId: string
@@ -42,20 +43,20 @@ export const createQuote = createHandler(
     const requested = readRequestedAmount(input, settings.fx.tokens)
     const replay = toReplay(input, caller.keyId)
     const createdMs = clock.now()
-    // Before pricing: a replay is owed even when the rates have gone stale or the pair is no longer offered.
+    // Before pricing: a replay must work even if the rates are stale or the pair is no longer offered.
     const earlier = replay && (await findReplay(state, replay, createdMs))
-    if (earlier) return toOutcome(earlier)
+    if (earlier) return toResult(earlier)
     const offer = findOffer(settings.fx, input)
-    // Signed for a contract that nobody has named, it could not be settled, or by whoever holds that address (behaviour/fx.md#settling-contract).
+    // Without a spender, the signed permit could not be settled (behaviour/fx.md#settling-contract).
     if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
     const mid = await freshMid(context, offer, input.type, createdMs)
     const price = priceWithinLimits(mid, requested, offer)
     const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
-    return toOutcome(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
+    return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
   },
 )
 
-const toOutcome = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
+const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
   is: 'bytes',
   bytes: reply,
   confidence: { asOf: new Date(asOfMs).toISOString() },
@@ -80,7 +81,7 @@ function notOfferedText(unknown: readonly string[], pair: string): string {
   return `The ${noun} ${unknown.join(' and ')} ${verb} not offered.`
 }
 
-/** A tradable quote rests only on sources that may price one (behaviour/fx.md#tradable-sources). */
+/** Tradable quotes use only sources that are marked as tradable (behaviour/fx.md#tradable-sources). */
 async function freshMid(
   { state, settings }: FxContext,
   { from, to }: Offer,
@@ -91,26 +92,26 @@ async function freshMid(
   const sources = type === 'tradable' ? settings.fx.sources.filter(mayPriceTrades) : settings.fx.sources
   const latest = await latestRates(state, from.tracks, to.tracks)
   const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
-  const found = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
-  if (found.is === 'mid') return found.mid
-  const disputed = found.is === 'disputed'
-  const shown = disputed ? latest.filter((rate) => found.rates.includes(rate)) : latest
+  const result = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
+  if (result.is === 'mid') return result.mid
+  const disputed = result.is === 'disputed'
+  const shown = disputed ? latest.filter((rate) => result.rates.includes(rate)) : latest
   const rateTexts = shown.map(
     ({ source, base, quote, rate, atMs, confirmedMs }) =>
       `${source} ${base}/${quote} ${rate} ${formatAgeOf(nowMs - atMs)}, confirmation ${formatAgeOf(nowMs - confirmedMs)}`,
   )
-  const isHeldBack = !disputed && sources.length < settings.fx.sources.length
+  const hasReferenceOnly = !disputed && sources.length < settings.fx.sources.length
   throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
-    ...(isHeldBack && { message: 'No fresh rate for this pair that may price a tradable quote.' }),
-    detail: `${from.tracks}/${to.tracks}: ${rateTexts.join(', ') || 'no source has given a rate'}`,
+    ...(hasReferenceOnly && { message: 'No source for tradable quotes has a fresh rate for this pair.' }),
+    detail: `${from.tracks}/${to.tracks}: ${rateTexts.join(', ') || 'no rate received'}`,
     retryAfterMs: Math.min(5000, ...sources.map((source) => timingOf(source).everyMs)),
   })
 }
 
 function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): Price {
   const price = computePrice(mid.value, requested, offer, offer.from, offer.to)
-  const given = { digits: price.from, scale: decimalPlaces(offer.from) }
-  if (compare(given, offer.min) < 0 || compare(given, offer.max) > 0) {
+  const amount = { digits: price.from, scale: decimalPlaces(offer.from) }
+  if (compare(amount, offer.min) < 0 || compare(amount, offer.max) > 0) {
     const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]
     throw new Fault('fx.amount_range', {
       message: `The amount is outside the range offered for this pair: ${min} to ${max} ${offer.from.code}.`,
@@ -122,7 +123,7 @@ function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): 
 
 async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number): Promise<NewQuote> {
   const { input, keyId, mid, createdMs } = draft
-  // The key that is remembered may have been retired by another process.
+  // Another process may have retired the cached key.
   const signer = await (attempt === 0 ? getCachedSigner(context) : getReceiptSigner(context))
   const id = context.random.uuid()
   const nonce = input.type === 'tradable' ? toNonce(context.random.bytes(7)) : null
@@ -141,12 +142,12 @@ async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number
     nonce,
     pricedFrom,
     receiptKey: signer.id,
-    receiptSignature: await signed(signer.key, utf8.encode(pricedFrom)),
+    receiptSignature: await signEd25519(signer.key, utf8.encode(pricedFrom)),
     reply,
   }
 }
 
-/** 53 bits, the most that a JSON number carries exactly. */
+/** 53 bits: the largest integer that a JSON number represents exactly. */
 const toNonce = (bytes: Uint8Array): number =>
   bytes.reduce((sum, byte, index) => sum + (index === 0 ? byte & 31 : byte) * 256 ** (6 - index), 0)
 
@@ -162,7 +163,8 @@ function toQuote(
     id: generated.id,
     rate: toNumber(price.rate),
     to: { currency: to.code, amount: inTo(price.to) },
-    // What was asked stays as it was written, but for zeros before it; what was computed has all its decimals (behaviour/fx.md#amounts).
+    // A requested amount is returned as written, without leading zeros; a computed one has all decimals
+    // (behaviour/fx.md#amounts).
     from: { currency: from.code, amount: input.from.amount?.replace(/^0+(?=\d)/, '') ?? inFrom(price.from) },
     createdAt: new Date(createdMs).toISOString(),
     expiresAt: new Date(generated.expiresMs).toISOString(),

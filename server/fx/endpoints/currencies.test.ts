@@ -5,7 +5,7 @@ import { resolveOffer } from '../pricing/terms.ts'
 import { currencies } from './currencies.ts'
 
 describe('200', () => {
-  test('every currency of the configuration, under the code that quotes take', async () => {
+  test('every configured currency is listed with the code that quotes use', async () => {
     const contract = `0x${'12'.repeat(20)}`
     const tokens = [
       { code: 'USDC', tracks: 'USD', decimals: 6, contract },

@@ -1,4 +1,4 @@
-// Beyond the specification: the currencies of the configuration, for forms that offer a choice.
+// Extension: lists the configured currencies and tenors, so that a form can offer them.
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { fxErrorFormat } from '../error-format.ts'

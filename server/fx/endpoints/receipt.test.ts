@@ -10,7 +10,7 @@ import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test
 import { storeRates } from '../rates/rate-store.ts'
 import { canonicalJson } from '../receipts/canonical-json.ts'
 import { checkReceipt } from '../receipts/check-receipt.ts'
-import { privateKeyOf, publicBytesOf, signed } from '../receipts/ed25519.ts'
+import { privateKeyOf, publicBytesOf, signEd25519 } from '../receipts/ed25519.ts'
 import { getReceiptSigner, receiptKey, rotateReceiptKey } from '../receipts/receipt-key.ts'
 import { createQuote } from './create-quote.ts'
 import { quote } from './quote.ts'
@@ -52,8 +52,8 @@ async function storeRatesOfSources({ state, clock }: AppContext): Promise<void> 
   }
 }
 
-type Ask = Partial<Parameters<typeof createQuote.handle>[0]>
-async function ask(context: AppContext, changes: Ask = {}) {
+type QuoteChanges = Partial<Parameters<typeof createQuote.handle>[0]>
+async function requestQuote(context: AppContext, changes: QuoteChanges = {}) {
   const outcome = await createQuote.handle(
     {
       from: { currency: 'USDC', amount: '1000' },
@@ -79,9 +79,9 @@ const countQuotes = async ({ state }: AppContext) =>
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
 
 describe('200', () => {
-  test('a quote is read back byte for byte, expired or not', async () => {
+  test('a stored quote is returned byte for byte, expired or not', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     for (const waitMs of [0, 31_000, 86_400_000]) {
       context.clock.advance(waitMs)
       const outcome = await quote.handle({ id: made.id }, context, testRequestInfo())
@@ -91,28 +91,28 @@ describe('200', () => {
     }
   })
 
-  test('its receipt tells sources, times, mid, terms and rounding, and what was left out', async () => {
+  test('the receipt has sources, times, mid, terms, rounding and excluded rates', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
-    const { receipt: told, signature } = await receiptFor(context, made.id)
-    assert.deepEqual(checker(extensions['fx.receipt'].reply)({ receipt: told, signature }), [])
+    const made = await requestQuote(context)
+    const { receipt, signature } = await receiptFor(context, made.id)
+    assert.deepEqual(checker(extensions['fx.receipt'].reply)({ receipt, signature }), [])
     const at = new Date(testNowMs - 1000).toISOString()
-    assert.deepEqual(told.rates, [
+    assert.deepEqual(receipt.rates, [
       { source: 'a', base: 'EUR', quote: 'USD', rate: '1.0841', at },
       { source: 'b', base: 'EUR', quote: 'USD', rate: '1.0844', at },
     ])
-    assert.deepEqual(told.leftOut, [{ source: 'c', base: 'EUR', quote: 'USD', rate: '1.3100', at }])
+    assert.deepEqual(receipt.excluded, [{ source: 'c', base: 'EUR', quote: 'USD', rate: '1.3100', at }])
     // (1.0841 + 1.0844) ÷ 2 = 1.08425 dollars a euro
-    assert.equal((BigInt(told.mid.under) * 100_000n) / BigInt(told.mid.over), 108_425n)
-    assert.deepEqual(told.terms, { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 })
-    assert.equal(told.asked, 'from')
-    assert.deepEqual(told.quote.from, { currency: 'USDC', tracks: 'USD', decimals: 6, amount: '1000' })
-    assert.equal(told.via, null)
+    assert.equal((BigInt(receipt.mid.denominator) * 100_000n) / BigInt(receipt.mid.numerator), 108_425n)
+    assert.deepEqual(receipt.terms, { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 })
+    assert.equal(receipt.givenSide, 'from')
+    assert.deepEqual(receipt.quote.from, { currency: 'USDC', tracks: 'USD', decimals: 6, amount: '1000' })
+    assert.equal(receipt.via, null)
   })
 
-  test('it stays the same whatever the configuration, the rates and the time have become', async () => {
+  test('the receipt does not change when settings, rates or time change', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     const first = await receiptFor(context, made.id)
     context.clock.advance(100_000_000)
     await storeRates(
@@ -128,9 +128,9 @@ describe('200', () => {
     assert.deepEqual(await receiptFor(changed, made.id), first)
   })
 
-  test('it is signed when the quote is made: reading it signs nothing and needs no secret', async () => {
+  test('the receipt is signed with the quote; reading it needs no private key', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     const [row] = await context.state.all<{ keyId: string; length: number }>(
       'select receipt_key as "keyId", length(receipt_signature) as length from fx_quotes',
     )
@@ -143,9 +143,9 @@ describe('200', () => {
     assert.ok(isGood(await receiptFor(readOnly, made.id), { reply: made.bytes }))
   })
 
-  test('a receipt that was changed in the store is noticed: nobody signs it again', async () => {
+  test('a receipt that was changed in the store is not signed again, so its signature is invalid', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     await context.state.write((tx) =>
       tx.run(`update fx_quotes set priced_from = replace(priced_from, '"spreadPpm":500', '"spreadPpm":501')`),
     )
@@ -153,7 +153,7 @@ describe('200', () => {
     assert.deepEqual([first?.name, first?.ok], ['signature', false])
   })
 
-  test('the key is made once and outlives the process; its public half is shown to anyone', async () => {
+  test('the key is created once, survives a restart, and its public key is public', async () => {
     await using context = await openPriced()
     const [one, two] = await Promise.all([getReceiptSigner(context), getReceiptSigner({ ...context })])
     assert.equal(one.publicKey, two.publicKey)
@@ -176,14 +176,14 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
     return shown.body
   }
 
-  test('signs new quotes; a receipt keeps the signature of the time its quote was made', async () => {
+  test('signs new quotes; earlier receipts keep their signatures', async () => {
     await using context = await openPriced()
-    const made = [await ask(context)]
+    const made = [await requestQuote(context)]
     for (let turns = 0; turns < 2; turns++) {
       context.clock.advance(86_400_000)
       await rotateReceiptKey(context)
       await storeRatesOfSources(context)
-      made.push(await ask(context))
+      made.push(await requestQuote(context))
     }
     const documents = await Promise.all(made.map(({ id }) => receiptFor(context, id)))
     const { publicKey, keyId, createdAt, past } = await shownKeys(context)
@@ -205,14 +205,14 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
     )
   })
 
-  test('made beside a running server is used by it at once; the secret of the old one is gone', async () => {
+  test('is used at once by a running server, and the old private key is deleted', async () => {
     await using context = await openPriced()
-    const { signature: before } = await receiptFor(context, (await ask(context)).id)
+    const { signature: before } = await receiptFor(context, (await requestQuote(context)).id)
     const beside = await openState(context.dir, context.settings.store)
     const made = await rotateReceiptKey({ ...context, state: beside })
     await beside.close()
     assert.notEqual(made.publicKey, before.publicKey)
-    const { signature: after } = await receiptFor(context, (await ask(context)).id)
+    const { signature: after } = await receiptFor(context, (await requestQuote(context)).id)
     assert.deepEqual([after.keyId, after.publicKey], [made.id, made.publicKey])
     assert.equal(await countQuotes(context), 2)
     const rows = await context.state.all<{ id: string; private_key: Uint8Array }>(
@@ -224,7 +224,7 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
     )
   })
 
-  test('is the first where there was none', async () => {
+  test('can be the first key', async () => {
     await using context = await openPriced()
     const made = await rotateReceiptKey(context)
     const { keyId, past } = await shownKeys(context)
@@ -233,20 +233,20 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
 })
 
 describe('404', () => {
-  test('no such quote, and the quote of another key, are the same nothing', async () => {
+  test('an unknown quote and the quote of another key give the same response', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     const stranger = testRequestInfo({ caller: { keyId: 'other', plan: 'enterprise' } })
-    const nobody = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     for (const endpoint of [quote, receipt]) {
       assert.deepEqual(await endpoint.handle({ id: made.id }, context, stranger), { is: 'nothing' })
-      assert.deepEqual(await endpoint.handle({ id: nobody }, context, testRequestInfo()), { is: 'nothing' })
+      assert.deepEqual(await endpoint.handle({ id: unknownId }, context, testRequestInfo()), { is: 'nothing' })
     }
   })
 })
 
-describe('checked offline', () => {
-  test('every quote’s receipt is good: direct, crossed, one currency, both sides, all decimals', async () => {
+describe('offline check', () => {
+  test('receipts of direct, crossed and same-currency quotes, by from and to, with any decimals, are valid', async () => {
     await using context = await openPriced()
     const codes = ['USDC', 'EURC', 'JPYX', 'CHFX'] as const
     let crossed = 0
@@ -255,8 +255,8 @@ describe('checked offline', () => {
         if (from === to) continue
         for (const side of ['from', 'to'] as const) {
           const amounts = { from: { currency: from }, to: { currency: to } }
-          const asked = { ...amounts, [side]: { currency: amounts[side].currency, amount: '123.45' } }
-          const made = await ask(context, { ...asked, tenor: side === 'to' ? 'daily' : 'hourly' })
+          const input = { ...amounts, [side]: { currency: amounts[side].currency, amount: '123.45' } }
+          const made = await requestQuote(context, { ...input, tenor: side === 'to' ? 'daily' : 'hourly' })
           const document = await receiptFor(context, made.id)
           if (document.receipt.via) crossed += 1
           const checks = checkReceipt(document, { publicKeys: [document.signature.publicKey], reply: made.bytes })
@@ -272,9 +272,9 @@ describe('checked offline', () => {
     assert.ok(crossed > 0)
   })
 
-  test('any change to anything in it is noticed, by the signature alone', async () => {
+  test('the signature detects any change of a receipt', async () => {
     await using context = await openPriced()
-    const document = await receiptFor(context, (await ask(context)).id)
+    const document = await receiptFor(context, (await requestQuote(context)).id)
     const paths = leafPaths(document)
     assert.ok(paths.length > 40)
     fc.assert(
@@ -287,15 +287,17 @@ describe('checked offline', () => {
     )
   })
 
-  test('a server that signs a wrong price is found out: each step is worked out again', async () => {
+  test('a signed receipt with a wrong price is detected, because each step is computed again', async () => {
     await using context = await openPriced()
-    const { receipt: honest } = await receiptFor(context, (await ask(context)).id)
+    const { receipt: honest } = await receiptFor(context, (await requestQuote(context)).id)
     const key = privateKeyOf(new Uint8Array(32).fill(9))
     const publicBytes = Buffer.from(publicBytesOf(key))
     const { fingerprintOf } = await import('../receipts/ed25519.ts')
     const resign = async (changes: object) => {
       const body = { ...honest, ...changes }
-      const value = Buffer.from(await signed(key, new TextEncoder().encode(canonicalJson(body)))).toString('base64url')
+      const value = Buffer.from(await signEd25519(key, new TextEncoder().encode(canonicalJson(body)))).toString(
+        'base64url',
+      )
       const signature = {
         ...{ algorithm: 'Ed25519', keyId: fingerprintOf(publicBytes) },
         ...{ publicKey: publicBytes.toString('base64url'), value },
@@ -311,16 +313,16 @@ describe('checked offline', () => {
     assert.deepEqual(await resign(of({ collateral: '1' })), ['collateral'])
     assert.deepEqual(await resign(of({ to: { ...honest.quote.to, amount: '1.000000' } })), ['amounts'])
     assert.deepEqual(await resign({ rates: honest.rates.slice(1) }), ['mid'])
-    assert.deepEqual(await resign({ leftOut: [], rates: [...honest.rates, ...honest.leftOut] }), ['mid'])
-    assert.deepEqual(await resign({ mid: { over: '1', under: '1' } }), ['mid'])
-    assert.deepEqual(await resign({ mid: { over: '0', under: '0' } }), ['mid'])
+    assert.deepEqual(await resign({ excluded: [], rates: [...honest.rates, ...honest.excluded] }), ['mid'])
+    assert.deepEqual(await resign({ mid: { numerator: '1', denominator: '1' } }), ['mid'])
+    assert.deepEqual(await resign({ mid: { numerator: '0', denominator: '0' } }), ['mid'])
     assert.deepEqual(await resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rate', 'amounts', 'fee'])
     assert.deepEqual(await resign({ rates: [] }), ['mid'])
   })
 
-  test('another key, another reply and other documents are told as that', async () => {
+  test('a different key, a different quote and other documents are reported as such', async () => {
     await using context = await openPriced()
-    const made = await ask(context)
+    const made = await requestQuote(context)
     const document = await receiptFor(context, made.id)
     const failing = (of: unknown, options = {}) =>
       checkReceipt(of, options)

@@ -1,4 +1,5 @@
-// Beyond the specification: how a quote was priced, as it was written down and signed when the quote was made (behaviour/fx.md#receipts).
+// Extension: returns the signed receipt of a quote, which shows how the quote was priced (behaviour/fx.md#receipts).
+// The receipt was written and signed together with the quote.
 import { extensions } from '#api/extensions.ts'
 import type { Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
 import { createHandler } from '#http/handler.ts'
@@ -17,7 +18,7 @@ interface ReceiptRow {
   readonly signature: Uint8Array
 }
 
-/** The receipt of a quote, if this key asked for it; without a key, whoever did. */
+/** With `keyId`, only if the quote belongs to this key. */
 export async function readReceipt(reader: StateReader, id: string, keyId?: string): Promise<SignedReceipt | undefined> {
   const row = await reader.get<ReceiptRow>(
     `select q.priced_from as "text", k.id as "keyId", k.public_key as "publicKey", q.receipt_signature as "signature"

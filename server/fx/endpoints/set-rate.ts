@@ -1,4 +1,4 @@
-// Beyond the specification: a rate pushed by whoever holds an admin key (behaviour/fx.md#admin-keys).
+// Extension: sets a rate by call. Needs an admin key (behaviour/fx.md#admin-keys).
 import { extensions } from '#api/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
@@ -12,15 +12,15 @@ export const setRate = createHandler(
   async ({ pair, rate, source, time }, context, { caller }) => {
     const atMs = time === undefined ? undefined : parseTimeWithZone(time)
     const stored = await pushRate(context, { pair, rate, source, atMs })
-    context.log.info({ keyId: caller.keyId, source: stored.source, pair, rate: stored.rate }, 'a rate was pushed')
+    context.log.info({ keyId: caller.keyId, source: stored.source, pair, rate: stored.rate }, 'rate pushed')
     const body = { source: stored.source, pair, rate: stored.rate, time: new Date(stored.atMs).toISOString() }
     return { is: 'body', body }
   },
 )
 
-/** Hours wrong are a price of other hours, so nobody's time zone is assumed. */
+/** Requires a time zone: a wrong guess would store a price for another hour. */
 function parseTimeWithZone(text: string): number {
   const atMs = parseTimestamp(text, { zone: 'needed' })
-  if (atMs === undefined) throw invalid(['body', 'time'], 'must name its zone, as in 2027-01-31T18:00:00Z', text)
+  if (atMs === undefined) throw invalid(['body', 'time'], 'must include a time zone, as in 2027-01-31T18:00:00Z', text)
   return atMs
 }

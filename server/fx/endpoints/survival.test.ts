@@ -1,5 +1,5 @@
-// An acknowledged quote survives kill −9. This file is also the program that gets killed: started with `child` and a
-// folder, it makes quotes as fast as it can and prints the id of each one that was answered.
+// An acknowledged quote survives kill −9. This file is also the process that is killed: with the arguments `child` and a
+// folder, it creates quotes as fast as possible and prints the id of each acknowledged one.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const [, , role, dir = ''] = process.argv
 const acknowledgedBeforeKill = 40
 
 if (role === 'child') await quoteUntilKilled(dir)
-else test('every acknowledged quote is there after kill −9, and the store opens', survives)
+else test('every acknowledged quote is stored after kill −9, and the store opens', survives)
 
 async function quoteUntilKilled(folder: string): Promise<void> {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/' }
@@ -36,7 +36,7 @@ async function quoteUntilKilled(folder: string): Promise<void> {
   }
   const rate = { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs }
   await storeRates(context.state, 'a', [rate], testNowMs)
-  const ask = async (index: number): Promise<void> => {
+  const createOne = async (index: number): Promise<void> => {
     const outcome = await createQuote.handle(
       {
         from: { currency: 'USDC', amount: '1000' },
@@ -52,8 +52,8 @@ async function quoteUntilKilled(folder: string): Promise<void> {
     assert.ok(outcome.is === 'bytes')
     process.stdout.write(`${JSON.parse(new TextDecoder().decode(outcome.bytes)).id}\n`)
   }
-  // Several at a time, so that the kill finds transactions open.
-  for (let index = 0; ; index += 4) await Promise.all([0, 1, 2, 3].map((offset) => ask(index + offset)))
+  // Several at a time, so that transactions are open when the process is killed.
+  for (let index = 0; ; index += 4) await Promise.all([0, 1, 2, 3].map((offset) => createOne(index + offset)))
 }
 
 async function survives(): Promise<void> {
@@ -70,17 +70,17 @@ async function survives(): Promise<void> {
     assert.ok(acknowledged.length >= acknowledgedBeforeKill)
     const state = await openState(folder)
     try {
-      const kept = await state.all<{ id: string }>('select id from fx_quotes')
-      const ids = new Set(kept.map(({ id }) => id))
+      const stored = await state.all<{ id: string }>('select id from fx_quotes')
+      const ids = new Set(stored.map(({ id }) => id))
       assert.deepEqual(
         acknowledged.filter((id) => !ids.has(id)),
         [],
       )
-      // No half of a transaction: every quote has its key and every key its quote.
+      // Transactions are atomic: every quote has its idempotency key and every key its quote.
       const [keys] = await state.all<{ count: number }>(
         'select count(*) as count from fx_idempotency i join fx_quotes q on q.id = i.quote_id',
       )
-      assert.equal(keys?.count, kept.length)
+      assert.equal(keys?.count, stored.length)
       const [check] = await state.all<{ integrity_check: string }>('pragma integrity_check')
       assert.equal(check?.integrity_check, 'ok')
     } finally {

@@ -20,14 +20,14 @@ const rate = (source: string, pair: string, text: string, atMs = 0): Rate => {
   return { source, base, quote, rate: text, atMs }
 }
 const midOf = (rates: readonly Rate[], from: string, to: string, crossVia: readonly string[]) => {
-  const found = findMid(rates, from, to, { crossVia })
-  return found.is === 'mid' ? found.mid : undefined
+  const result = findMid(rates, from, to, { crossVia })
+  return result.is === 'mid' ? result.mid : undefined
 }
 const shown = (value: Fraction | undefined) => value && formatDecimal(toSignificant(value, 10))
 const mid = (rates: readonly Rate[], from: string, to: string, via = ['USD', 'EUR']) =>
   shown(midOf(rates, from, to, via)?.value)
 
-test('of three sources the middle one, of two the exact mean: (1.08 + 1.09) ÷ 2 = 1.085', () => {
+test('the mid is the median of three sources and the exact mean of two: (1.08 + 1.09) ÷ 2 = 1.085', () => {
   const three = [rate('a', 'EUR/USD', '1.10'), rate('b', 'EUR/USD', '1.08'), rate('c', 'EUR/USD', '1.09')]
   assert.equal(mid(three, 'EUR', 'USD'), '1.09')
   assert.equal(mid(three.slice(1), 'EUR', 'USD'), '1.085')
@@ -38,9 +38,9 @@ test('a rate serves both orientations: 1 ÷ 1.25 = 0.8', () => {
   assert.equal(mid([rate('a', 'USD/EUR', '0.8')], 'EUR', 'USD'), '1.25')
 })
 
-test('a source that gives both orientations has one voice, its newest', () => {
+test('a source with both orientations counts once, with its newest rate', () => {
   const rates = [rate('a', 'EUR/USD', '1.25', 1), rate('a', 'USD/EUR', '0.5', 2), rate('b', 'EUR/USD', '3', 1)]
-  // a says 2 by its newest, b says 3
+  // the newest rate of a is 2, that of b is 3
   assert.equal(mid(rates, 'EUR', 'USD'), '2.5')
 })
 
@@ -55,7 +55,7 @@ test('without a direct rate the pair is crossed: EUR/USD 1.25 × USD/JPY 160 = 2
   )
 })
 
-test('the first common currency that has both legs is taken, and only configured ones', () => {
+test('the first configured currency with both legs is used for a cross', () => {
   const rates = [
     rate('a', 'GBP/EUR', '1.2'),
     rate('a', 'EUR/JPY', '160'),
@@ -71,7 +71,7 @@ test('a currency against itself is one, without any rate', () => {
   assert.equal(mid([], 'USD', 'USD'), '1')
 })
 
-test('there and back is exactly one, however many sources and however crossed', () => {
+test('the mids of both directions multiply to exactly one, direct or crossed', () => {
   const text = fc
     .tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 999_999 }))
     .map(([whole, part]) => `${whole}.${String(part).padStart(6, '0')}`)
@@ -96,10 +96,10 @@ test('the median does not depend on the order, and lies between the smallest and
   fc.assert(
     fc.property(fc.array(fraction, { minLength: 1, maxLength: 9 }), (values) => {
       const sorted = values.toSorted(compareFractions)
-      const found = median(values)
-      assert.equal(compareFractions(found, median(values.toReversed())), 0)
-      assert.ok(compareFractions(found, sorted[0] as Fraction) >= 0)
-      assert.ok(compareFractions(found, sorted.at(-1) as Fraction) <= 0)
+      const result = median(values)
+      assert.equal(compareFractions(result, median(values.toReversed())), 0)
+      assert.ok(compareFractions(result, sorted[0] as Fraction) >= 0)
+      assert.ok(compareFractions(result, sorted.at(-1) as Fraction) <= 0)
     }),
   )
   assert.throws(() => median([]))
@@ -125,7 +125,7 @@ test('fresh up to the limit of its own source, stale a millisecond later; an unk
   assert.equal(isFreshAt('gone', 100, sources, 100), false)
 })
 
-test('a rate may be half a minute ahead of our clock, and not a millisecond more', () => {
+test('a rate may be 30 s ahead of our clock, and not a millisecond more', () => {
   const { sources } = settingsWith({ fx: { sources: [{ id: 'a', kind: 'push' }] } }).fx
   assert.equal(isFreshAt('a', 30_100, sources, 100), true)
   assert.equal(isFreshAt('a', 30_101, sources, 100), false)
@@ -142,7 +142,7 @@ test('closed hours do not age a rate: the bank’s Friday rate is fresh on Monda
   assert.deepEqual([at(14, 12), at(15, 23), at(16, 17), at(16, 18)], [true, true, true, false])
 })
 
-test('a rate must have been given again within four intervals and two time limits; a pushed one need not', () => {
+test('a polled rate must be confirmed within four intervals and two timeouts; a pushed one need not be', () => {
   const timing = { everyMs: 15_000, timeoutMs: 4000, staleMs: 3_600_000 }
   const { sources } = settingsWith({
     fx: {
@@ -161,12 +161,12 @@ test('a rate must have been given again within four intervals and two time limit
 
 const midWithOutlierLimit = (texts: readonly string[], outlierPpm = 20_000n) => {
   const rates = texts.map((text, at) => rate(`s${at}`, 'EUR/USD', text))
-  const found = findMid(rates, 'EUR', 'USD', { crossVia: ['JPY'], outlierPpm })
-  if (found.is !== 'mid') return found.is
-  return { mid: shown(found.mid.value), leftOut: found.mid.leftOut.map(({ rate }) => rate) }
+  const result = findMid(rates, 'EUR', 'USD', { crossVia: ['JPY'], outlierPpm })
+  if (result.is !== 'mid') return result.is
+  return { mid: shown(result.mid.value), leftOut: result.mid.leftOut.map(({ rate }) => rate) }
 }
 
-test('a voice that departs from the median of the others by more than the limit is left out', () => {
+test('a rate that differs from the median of the others by more than the limit is excluded', () => {
   assert.deepEqual(midWithOutlierLimit(['1.08', '1.09', '1.50']), { mid: '1.085', leftOut: ['1.50'] })
   assert.deepEqual(midWithOutlierLimit(['1.08', '1.09', '0.10', '1.10', '9']), { mid: '1.09', leftOut: ['0.10', '9'] })
   assert.deepEqual(midWithOutlierLimit(['1.08']), { mid: '1.08', leftOut: [] })
@@ -177,7 +177,7 @@ test('the limit is included: 1.02 is two percent from 1, 1.020001 is more', () =
   assert.equal(midWithOutlierLimit(['1', '1.020001']), 'disputed')
 })
 
-test('where the others cannot outvote it there is no mid: two of two, two against two, three apart', () => {
+test('without a majority there is no mid: one against one, two against two, three different ones', () => {
   assert.equal(midWithOutlierLimit(['1.08', '1.20']), 'disputed')
   assert.equal(midWithOutlierLimit(['1', '1', '2', '2']), 'disputed')
   assert.equal(midWithOutlierLimit(['1', '1.5', '2.25']), 'disputed')
@@ -198,7 +198,7 @@ test('a disputed pair is not crossed instead, and a disputed leg disputes the cr
   assert.equal(findMid(noDirect, 'EUR', 'JPY', { crossVia: ['USD'], outlierPpm: 20_000n }).is, 'disputed')
 })
 
-test('with the guard a mid is within the limit of every voice it heard, whichever way round it is asked', () => {
+test('with an outlier limit, a mid is within the limit of every rate it uses, in both orientations', () => {
   const texts = fc.array(fc.integer({ min: 90, max: 115 }), { minLength: 1, maxLength: 7 })
   fc.assert(
     fc.property(texts, (cents) => {
@@ -211,8 +211,8 @@ test('with the guard a mid is within the limit of every voice it heard, whicheve
       assert.equal(compareFractions(product(there.mid.value, back.mid.value), { numerator: 1n, denominator: 1n }), 0)
       assert.equal(there.mid.rates.length + there.mid.leftOut.length, rates.length)
       assert.ok(there.mid.rates.length >= 2 || rates.length === 1)
-      for (const heard of there.mid.rates) {
-        const ratio = product(fractionOf(decimal(heard.rate)), inverse(there.mid.value))
+      for (const used of there.mid.rates) {
+        const ratio = product(fractionOf(decimal(used.rate)), inverse(there.mid.value))
         assert.ok(compareFractions(ratio, { numerator: 102n, denominator: 100n }) <= 0)
         assert.ok(compareFractions(ratio, { numerator: 100n, denominator: 102n }) >= 0)
       }

@@ -1,18 +1,18 @@
-// The mid of a pair: what the fresh sources agree on, before any spread. Pure and exact.
+// The mid of a pair: the median of the fresh rates of all sources, before any spread. Pure and exact.
 //
-// 1. Only rates that are fresh by their own source's limits come in; an old price never goes out, nor one from the future,
-//    nor one that its source has stopped confirming (behaviour/fx.md#fresh-rates).
-// 2. The median is taken in one orientation of the pair and inverted for the other. The mean of two inverses is not the
-//    inverse of the mean, so taking it both ways would let a round trip gain.
-// 3. Each source has one voice per pair: its newest rate, in whichever orientation it was given.
-// 4. A voice far from the others is left out. Where the rest cannot outvote it there is no mid, and no cross instead:
-//    somebody is wrong, and nobody knows who (behaviour/fx.md#outliers).
+// 1. Only fresh rates are used. A rate is not fresh if it is older than its source's limit, lies in the future, or is no
+//    longer confirmed by its source (behaviour/fx.md#fresh-rates).
+// 2. The median is computed in one orientation of the pair and inverted for the other. The mean of two inverses is not
+//    the inverse of the mean, so computing it in both orientations would let a round trip gain.
+// 3. Each source counts once per pair, with its newest rate in either orientation.
+// 4. Outliers are excluded. If no majority remains, there is no mid, and the pair is not crossed instead
+//    (behaviour/fx.md#outliers).
 import { openMs } from '#core/closed-hours.ts'
 import { compareFractions, decimal, type Fraction, fractionOf, inverse, mean, product } from '#core/decimal.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import { timingOf } from '#runtime/settings/fx-sources.ts'
 
-/** One unit of `base` costs `rate` units of `quote`, said `source` at `atMs`. */
+/** According to `source`, one unit of `base` cost `rate` units of `quote` at `atMs`. */
 export interface Rate {
   readonly source: string
   readonly base: string
@@ -23,16 +23,16 @@ export interface Rate {
 }
 
 export interface StoredRate extends Rate {
-  /** When the source last gave this very rate. */
+  /** When the source last returned this rate. */
   readonly confirmedMs: number
 }
 
 export interface Mid {
   /** Units of the second currency for one unit of the first. */
   readonly value: Fraction
-  /** What it rests on; empty for a currency against itself. */
+  /** The rates it was computed from; empty for a currency against itself. */
   readonly rates: readonly Rate[]
-  /** Fresh, but too far from the others. */
+  /** Fresh rates that were excluded as outliers. */
   readonly leftOut: readonly Rate[]
   /** The currency it was crossed through. */
   readonly via?: string
@@ -40,26 +40,26 @@ export interface Mid {
 
 export interface MidRules {
   readonly crossVia: readonly string[]
-  /** How far a voice may be from the median of the others, in parts per million; left out: any distance. */
+  /** How far a rate may be from the median of the others, in parts per million. Undefined: no limit. */
   readonly outlierPpm?: bigint
 }
 
 export type MidResult =
   | { readonly is: 'mid'; readonly mid: Mid }
-  /** Nothing fresh connects the two. */
+  /** No fresh rates connect the two currencies. */
   | { readonly is: 'none' }
   | { readonly is: 'disputed'; readonly rates: readonly Rate[] }
 
-/** Age by the source's own hours: what is closed does not age. */
+/** The age of a rate without the hours in which its source is closed. */
 export function ageMs(rate: Rate, source: FxSource, nowMs: number): number {
   const { closed } = timingOf(source)
   return closed ? openMs(closed, rate.atMs, nowMs) : nowMs - rate.atMs
 }
 
-/** How far a source's clock may be ahead of ours. A rate from the future would stay fresh too long (behaviour/fx.md#fresh-rates). */
+/** How far a source's clock may be ahead of ours: a rate from the future would stay fresh too long. */
 export const aheadMaxMs = 30_000
 
-/** Whether the source gave it again within the last few times it was asked. The time of a rate alone does not show that. */
+/** Whether the source still returned this rate in one of the last few polls. */
 export function isConfirmed({ confirmedMs }: StoredRate, source: FxSource, nowMs: number): boolean {
   const { confirmMs } = timingOf(source)
   return confirmMs === Number.POSITIVE_INFINITY || Math.abs(nowMs - confirmedMs) <= confirmMs
@@ -69,18 +69,18 @@ export function isFresh(rate: StoredRate, sources: readonly FxSource[], nowMs: n
   const source = sources.find(({ id }) => id === rate.source)
   if (!source || rate.atMs > nowMs + aheadMaxMs || !isConfirmed(rate, source, nowMs)) return false
   const { staleMs } = timingOf(source)
-  // The plain age is an upper bound of the other, and costs nothing.
+  // The plain age is an upper bound of `ageMs` and cheaper to compute.
   return nowMs - rate.atMs <= staleMs || ageMs(rate, source, nowMs) <= staleMs
 }
 
-/** The mid, if the fresh rates connect the two, directly or through one common currency. */
+/** The mid of two currencies, from direct rates or through one common currency. */
 export function findMid(fresh: readonly Rate[], from: string, to: string, rules: MidRules): MidResult {
   if (from === to) return { is: 'mid', mid: { value: { numerator: 1n, denominator: 1n }, rates: [], leftOut: [] } }
   const [first, second] = from < to ? [from, to] : [to, from]
   const direct = directMid(fresh, first, second, rules.outlierPpm)
-  const found = direct.is === 'none' ? crossMid(fresh, first, second, rules) : direct
-  if (found.is !== 'mid' || from === first) return found
-  return { is: 'mid', mid: { ...found.mid, value: inverse(found.mid.value) } }
+  const result = direct.is === 'none' ? crossMid(fresh, first, second, rules) : direct
+  if (result.is !== 'mid' || from === first) return result
+  return { is: 'mid', mid: { ...result.mid, value: inverse(result.mid.value) } }
 }
 
 function crossMid(fresh: readonly Rate[], first: string, second: string, rules: MidRules): MidResult {
@@ -118,7 +118,7 @@ function directMid(fresh: readonly Rate[], first: string, second: string, outlie
 
 interface SourceRate {
   readonly rate: Rate
-  /** In the pair's one orientation. */
+  /** In the orientation of invariant 2. */
   readonly value: Fraction
 }
 
@@ -141,8 +141,8 @@ const isBetween = ({ base, quote }: Rate, first: string, second: string): boolea
   (base === first && quote === second) || (base === second && quote === first)
 
 /**
- * The voices that are left when the farthest has been sent out, again and again until all are near enough. Two that are
- * equally far go together. One voice alone is believed only if it never had company.
+ * Removes the farthest rate until all others are within the limit. Rates that are equally far are removed together.
+ * A single remaining rate is accepted only if it was the only candidate.
  */
 function dropOutliers(candidates: readonly SourceRate[], outlierPpm: bigint): readonly SourceRate[] {
   const ratioMax = { numerator: 1_000_000n + outlierPpm, denominator: 1_000_000n }
@@ -156,7 +156,7 @@ function dropOutliers(candidates: readonly SourceRate[], outlierPpm: bigint): re
   return candidates.length === 1 ? accepted : []
 }
 
-/** How many times as large as the median of the others, or as small: the same in both orientations of two voices. */
+/** The ratio to the median of the others, as a number ≥ 1. For two rates it is the same in both orientations. */
 function distance(candidate: SourceRate, candidates: readonly SourceRate[]): Fraction {
   const others = median(candidates.filter((other) => other !== candidate).map(({ value }) => value))
   return compareFractions(candidate.value, others) >= 0
@@ -164,11 +164,11 @@ function distance(candidate: SourceRate, candidates: readonly SourceRate[]): Fra
     : product(others, inverse(candidate.value))
 }
 
-/** Of an even count, the mean of the middle two. */
+/** For an even count, the mean of the middle two. */
 export function median(values: readonly Fraction[]): Fraction {
   const sorted = values.toSorted(compareFractions)
   const upper = sorted[sorted.length >> 1]
   const lower = sorted[(sorted.length - 1) >> 1]
-  if (!upper || !lower) throw new Error('the median of nothing')
+  if (!upper || !lower) throw new Error('no values for a median')
   return upper === lower ? upper : mean(lower, upper)
 }

@@ -23,7 +23,7 @@ const shown = (price: Price) => ({
   collateral: formatDecimal({ digits: price.collateral, scale: 6 }),
 })
 
-test('asked by from: 1000 at 0.92 less 5 bps', () => {
+test('a request by from: 1000 at 0.92 less 5 bps', () => {
   // rate 0.92 × 0.9995 = 0.91954; to 919.54; fee 919.54 × 0.0002 = 0.183908; collateral 1000 × 0.1
   assert.deepEqual(
     shown(computePrice(midOfText('0.92'), requested('from', '1000'), terms(500, 200, 100_000), six, six)),
@@ -37,7 +37,7 @@ test('asked by from: 1000 at 0.92 less 5 bps', () => {
   )
 })
 
-test('asked by to: the recipient nets what was asked', () => {
+test('a request by to: the recipient gets the requested amount', () => {
   // fee 1000 × 0.0002 ÷ 0.9998 = 0.20004000… up; to 1000.200041; from 1000.200041 ÷ 0.91954 = 1087.7178…
   const price = computePrice(midOfText('0.92'), requested('to', '1000'), terms(500, 200), six, six)
   assert.deepEqual(shown(price), {
@@ -56,7 +56,7 @@ test('to is rounded down, from and fee up: 1 at 0.3333333 is 0.333333, 1 back co
   assert.equal(shown(computePrice(third, requested('to', '1'), terms(0, 0), six, six)).from, '3.000001')
 })
 
-test('a token of two decimals has cents for its grain', () => {
+test('amounts of a token with two decimals are whole cents', () => {
   const cents = { decimals: 2 }
   const price = computePrice(midOfText('0.92'), requested('from', '10.01'), terms(0, 200), six, cents)
   // 10.01 × 0.92 = 9.2092, down to 9.20; fee 9.20 × 0.0002 = 0.00184, up to 0.01
@@ -65,7 +65,7 @@ test('a token of two decimals has cents for its grain', () => {
   assert.equal(toBaseUnits(price.to, cents), 920n)
 })
 
-test('an amount the fee would eat is out of range, and so is one beyond 256 bits', () => {
+test('an amount smaller than its fee or larger than 256 bits is out of range', () => {
   const outOfRange = (error: unknown) => error instanceof Fault && error.code === 'fx.amount_range'
   assert.throws(() => computePrice(midOfText('0.92'), requested('from', '0.000001'), terms(0, 0), six, six), outOfRange)
   assert.throws(() => computePrice(midOfText('1'), requested('from', '0.000001'), terms(0, 1), six, six), outOfRange)
@@ -78,7 +78,7 @@ test('an amount the fee would eat is out of range, and so is one beyond 256 bits
 const tokens = fc.constantFrom(six, eighteen, { decimals: 2 }, { decimals: 0 }, { decimals: 36 })
 const bps = fc.integer({ min: 0, max: 200_000 })
 const anyTerms = fc.tuple(bps, bps, bps).map(([spread, fee, collateral]) => terms(spread, fee, collateral))
-/** From a hundredth of a yen to a heavy coin. */
+/** From very small to very large rates. */
 const anyMid = fc.record({ numerator: fc.bigInt(1n, 10n ** 12n), denominator: fc.bigInt(1n, 10n ** 8n) })
 const amounts = fc.bigInt(1n, 10n ** 15n)
 const sides = fc.constantFrom('from' as const, 'to' as const)
@@ -100,7 +100,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   units: amounts,
 })
 
-/** Undefined where the fee leaves nothing: then there is no quote to hold to anything. */
+/** Undefined if the fee takes the whole amount, because then there is no quote. */
 function priced({ mid, terms, from, to, side, units }: Case): Price | undefined {
   const places = decimalPlaces(side === 'from' ? from : to)
   try {
@@ -125,7 +125,7 @@ const forEach = (hold: (price: Price, drawn: Case) => void) => {
   assert.ok(quotes > 100, `only ${quotes} of the drawn cases made a quote`)
 }
 
-test('to = from × rate within one unit of whichever was computed, with the rate that the wire shows', () => {
+test('to = from × rate within one unit, with the rate of the response', () => {
   forEach(({ rate, from, to }, drawn) => {
     const onWire = decimal(JSON.stringify(toNumber(rate)))
     // Both sides multiplied out: to × 10^(scale + fromPlaces) against from × digits × 10^toPlaces
@@ -140,11 +140,11 @@ test('to = from × rate within one unit of whichever was computed, with the rate
   })
 })
 
-test('asked by from the taker gives exactly that, asked by to the recipient nets exactly that', () => {
+test('the requested amount is exact: what the taker pays, or what the recipient gets', () => {
   forEach(({ from, to, fee }, { side, units }) => assert.equal(side === 'from' ? from : to - fee, units))
 })
 
-test('the fee is the share of to that the terms say, rounded up, both ways; collateral likewise of from', () => {
+test('the fee is its share of to, the collateral its share of from, both rounded up', () => {
   const upward = (amount: bigint, ppm: bigint) => (amount * ppm + 999_999n) / 1_000_000n
   forEach(({ from, to, fee, collateral }, { terms }) => {
     assert.equal(fee, upward(to, terms.feePpm))
@@ -152,7 +152,7 @@ test('the fee is the share of to that the terms say, rounded up, both ways; coll
   })
 })
 
-test('never better than mid for the taker', () => {
+test('the price is never better than the mid for the taker', () => {
   forEach(({ from, to }, { mid, ...drawn }) => {
     // to ÷ 10^toPlaces ≤ from ÷ 10^fromPlaces × mid
     const received = to * 10n ** BigInt(decimalPlaces(drawn.from)) * mid.denominator
@@ -160,7 +160,7 @@ test('never better than mid for the taker', () => {
   })
 })
 
-test('there and back never gains, not even without spread and fee', () => {
+test('a round trip never gains, even without spread and fee', () => {
   fc.assert(
     fc.property(cases, sides, fc.boolean(), (drawn, sideBack, free) => {
       const terms = free ? { spreadPpm: 0n, feePpm: 0n, collateralPpm: 0n } : drawn.terms
@@ -172,7 +172,7 @@ test('there and back never gains, not even without spread and fee', () => {
         const returned = priced({ ...back, units: net })
         if (returned) assert.ok(returned.to - returned.fee <= there.from)
       } else {
-        // Buying back what was given costs at least all that came of it.
+        // Buying the amount back costs at least what was received for it.
         const returned = priced({ ...back, units: there.from })
         if (returned) assert.ok(returned.from >= net)
       }
@@ -181,7 +181,7 @@ test('there and back never gains, not even without spread and fee', () => {
   )
 })
 
-test('eighteen decimals: base units are the six of the wire and twelve zeros', () => {
+test('base units of a token with 18 decimals are the six decimals of the wire and twelve zeros', () => {
   const price = computePrice(
     midOfText('0.92'),
     requested('from', '1234567.654321'),

@@ -1,10 +1,10 @@
-// The arithmetic of a quote: from a mid and terms to rate, amounts, fee and collateral. Pure, exact, whole numbers of the
-// smallest unit throughout (behaviour/fx.md#basis-points, behaviour/fx.md#rounding).
+// Computes rate, amounts, fee and collateral of a quote from the mid and the terms. Pure, exact, in integers of the
+// smallest unit (behaviour/fx.md#rounding).
 //
-// 1. rate ≤ mid × (1 − spread), cut to 15 significant digits before anything is computed from it: a JSON number carries
-//    that many exactly, so what the wire shows is the rate itself.
-// 2. Computed `to` is rounded down, computed `from`, fee and collateral up: a rounding never favours the taker.
-// 3. The fee is a share of the whole `to` amount, whichever side was asked, so both ways of asking agree.
+// 1. rate ≤ mid × (1 − spread). It is cut to 15 significant digits before amounts are computed from it: a JSON number
+//    represents that many digits exactly, so the response shows the rate that was used.
+// 2. Computed `to` is rounded down; computed `from`, fee and collateral are rounded up. Rounding never favours the taker.
+// 3. The fee is a share of the `to` amount including the fee, so a request by `from` and one by `to` agree.
 import { type Decimal, divide, type Fraction, tenTo, toSignificant, unitsOf } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import type { Terms } from './terms.ts'
@@ -30,10 +30,10 @@ export interface Price {
   readonly collateral: bigint
 }
 
-/** The wire has six decimals; a token may have fewer, then those are the grain. */
+/** Amounts have six decimals on the wire, or fewer if the token has fewer. */
 export const decimalPlaces = (token: { readonly decimals: number }): number => Math.min(amountPlaces, token.decimals)
 
-/** What the token contract counts in. */
+/** In the units of the token contract. */
 export const toBaseUnits = (units: bigint, token: { readonly decimals: number }): bigint =>
   units * tenTo(token.decimals - decimalPlaces(token))
 
@@ -47,7 +47,7 @@ export function computePrice(
   toToken: TokenDecimals,
 ): Price {
   const rate = takerRate(mid, terms.spreadPpm)
-  if (rate.digits === 0n) throw new Error('a mid of zero reached the pricing')
+  if (rate.digits === 0n) throw new Error('the mid is zero')
   const fromPlaces = decimalPlaces(fromToken)
   const toPlaces = decimalPlaces(toToken)
   // to = from × over ÷ under, both in their own units
@@ -58,7 +58,7 @@ export function computePrice(
       ? amountsByFrom(unitsOf(requested.amount, fromPlaces, 'down'), over, under, terms)
       : amountsByTo(unitsOf(requested.amount, toPlaces, 'up'), over, under, terms)
   if (amounts.to <= amounts.fee) {
-    throw new Fault('fx.amount_range', { message: 'The amount is too small: the fee would leave nothing of it.' })
+    throw new Fault('fx.amount_range', { message: 'The amount is too small: the fee would take all of it.' })
   }
   if (toBaseUnits(amounts.from, fromToken) > uint256Max || toBaseUnits(amounts.to, toToken) > uint256Max) {
     throw new Fault('fx.amount_range', { message: 'The amount is too large for its token.' })
@@ -69,13 +69,13 @@ export function computePrice(
 const takerRate = ({ numerator: over, denominator: under }: Fraction, spreadPpm: bigint): Decimal =>
   toSignificant({ numerator: over * (million - spreadPpm), denominator: under * million }, rateFigures)
 
-/** The taker gives exactly this; the recipient nets `to` less the fee. */
+/** The taker pays exactly `from`; the recipient gets `to` less the fee. */
 function amountsByFrom(from: bigint, over: bigint, under: bigint, { feePpm }: Terms) {
   const to = divide(from * over, under, 'down')
   return { from, to, fee: divide(to * feePpm, million, 'up') }
 }
 
-/** The recipient nets exactly this: the smallest fee that is its share of net plus fee is net × f ÷ (1 − f), rounded up. */
+/** The recipient gets exactly `net`. The fee is a share f of net plus fee, which is net × f ÷ (1 − f), rounded up. */
 function amountsByTo(net: bigint, over: bigint, under: bigint, { feePpm }: Terms) {
   const fee = divide(net * feePpm, million - feePpm, 'up')
   const to = net + fee

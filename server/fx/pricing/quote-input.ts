@@ -1,5 +1,5 @@
-// What the schema of the request cannot see: fields that depend on each other. Every problem is collected before any is
-// reported, so that a caller repairs the request once (behaviour/fx.md#request-checks).
+// Checks of a quote request that its schema cannot express, such as fields that depend on each other. All problems are
+// reported at once (behaviour/fx.md#request-checks).
 import { createHash } from 'node:crypto'
 import type { Parsed } from '#api/kit.ts'
 import type { createQuote } from '#api/wire/fx.ts'
@@ -15,7 +15,7 @@ export type QuoteInput = Parsed<typeof createQuote>
 const sides = ['from', 'to'] as const
 const zeroAddress = /^0x0{40}$/i
 
-/** The one amount that was given; a fault that lists everything wrong otherwise. */
+/** The amount of the request. Throws a fault that lists every problem. */
 export function readRequestedAmount(input: QuoteInput, tokens: readonly FxToken[]): RequestedAmount {
   const problems = [...amountProblems(input, tokens), ...currencyProblems(input), ...recipientProblems(input)]
   if (problems.length > 0) {
@@ -37,13 +37,13 @@ function amountProblems(input: QuoteInput, tokens: readonly FxToken[]): readonly
     const problem = (message: string): Problem => ({ at: ['body', side, 'amount'], message, value })
     const token = tokens.find(({ code }) => code === input[side].currency)
     const amount = decimal(value)
-    const found: Problem[] = []
-    if (given.length > 1) found.push(problem('must be left out on one side: exactly one amount is given'))
-    if (amount.digits === 0n) found.push(problem('must be greater than zero'))
+    const problems: Problem[] = []
+    if (given.length > 1) problems.push(problem('must not be set on both sides: give exactly one amount'))
+    if (amount.digits === 0n) problems.push(problem('must be greater than zero'))
     if (token && !fits(amount, decimalPlaces(token))) {
-      found.push(problem(`must have at most ${decimalPlaces(token)} decimals, as ${token.code} has`))
+      problems.push(problem(`must have at most ${decimalPlaces(token)} decimals, as ${token.code} has`))
     }
-    return found
+    return problems
   })
 }
 
@@ -59,14 +59,15 @@ function recipientProblems({ type, recipientAddress }: QuoteInput): readonly Pro
   }
   const value = recipientAddress
   if (zeroAddress.test(value)) return [{ at, message: 'must not be the zero address', value }]
-  // The proceeds go there, and nobody gets them back (behaviour/fx.md#address-checksums). What can be signed as it is needs no second checksum.
+  // Tokens sent to a mistyped address are lost (behaviour/fx.md#address-checksums). An address that can be signed as it
+  // is has a correct checksum already.
   if (toSignableAddress(value) !== value && hasWrongChecksum(value)) {
-    return [{ at, message: 'must have the right checksum (EIP-55): a letter is wrong, or its case', value }]
+    return [{ at, message: 'must have a correct EIP-55 checksum: a character or its case is wrong', value }]
   }
   return []
 }
 
-/** Two bodies are the same when they ask the same, whatever their spacing, order and unknown members (behaviour/fx.md#idempotency-keys). */
+/** Depends on the meaning of the body only, not on whitespace, order or unknown members (behaviour/fx.md#idempotency-keys). */
 export function bodyHash({ from, to, tenor, type, recipientAddress }: QuoteInput): string {
   const fields = [from.currency, from.amount, to.currency, to.amount, tenor, type, recipientAddress]
   return createHash('sha256')

@@ -1,4 +1,4 @@
-// What an idempotency key promises (behaviour/fx.md#idempotency-keys), through the endpoint and down to the store.
+// Idempotency keys (behaviour/fx.md#idempotency-keys), from the endpoint to the store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -44,7 +44,7 @@ const refusedWith = (code: string, status: number) => (error: unknown) => {
 const count = async (context: FxContext, table: string) =>
   (await context.state.get<{ count: number }>(`select count(*) as count from ${table}`))?.count
 
-test('200: the same key and body replay the first reply byte for byte, also when the rate has moved or gone', async () => {
+test('200: the same key and body replay the first response byte for byte, even without a fresh rate', async () => {
   await using context = await openPricedContext()
   const first = await bytesOf(context, keyed)
   await storeRate(context, '1.5', testNowMs + 1000)
@@ -72,12 +72,12 @@ test('409: the same key with another body', async () => {
   await assert.rejects(bytesOf(context, { ...keyed, tenor: 'daily' }), refusedWith('fx.idempotency', 409))
 })
 
-test('200: keys of two callers do not meet', async () => {
+test('200: two callers can use the same idempotency key', async () => {
   await using context = await openPricedContext()
   assert.notEqual(await bytesOf(context, keyed, 'one'), await bytesOf(context, keyed, 'two'))
 })
 
-test('200: a refused request does not use its key up', async () => {
+test('200: a refused request does not use its idempotency key', async () => {
   await using context = await openPricedContext()
   context.clock.advance(120_000)
   await assert.rejects(bytesOf(context, keyed), refusedWith('fx.rate_stale', 503))
@@ -85,14 +85,14 @@ test('200: a refused request does not use its key up', async () => {
   assert.match(await bytesOf(context, { ...keyed, tenor: 'daily' }), /"rate"/)
 })
 
-test('200: twenty at once with one key make one quote and get the same bytes', async () => {
+test('200: twenty concurrent requests with one key create one quote and get the same bytes', async () => {
   await using context = await openPricedContext()
   const replies = await Promise.all(Array.from({ length: 20 }, () => bytesOf(context, keyed)))
   assert.equal(new Set(replies).size, 1)
   assert.equal(await count(context, 'fx_quotes'), 1)
 })
 
-test('keys older than a day are removed, a bounded number with each write', async () => {
+test('idempotency keys older than a day are deleted, a limited number per write', async () => {
   await using context = await openPricedContext()
   const { id } = JSON.parse(await bytesOf(context, { ...keyed, idempotencyKey: 'order-6' }))
   await context.state.write(async (tx) => {

@@ -1,18 +1,18 @@
-// Quotes in the store, with their replies as they were sent.
+// Stores quotes together with their responses.
 //
-// 1. A quote, its nonce, its signed receipt and its idempotency key are one transaction: an acknowledged quote is durable,
-//    and two requests with the same key, however close together, make one quote.
-// 2. The nonce is unique over all quotes by constraint; chance only makes a second draw rare. The key that signed the receipt
-//    must not be retired when the quote is stored; the statement checks that too.
-// 3. The first reply and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
+// 1. A quote, its nonce, its signed receipt and its idempotency key are stored in one transaction. An acknowledged quote is
+//    durable, and concurrent requests with the same idempotency key create one quote.
+// 2. A constraint makes the nonce unique over all quotes. The insert statement also checks that the key that signed the
+//    receipt is not retired.
+// 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 
 const replayMs = 86_400_000
-/** Each write adds at most one key, so removing more than one keeps the table at a day's worth. */
+/** Each write adds at most one key, so deleting more than one limits the table to the keys of a day. */
 const prunedPerWrite = 100
 const attemptsMax = 5
-/** Quotes that are asked for at the same time share the wait for the disk (decisions/share-one-commit-between-concurrent-quotes.md). */
+/** See decisions/share-one-commit-between-concurrent-quotes.md. */
 const groupCommit = { together: true } as const
 
 export interface Replay {
@@ -25,11 +25,11 @@ export interface NewQuote {
   readonly id: string
   readonly keyId: string
   readonly createdMs: number
-  /** Time of the oldest rate it rests on. */
+  /** Time of the oldest rate it was computed from. */
   readonly asOfMs: number
-  /** Null where there is nothing to sign. */
+  /** Null if there is nothing to sign. */
   readonly nonce: number | null
-  /** The receipt as canonical JSON: rates, mid and terms, for whoever must explain the price later. */
+  /** The receipt as canonical JSON: rates, mid and terms. */
   readonly pricedFrom: string
   /** Id of the key that signed the receipt. */
   readonly receiptKey: string
@@ -42,7 +42,7 @@ export interface StoredReply {
   readonly asOfMs: number
 }
 
-/** The reply that this key was answered with; a fault when it was for another body. */
+/** The stored response for this idempotency key. Throws a fault if the request body was different. */
 export async function findReplay(reader: StateReader, replay: Replay, nowMs: number): Promise<StoredReply | undefined> {
   const row = await reader.get<StoredReply & { bodyHash: string }>(
     `select i.body_hash as "bodyHash", q.reply as "reply", q.as_of_ms as "asOfMs"
@@ -56,7 +56,7 @@ export async function findReplay(reader: StateReader, replay: Replay, nowMs: num
   return row
 }
 
-/** The quote as it was answered, if this key asked for it; without a key, whoever did. */
+/** With `keyId`, only if the quote belongs to this key. */
 export const readQuote = (reader: StateReader, id: string, keyId?: string): Promise<StoredReply | undefined> =>
   reader.get<StoredReply>(
     `select as_of_ms as "asOfMs", reply from fx_quotes where id = ? and (cast(? as text) is null or key_id = ?)`,
@@ -64,8 +64,8 @@ export const readQuote = (reader: StateReader, id: string, keyId?: string): Prom
   )
 
 /**
- * Stores what `draw` makes, or returns what the idempotency key already has. Draws again if the id or nonce is taken, or the
- * signing key was retired meanwhile: `attempt` is then above zero.
+ * Stores the quote that `build` returns, or returns the stored response of the idempotency key. Calls `build` again, with
+ * `attempt` above zero, if the id or nonce is taken or the signing key was retired meanwhile.
  */
 export async function storeQuote(
   state: State,
@@ -84,9 +84,7 @@ export async function storeQuote(
     }, groupCommit)
     if (stored) return stored
   }
-  throw new Error(
-    `no quote could be stored in ${attemptsMax} attempts: id or nonce taken, or signing key retired, each time`,
-  )
+  throw new Error(`could not store a quote in ${attemptsMax} attempts: id or nonce taken, or signing key retired`)
 }
 
 async function insertQuote(tx: StateWriter, quote: NewQuote): Promise<boolean> {
@@ -124,7 +122,7 @@ async function storeReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Pr
   await dropReplays(tx, quote.createdMs, prunedPerWrite)
 }
 
-/** Lets go of keys whose day is over, oldest first; resolves to how many there were. */
+/** Deletes idempotency keys older than a day, oldest first. Returns how many were deleted. */
 export const dropReplays = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>
   tx.run(
     `delete from fx_idempotency where (key_id, idempotency_key) in

@@ -1,5 +1,6 @@
-// What is asked of a taker for one direction of one pair and one tenor: the defaults of the tenor, changed by what the
-// pair says. Basis points become parts per million, in which every allowed figure is a whole number (behaviour/fx.md#basis-points).
+// The terms for one direction of a pair and one tenor: the tenor's defaults, overridden by the pair's settings.
+// Basis points are converted to parts per million, so that every allowed value is an integer
+// (behaviour/fx.md#basis-points).
 import { type Decimal, decimal, unitsOf } from '#core/decimal.ts'
 import type { FxSettings, FxToken } from '#runtime/settings/fx.ts'
 
@@ -23,8 +24,8 @@ export interface Offer extends Terms {
 }
 
 /**
- * Undefined when a currency is not known or the pair is not offered. Two tokens that track the same currency would trade at
- * par without any source having said so: only where the operator names the pair (behaviour/fx.md#offered-pairs).
+ * Undefined if a currency is unknown or the pair is not offered. Two tokens that track the same currency trade at par
+ * without any rate, so they are offered only if the pair is configured (behaviour/fx.md#offered-pairs).
  */
 export function resolveOffer(fx: FxSettings, fromCode: string, toCode: string, tenor: Tenor): Offer | undefined {
   const from = fx.tokens.find(({ code }) => code === fromCode)
@@ -46,5 +47,5 @@ export function resolveOffer(fx: FxSettings, fromCode: string, toCode: string, t
 /** One basis point is a hundred parts per million. */
 const toPpm = (basisPoints: number | string): bigint => unitsOf(decimal(String(basisPoints)), 2, 'down')
 
-/** How far a source may be from the median of the others. */
+/** How far a rate may be from the median of the others. */
 export const outlierPpm = (fx: FxSettings): bigint => toPpm(fx.outlierBps)

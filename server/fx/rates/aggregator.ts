@@ -1,15 +1,14 @@
-// A price feed on a chain, as its own words `latestRoundData` and `decimals` tell it. Pure: the two answers come in as
-// hexadecimal words, a rate or a reason goes out.
+// Reads a price feed contract with the Chainlink aggregator interface: `latestRoundData` and `decimals`. Pure: parses the
+// results of the two calls into a rate or a reason for refusal.
 //
-// 1. A round counts when it was answered: a positive price, a time, and an answer that is not carried over from an
-//    earlier round.
-// 2. The price is the integer over ten to the feed's decimals, exactly.
+// 1. A round is accepted if it has a positive price and a time, and its price is not carried over from an earlier round.
+// 2. The price is exactly the integer divided by ten to the power of the feed's decimals.
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { RpcCall } from '#sources/evm/rpc.ts'
 import { type ParsedRates, validateRate } from './rate-document.ts'
 
-/** keccak256 of `latestRoundData()` and of `decimals()`, first four bytes. */
+/** Function selectors of `latestRoundData()` and `decimals()`. */
 const latestRoundData = '0xfeaf968c'
 const decimals = '0x313ce567'
 const decimalsMax = 36n
@@ -29,10 +28,10 @@ export const aggregatorCalls = (contract: string): readonly RpcCall[] => [
 ]
 
 function validateWords(raw: unknown, count: number): string | undefined {
-  if (raw === '0x') return 'there is no such contract, or it is no price feed'
+  if (raw === '0x') return 'there is no contract at this address, or it is not a price feed'
   return typeof raw === 'string' && new RegExp(`^0x[0-9a-f]{${count * 64}}$`, 'i').test(raw)
     ? undefined
-    : `not ${count} words`
+    : `the result is not ${count} words of 32 bytes`
 }
 
 export function parseAggregatorResults(results: readonly unknown[], source: FxSource, nowMs: number): ParsedRates {
@@ -44,11 +43,12 @@ export function parseAggregatorResults(results: readonly unknown[], source: FxSo
   if (scale > decimalsMax) return refuse(`the feed has ${scale} decimals`)
   if (answer === 0n || answer >= signBit) return refuse('the price is not above zero')
   if (updatedAt === 0n) return refuse('the round is not complete')
-  if (answeredInRound < roundId) return refuse(`the answer is of round ${answeredInRound}, the round is ${roundId}`)
+  if (answeredInRound < roundId)
+    return refuse(`the price is from round ${answeredInRound}, the current round is ${roundId}`)
   const [base = '', quote = ''] = about.split('/')
   const rate = formatDecimal({ digits: answer, scale: Number(scale) })
-  const read = validateRate({ source: source.id, base, quote, rate, atMs: Number(updatedAt) * 1000 }, nowMs)
-  return 'reason' in read ? { rates: [], refused: [read] } : { rates: [read], refused: [] }
+  const result = validateRate({ source: source.id, base, quote, rate, atMs: Number(updatedAt) * 1000 }, nowMs)
+  return 'reason' in result ? { rates: [], refused: [result] } : { rates: [result], refused: [] }
 }
 
 const decodeWords = (hex: string): readonly bigint[] =>

@@ -1,5 +1,5 @@
-// The euro's daily reference rates: an XML document with one Cube element a day, holding one a currency. Only those two
-// kinds of elements are read, so that no XML library is needed; a document without them is refused whole. Pure.
+// Parses the daily euro reference rates of the ECB: an XML document with one Cube element per day, which contains one Cube
+// element per currency. Only these elements are read, so no XML library is needed. Pure.
 import { instantOf } from '#core/closed-hours.ts'
 import { parseDay } from '#core/parse-timestamp.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
@@ -7,11 +7,11 @@ import { type ParsedRates, type Refusal, validateRate } from './rate-document.ts
 
 const daysMax = 100
 const entriesMax = 10_000
-/** The bank fixes them about this time of its day and dates them with the day alone. */
+/** The document has dates without a time. The bank fixes the rates at about this time. */
 const fixedAt = { timeZone: 'Europe/Berlin', minutes: 14 * 60 + 10 }
 
 const cube = /<(?:[\w-]+:)?Cube\b([^<>]*)>/g
-/** A name is read from its beginning only, so that a long run of letters is gone over once. */
+/** The lookbehind keeps the match linear: without it, a long run of letters is scanned from every position. */
 const attribute = /(?<![\w-])([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 
 export function parseEcbDocument(text: string, source: FxSource, nowMs: number): ParsedRates {
@@ -27,15 +27,13 @@ export function parseEcbDocument(text: string, source: FxSource, nowMs: number):
       if (days > daysMax) throw new Error(`the document has more than ${daysMax} days`)
     } else if (currency !== undefined) {
       if (rates.length + refused.length >= entriesMax) throw new Error(`the document has more than ${entriesMax} rates`)
-      const read = validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs)
-      if ('reason' in read) refused.push(read)
-      else rates.push(read)
+      const result = validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs)
+      if ('reason' in result) refused.push(result)
+      else rates.push(result)
     }
   }
   if (days === 0 || rates.length + refused.length === 0) {
-    throw new Error(
-      'the document has no Cube elements with a time and with rates: is it the daily reference rates in XML?',
-    )
+    throw new Error('the document has no Cube elements with a time and rates. Use the URL of the daily rates in XML')
   }
   return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), refused }
 }

@@ -25,8 +25,8 @@ const history = (context: FxContext) =>
 
 test('the history keeps every rate, the latest is the newest', async () => {
   await using context = await openContext()
-  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000)], 2500)).kept, 2)
-  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.10', 3000)], 3500)).kept, 1)
+  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000)], 2500)).stored, 2)
+  assert.equal((await storeRates(context.state, 'a', [eurUsd('1.10', 3000)], 3500)).stored, 1)
   assert.deepEqual(await history(context), [
     { rate: '1.08', atMs: 1000, receivedMs: 2500 },
     { rate: '1.09', atMs: 2000, receivedMs: 2500 },
@@ -35,10 +35,10 @@ test('the history keeps every rate, the latest is the newest', async () => {
   assert.deepEqual(await latest(context), [[eurUsd('1.10', 3000), 3500]])
 })
 
-test('the same rate again is confirmed and nothing else; an older one is neither stored nor a confirmation', async () => {
+test('the same rate again only confirms it; an older rate is neither stored nor a confirmation', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const unchanged = { kept: 0, refused: [] }
+  const unchanged = { stored: 0, refused: [] }
   assert.deepEqual(await storeRates(context.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 9000]])
   assert.deepEqual(await history(context), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
@@ -50,16 +50,16 @@ test('the same rate again is confirmed and nothing else; an older one is neither
   assert.deepEqual(await storeRates(readOnly, 'a', [], 9500), unchanged)
 })
 
-test('another rate under the same time is refused and told', async () => {
+test('a different rate with the same time is refused and reported', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const { kept, refused } = await storeRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
-  assert.equal(kept, 0)
+  const { stored, refused } = await storeRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
+  assert.equal(stored, 0)
   assert.match(refused[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 2500]])
 })
 
-test('health names every configured source, its pairs, their age and whether they may be used', async () => {
+test('health lists every configured source with its pairs, their age and status', async () => {
   const sources = [source, { ...source, id: 'b' }, { ...source, id: 'c' }]
   await using context = await openContext({ fx: { sources } })
   await storeRates(context.state, 'a', [eurUsd('1.08', testNowMs - 10_000)], testNowMs)
@@ -67,44 +67,41 @@ test('health names every configured source, its pairs, their age and whether the
   await storeRates(context.state, 'gone', [{ ...eurUsd('1.08', testNowMs), source: 'gone' }], testNowMs)
   const health = await readSourceHealth(context)
   assert.deepEqual(
-    health.map(({ source, rates }) => [
-      source.id,
-      ...rates.map(({ base, ageMs, standing }) => [base, ageMs, standing]),
-    ]),
+    health.map(({ source, rates }) => [source.id, ...rates.map(({ base, ageMs, status }) => [base, ageMs, status])]),
     [['a', ['EUR', 10_000, 'used']], ['b', ['EUR', 10_001, 'stale']], ['c']],
   )
   const [ready] = await rateFindings(context)
   assert.deepEqual(ready, {
     name: 'fx rates',
     ok: true,
-    message: 'a EUR/USD 10 s old; b EUR/USD 10 s old, stale; c has given no rate',
+    message: 'a EUR/USD 10 s old; b EUR/USD 10 s old, stale; c: no rate received',
   })
   context.clock.advance(1)
   assert.equal((await rateFindings(context))[0]?.ok, false)
 })
 
-test('what was pushed while the clock was ahead gives way to the next rate, and is not used until then', async () => {
+test('a rate stored while the clock was ahead is not used, and the next rate replaces it', async () => {
   await using context = await openContext(
     { fx: { sources: [{ id: 'desk', kind: 'push' }] } },
     testNowMs + 2 * 86_400_000,
   )
   await pushRate(context, { pair: 'EUR/USD', rate: '1.05' })
   const right = { ...context, clock: new ManualClock(testNowMs) }
-  const standing = async () => (await readSourceHealth(right))[0]?.rates.map(({ rate, standing: is }) => [rate, is])
-  assert.deepEqual(await standing(), [['1.05', 'stale']])
+  const rateStatus = async () => (await readSourceHealth(right))[0]?.rates.map(({ rate, status }) => [rate, status])
+  assert.deepEqual(await rateStatus(), [['1.05', 'stale']])
   await pushRate(right, { pair: 'EUR/USD', rate: '1.2' })
-  assert.deepEqual(await standing(), [['1.2', 'used']])
+  assert.deepEqual(await rateStatus(), [['1.2', 'used']])
   await assert.rejects(pushRate(right, { pair: 'EUR/USD', rate: '1.3', atMs: testNowMs - 1 }), /later than the last/)
 })
 
-test('a rate from the future is said to be ahead of the clock, not fresh and stale at once', async () => {
+test('a rate in the future is reported as ahead of the clock and stale', async () => {
   await using context = await openContext({ fx: { sources: [source] } })
   await storeRates(context.state, 'a', [eurUsd('1.08', testNowMs + 59 * 60_000)], testNowMs)
   const [ready] = await rateFindings(context)
   assert.match(ready?.message ?? '', /a EUR\/USD 59 min ahead of this clock, stale/)
 })
 
-test('with only a daily fixing it is ready for reference quotes, and says that tradable ones are refused', async () => {
+test('with only a daily fixing the server is ready, and the finding says that tradable quotes are refused', async () => {
   const spender = `0x${'33'.repeat(20)}`
   await using context = await openContext({
     fx: { spender, sources: [{ id: 'bank', kind: 'ecb', path: 'rates.xml' }] },
@@ -115,37 +112,37 @@ test('with only a daily fixing it is ready for reference quotes, and says that t
     {
       name: 'fx rates',
       ok: true,
-      // It is a Sunday: the bank's hours do not run.
+      // On a Sunday the bank is closed, so the rate does not age.
       message: 'no rate for tradable quotes between USD and EUR: bank EUR/USD 0 s old',
     },
   ])
 })
 
-test('without a source, or with the interface off, readiness has nothing to say about rates', async () => {
+test('without a source or with FX disabled, there is no finding about rates', async () => {
   await using bare = await openContext()
   assert.deepEqual(await rateFindings(bare), [])
-  await using off = await openContext({ fx: { sources: [source] }, groups: { fx: { on: false } } })
+  await using off = await openContext({ fx: { sources: [source] }, groups: { fx: { enabled: false } } })
   assert.deepEqual(await rateFindings(off), [])
 })
 
-/** A feed on the test's own clock and a context that reads it. */
+/** A feed on the test's clock and a context that reads it. */
 async function openFeedContext() {
-  const notices: RatePollReport[] = []
+  const reports: RatePollReport[] = []
   const waiting: { count: number; wake: () => void }[] = []
   const bare = await openContext()
   const feed = await startRateFeed({ seed: 'test', clock: bare.clock })
   const context = { ...bare, settings: settingsWith(demoFxSettings(feed.url)) }
-  const told = (notice: RatePollReport) => {
-    notices.push(notice)
-    for (const { count, wake } of waiting) if (notices.length >= count) wake()
+  const onPoll = (report: RatePollReport) => {
+    reports.push(report)
+    for (const { count, wake } of waiting) if (reports.length >= count) wake()
   }
   const until = (count: number) =>
-    new Promise<void>((wake) => (notices.length >= count ? wake() : waiting.push({ count, wake })))
+    new Promise<void>((wake) => (reports.length >= count ? wake() : waiting.push({ count, wake })))
   return {
     feed,
     context,
-    notices,
-    told,
+    reports,
+    onPoll,
     until,
     async [Symbol.asyncDispose]() {
       await feed.close()
@@ -154,117 +151,117 @@ async function openFeedContext() {
   }
 }
 
-const ask = (context: FxContext) =>
+const quoteFrom = (context: FxContext) =>
   createQuote.handle(
     { from: { currency: 'USDC', amount: '1000' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
     context,
     testRequestInfo(),
   )
 
-test('a real feed over HTTP → poll → store → quote', async () => {
-  await using world = await openFeedContext()
-  const { context } = world
-  await assert.rejects(ask(context), /fx\.rate_stale/)
+test('rates are polled over HTTP, stored and used for a quote', async () => {
+  await using setup = await openFeedContext()
+  const { context } = setup
+  await assert.rejects(quoteFrom(context), /fx\.rate_stale/)
   const stop = new AbortController()
-  const ended = startRates(context, stop.signal, world.told)
-  await world.until(2)
+  const stopped = startRates(context, stop.signal, setup.onPoll)
+  await setup.until(2)
   assert.deepEqual(
-    world.notices.map((notice) => notice.is === 'kept' && notice.kept),
+    setup.reports.map((report) => report.is === 'stored' && report.stored),
     [8, 8],
   )
   assert.equal((await rateFindings(context))[0]?.ok, true)
-  const outcome = await ask(context)
+  const outcome = await quoteFrom(context)
   assert.equal(outcome.is, 'bytes')
   assert.equal(outcome.is === 'bytes' && outcome.confidence?.asOf, new Date(testNowMs).toISOString())
   stop.abort()
-  await ended
-  const [kept] = await context.state.all<{ count: number }>('select count(*) as count from fx_rates')
-  assert.equal(kept?.count, 16)
+  await stopped
+  const [counted] = await context.state.all<{ count: number }>('select count(*) as count from fx_rates')
+  assert.equal(counted?.count, 16)
 })
 
-test('a source that fails is told and asked again; the other one carries the quotes', async () => {
+test('a failing source is reported and retried, and the other source prices quotes', async () => {
   for (const fault of ['error', 'garbage', 'stale'] satisfies FeedFault[]) {
-    await using world = await openFeedContext()
-    world.feed.setFault('south', fault)
+    await using setup = await openFeedContext()
+    setup.feed.setFault('south', fault)
     const stop = new AbortController()
-    const ended = startRates(world.context, stop.signal, world.told)
-    await world.until(2)
-    const south = world.notices.find((notice) => notice.source === 'demo-south')
-    assert.equal(south?.is, fault === 'stale' ? 'kept' : 'failed')
-    assert.equal((await ask(world.context)).is, 'bytes')
+    const stopped = startRates(setup.context, stop.signal, setup.onPoll)
+    await setup.until(2)
+    const south = setup.reports.find((report) => report.source === 'demo-south')
+    assert.equal(south?.is, fault === 'stale' ? 'stored' : 'failed')
+    assert.equal((await quoteFrom(setup.context)).is, 'bytes')
     stop.abort()
-    await ended
-    const after = (await readSourceHealth(world.context)).find(({ source }) => source.id === 'demo-south')
-    assert.ok(after?.rates.every(({ standing }) => standing === 'stale'))
+    await stopped
+    const after = (await readSourceHealth(setup.context)).find(({ source }) => source.id === 'demo-south')
+    assert.ok(after?.rates.every(({ status }) => status === 'stale'))
     assert.equal(after?.status?.failures, fault === 'stale' ? 0 : 1)
     assert.equal(after?.status?.goodMs, fault === 'stale' ? testNowMs : null)
-    if (fault === 'error') assert.match(after?.status?.reason ?? '', /answered with status 500/)
+    if (fault === 'error') assert.match(after?.status?.reason ?? '', /returned status 500/)
   }
 })
 
-test('a loop goes on after failures and takes the rates when they are back', async () => {
-  await using world = await openFeedContext()
-  world.feed.setFault('north', 'error')
-  world.feed.setFault('south', 'error')
+test('polling continues after failures and stores the rates when the source recovers', async () => {
+  await using setup = await openFeedContext()
+  setup.feed.setFault('north', 'error')
+  setup.feed.setFault('south', 'error')
   const stop = new AbortController()
-  const ended = startRates(world.context, stop.signal, world.told)
-  await world.until(2)
-  world.feed.setFault('north', undefined)
-  world.feed.setFault('south', undefined)
-  world.context.clock.advance(4000)
-  await world.until(4)
+  const stopped = startRates(setup.context, stop.signal, setup.onPoll)
+  await setup.until(2)
+  setup.feed.setFault('north', undefined)
+  setup.feed.setFault('south', undefined)
+  setup.context.clock.advance(4000)
+  await setup.until(4)
   assert.deepEqual(
-    world.notices.map(({ is }) => is),
-    ['failed', 'failed', 'kept', 'kept'],
+    setup.reports.map(({ is }) => is),
+    ['failed', 'failed', 'stored', 'stored'],
   )
   stop.abort()
-  await ended
+  await stopped
 })
 
-test('a slow source holds up neither the others nor the stop', async () => {
-  await using world = await openFeedContext()
-  world.feed.setFault('north', 'slow')
+test('a slow source delays neither other sources nor the stop', async () => {
+  await using setup = await openFeedContext()
+  setup.feed.setFault('north', 'slow')
   const stop = new AbortController()
-  const ended = startRates(world.context, stop.signal, world.told)
-  await world.until(1)
+  const stopped = startRates(setup.context, stop.signal, setup.onPoll)
+  await setup.until(1)
   assert.deepEqual(
-    world.notices.map(({ source }) => source),
+    setup.reports.map(({ source }) => source),
     ['demo-south'],
   )
   stop.abort()
-  await ended
+  await stopped
 })
 
-test('a rate that leaves the others is shown as an outlier and does not price quotes; when all are apart, nothing is quoted', async () => {
+test('an outlier is excluded from quotes; without a majority, quotes are refused', async () => {
   const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
   await using context = await openContext({ fx: { sources } })
   const say = (id: string, rate: string) =>
     storeRates(context.state, id, [{ ...eurUsd(rate, context.clock.now()), source: id }], context.clock.now())
   await Promise.all([say('a', '1.25'), say('b', '1.25'), say('c', '1.40')])
-  const standings = async () =>
-    (await readSourceHealth(context)).map(({ rates }) => rates.map(({ standing }) => standing).join())
-  assert.deepEqual(await standings(), ['used', 'used', 'outlier'])
+  const statuses = async () =>
+    (await readSourceHealth(context)).map(({ rates }) => rates.map(({ status }) => status).join())
+  assert.deepEqual(await statuses(), ['used', 'used', 'outlier'])
   assert.match((await rateFindings(context))[0]?.message ?? '', /c EUR\/USD 0 s old, outlier/)
-  const priced = await ask(context)
+  const priced = await quoteFrom(context)
   assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
   context.clock.advance(1)
   await say('b', '1.40')
   context.clock.advance(1)
   await say('a', '1.60')
-  assert.deepEqual(await standings(), ['outlier', 'used', 'used'])
+  assert.deepEqual(await statuses(), ['outlier', 'used', 'used'])
   context.clock.advance(1)
   await say('b', '1.20')
-  assert.deepEqual(await standings(), ['outlier', 'outlier', 'outlier'])
+  assert.deepEqual(await statuses(), ['outlier', 'outlier', 'outlier'])
   const [finding] = await rateFindings(context)
   assert.equal(finding?.ok, false)
   assert.match(
     finding?.message ?? '',
-    /^the sources disagree about the rate between USD and EUR: a EUR\/USD 0 s old, outlier; /,
+    /^sources disagree on the rate between USD and EUR: a EUR\/USD 0 s old, outlier; /,
   )
-  await assert.rejects(ask(context), /fx\.rate_disputed: USD\/EUR/)
+  await assert.rejects(quoteFrom(context), /fx\.rate_disputed: USD\/EUR/)
 })
 
-test('what is missing and what is in dispute are told apart, also for tradable quotes alone', async () => {
+test('readiness distinguishes missing and disputed rates, also for tradable quotes only', async () => {
   const token = (code: string, tracks: string) => ({ code, tracks, decimals: 6, contract: `0x${'44'.repeat(20)}` })
   const fx = {
     spender: `0x${'33'.repeat(20)}`,
@@ -278,18 +275,18 @@ test('what is missing and what is in dispute are told apart, also for tradable q
   const message = async () => (await rateFindings(context))[0]?.message ?? ''
   assert.match(
     await message(),
-    /^no fresh rate between USD and GBP; the sources disagree about the rate between USD and EUR: a EUR/,
+    /^no fresh rate between USD and GBP; sources disagree on the rate between USD and EUR: a EUR/,
   )
   await Promise.all([say('c', 'EUR', '1.25'), say('a', 'GBP', '1.5')])
-  assert.match(await message(), /^the sources of tradable quotes disagree about the rate between USD and EUR: a EUR/)
+  assert.match(await message(), /^sources for tradable quotes disagree on the rate between USD and EUR: a EUR/)
 })
 
-test('however long a source was out, it is asked again within a sixth of the time its rates live', async () => {
+test('a failing source is retried within a sixth of its staleMs, however long it has failed', async () => {
   const away = { id: 'away', kind: 'file', path: '/nowhere/rates.json', everyMs: 5000, staleMs: 60_000 }
   await using context = await openContext({ fx: { sources: [away] } })
   const stop = new AbortController()
   let [seen, wake] = [0, () => {}]
-  const ended = startRates(context, stop.signal, () => {
+  const stopped = startRates(context, stop.signal, () => {
     seen += 1
     wake()
   })
@@ -298,10 +295,10 @@ test('however long a source was out, it is asked again within a sixth of the tim
     context.clock.advance(10_000)
   }
   stop.abort()
-  await ended
+  await stopped
 })
 
-/** A source with a limit of 25 h, as a price feed on a chain has it, asked every 5 s on the test's clock. */
+/** A source with a limit of 25 h, like a price feed contract, polled every 5 s on the test's clock. */
 async function openSlowFeed(aggregator?: string) {
   const bare = await openContext()
   const path = join(bare.dir, 'rates.json')
@@ -311,61 +308,64 @@ async function openSlowFeed(aggregator?: string) {
   const slow = { id: 'a', everyMs: 5000, timeoutMs: 4000, staleMs: 25 * 3_600_000, ...kind }
   const context = { ...bare, settings: settingsWith({ fx: { sources: [slow] } }) }
   const stop = new AbortController()
-  let heard = Promise.withResolvers<void>()
-  let ended: Promise<void> | undefined
+  let polled = Promise.withResolvers<void>()
+  let stopped: Promise<void> | undefined
   return {
     context,
     path,
-    /** Asks the source once; after a failure the wait is longer than the interval. */
+    /** Polls the source once; after a failure the wait is longer than the interval. */
     async poll(waitMs = 5000) {
-      heard = Promise.withResolvers<void>()
-      if (ended) bare.clock.advance(waitMs)
-      else ended = startRates(context, stop.signal, () => heard.resolve())
-      await heard.promise
+      polled = Promise.withResolvers<void>()
+      if (stopped) bare.clock.advance(waitMs)
+      else stopped = startRates(context, stop.signal, () => polled.resolve())
+      await polled.promise
     },
-    standing: async () => (await readSourceHealth(context))[0]?.rates[0]?.standing,
+    rateStatus: async () => (await readSourceHealth(context))[0]?.rates[0]?.status,
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await ended
+      await stopped
       await bare[Symbol.asyncDispose]()
     },
   }
 }
 
-test('a rate that its source has stopped giving prices no quotes, however young the rate itself is', async () => {
-  await using world = await openSlowFeed()
-  const { context, path, poll, standing } = world
+test('a rate that its source no longer returns prices no quotes, even if it is not stale', async () => {
+  await using setup = await openSlowFeed()
+  const { context, path, poll, rateStatus } = setup
   const time = new Date(testNowMs - 3_600_000).toISOString()
   const say = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
   await say()
   await poll()
-  // Ten minutes with nothing new: the source gives the same rate each time.
+  // For ten minutes the source returns the same rate.
   for (let polls = 0; polls < 120; polls++) await poll()
-  assert.equal(await standing(), 'used')
+  assert.equal(await rateStatus(), 'used')
   await rm(path)
   await poll()
   await poll(10_000)
-  assert.equal(await standing(), 'used', 'two failures do not make it unusable')
-  assert.equal((await ask(context)).is, 'bytes')
+  assert.equal(await rateStatus(), 'used', 'two failures do not make it unusable')
+  assert.equal((await quoteFrom(context)).is, 'bytes')
   await poll(20_000)
-  assert.equal(await standing(), 'unconfirmed')
-  await assert.rejects(ask(context), /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/)
+  assert.equal(await rateStatus(), 'unconfirmed')
+  await assert.rejects(
+    quoteFrom(context),
+    /fx\.rate_stale: USD\/EUR: a EUR\/USD 1\.25 71 min old, confirmation 35 s old/,
+  )
   const [ready] = await rateFindings(context)
   assert.equal(ready?.ok, false)
   assert.match(ready?.message ?? '', /a EUR\/USD 71 min old, unconfirmed; a failed 3 times in a row/)
   await say()
   await poll(40_000)
-  assert.equal(await standing(), 'used')
-  assert.equal((await ask(context)).is, 'bytes')
+  assert.equal(await rateStatus(), 'used')
+  assert.equal((await quoteFrom(context)).is, 'bytes')
 })
 
-test('a price feed contract that answers 0 prices no quotes any more', async () => {
-  let answer = 125_000_000n
+test('a price feed contract that returns 0 prices no quotes', async () => {
+  let price = 125_000_000n
   const word = (value: bigint) => value.toString(16).padStart(64, '0')
   const updatedAt = BigInt(testNowMs / 1000 - 3600)
   const reply = ({ id, method, params }: { id: number; method: string; params: [{ data: string }] }) => {
     if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x1' }
-    const words = params[0].data === '0x313ce567' ? [8n] : [7n, answer, 0n, updatedAt, 7n]
+    const words = params[0].data === '0x313ce567' ? [8n] : [7n, price, 0n, updatedAt, 7n]
     return { jsonrpc: '2.0', id, result: `0x${words.map(word).join('')}` }
   }
   const server = createServer(async (request, response) => {
@@ -374,23 +374,23 @@ test('a price feed contract that answers 0 prices no quotes any more', async () 
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
-    await using world = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const { context, poll, standing } = world
+    await using setup = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { context, poll, rateStatus } = setup
     await poll()
-    assert.equal(await standing(), 'used')
-    answer = 0n
+    assert.equal(await rateStatus(), 'used')
+    price = 0n
     for (let polls = 0; polls < 5; polls++) await poll()
-    assert.equal(await standing(), 'used')
+    assert.equal(await rateStatus(), 'used')
     await poll()
-    assert.equal(await standing(), 'unconfirmed')
-    await assert.rejects(ask(context), /fx\.rate_stale/)
+    assert.equal(await rateStatus(), 'unconfirmed')
+    await assert.rejects(quoteFrom(context), /fx\.rate_stale/)
     assert.match((await readSourceHealth(context))[0]?.status?.reason ?? '', /the price is not above zero/)
   } finally {
     server.close()
   }
 })
 
-test('history reads back what every source said, newest first, within bounds', async () => {
+test('history lists the rates of every source, newest first, within the limits', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 1000), eurUsd('1.09', 2000), eurUsd('1.10', 3000)], 3500)
   await storeRates(context.state, 'b', [{ ...eurUsd('1.11', 2000), source: 'b' }], 3600)
@@ -408,7 +408,7 @@ test('history reads back what every source said, newest first, within bounds', a
   assert.deepEqual(await read({ base: 'USD', quote: 'EUR' }), [])
 })
 
-test('history has an end: rates beyond it go a few at a time, the latest stays', async () => {
+test('rates older than historyDays are deleted a few at a time; the latest stays', async () => {
   await using context = await openContext()
   const dayMs = 86_400_000
   const nowMs = testNowMs

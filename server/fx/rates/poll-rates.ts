@@ -1,6 +1,5 @@
-// How rates arrive: one polling loop a source, each document refined and stored, each outcome logged and told; and
-// whether what has arrived is enough to quote with.
-
+// Polls every rate source in a loop of its own, stores its rates and reports each poll. Also reports readiness: whether
+// the stored rates suffice to quote every configured currency.
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
@@ -14,24 +13,25 @@ import { healthText, rateStatus, readSourceHealth, writeStatus } from './source-
 import { openRateReader, type RateReader } from './sources.ts'
 
 const backoffMaxMs = 60_000
-/** A source that comes back is noticed within this part of the time that its rates live. */
+/** A failing source is retried at least this many times while its last rate is fresh. */
 const backoffPart = 6
 const reasonsLogged = 5
-/** How long a source may be well without a word about it in the store. */
+/** An unchanged status is written again after this time. */
 const statusEveryMs = 60_000
 
 export type RatePollReport = { readonly source: string; readonly tookMs: number } & (
-  | { readonly is: 'kept'; readonly kept: number; readonly refused: readonly Refusal[] }
+  | ({ readonly is: 'stored' } & RatePollResult)
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
 )
 
 interface RatePollResult {
-  readonly kept: number
+  /** How many rates were new. */
+  readonly stored: number
   readonly refused: readonly Refusal[]
 }
-type OnRatePoll = (notice: RatePollReport) => void
+type OnRatePoll = (report: RatePollReport) => void
 
-/** Asks every source at its interval. Resolves when the signal has ended all loops. */
+/** Polls every source at its interval. Resolves when the signal has stopped all loops. */
 export async function startRates(
   context: FxContext,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ async function pollSource(
     context,
     {
       everyMs,
-      // The reader has its own limit; what remains of an attempt is a local write.
+      // The reader has its own timeout; the rest of an attempt is a local write.
       timeoutMs: source.timeoutMs * 2,
       backoffMaxMs: Math.max(everyMs, Math.min(backoffMaxMs, Math.floor(staleMs / backoffPart))),
       work: (stop) => readSource(context, source, reader, stop),
@@ -81,8 +81,8 @@ async function readSource(
 ): Promise<RatePollResult> {
   const { rates, refused } = await reader(signal)
   const { state, clock, settings } = context
-  const { kept, refused: changed } = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
-  return { kept, refused: [...refused, ...changed] }
+  const result = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
+  return { stored: result.stored, refused: [...refused, ...result.refused] }
 }
 
 function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
@@ -92,16 +92,18 @@ function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome
     context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
     return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
   }
-  const { kept, refused } = outcome.value
-  if (outcome.failuresBefore > 0) context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are back')
+  const { stored, refused } = outcome.value
+  if (outcome.failuresBefore > 0) {
+    context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are readable again')
+  }
   if (refused.length > 0) {
     const reasons = refused.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
-    context.log.warn({ source: id, refused: refused.length, reasons }, 'rates were refused')
+    context.log.warn({ source: id, refused: refused.length, reasons }, 'rates rejected')
   }
-  return { source: id, tookMs, is: 'kept', kept, refused }
+  return { source: id, tookMs, is: 'stored', stored, refused }
 }
 
-/** Keeps one source's state of health in the store and says once when a rate of it becomes an outlier, and when it ends. */
+/** Stores the status of one source, and logs once when one of its rates becomes an outlier and when that ends. */
 class SourceStatusWriter {
   readonly #context: FxContext
   readonly #source: FxSource
@@ -120,7 +122,7 @@ class SourceStatusWriter {
       .then(() => this.#write(pollReport))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error)
-        this.#context.log.warn({ source: this.#source.id, reason }, 'the state of a source could not be written')
+        this.#context.log.warn({ source: this.#source.id, reason }, 'source status could not be stored')
       })
   }
 
@@ -134,28 +136,28 @@ class SourceStatusWriter {
     const reason = refusalReason(pollReport)
     const text = `${failures}/${reason}`
     if (text !== this.#lastText || nowMs - this.#writtenMs >= statusEveryMs) {
-      const goodMs = pollReport.is === 'kept' ? nowMs : null
+      const goodMs = pollReport.is === 'stored' ? nowMs : null
       await writeStatus(this.#context.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
       this.#lastText = text
       this.#writtenMs = nowMs
     }
-    if (pollReport.is === 'kept' && pollReport.kept > 0) await this.#watchOutliers(nowMs)
+    if (pollReport.is === 'stored' && pollReport.stored > 0) await this.#logOutliers(nowMs)
   }
 
-  async #watchOutliers(nowMs: number): Promise<void> {
+  async #logOutliers(nowMs: number): Promise<void> {
     const { state, settings, log } = this.#context
     const source = this.#source.id
     const latest = await allLatestRates(state)
-    for (const rate of latest.filter((one) => one.source === source)) {
+    for (const rate of latest.filter((other) => other.source === source)) {
       const pair = `${rate.base}/${rate.quote}`
-      const is = rateStatus(rate, latest, settings.fx, nowMs) === 'outlier'
-      if (is === this.#outliers.has(pair)) continue
-      if (is) {
+      const isOutlier = rateStatus(rate, latest, settings.fx, nowMs) === 'outlier'
+      if (isOutlier === this.#outliers.has(pair)) continue
+      if (isOutlier) {
         this.#outliers.add(pair)
-        log.warn({ source, pair, rate: rate.rate }, 'the rate is far from the others and is left out')
+        log.warn({ source, pair, rate: rate.rate }, 'rate excluded as an outlier')
       } else {
         this.#outliers.delete(pair)
-        log.info({ source, pair, rate: rate.rate }, 'the rate is near the others again')
+        log.info({ source, pair, rate: rate.rate }, 'rate is no longer an outlier')
       }
     }
   }
@@ -169,12 +171,12 @@ function refusalReason(pollReport: RatePollReport): string | null {
 
 const sourcesShown = 20
 
-/** Decision 0029: ready when every currency of a token can be priced against the first one's; one stale source of several is no reason. */
+/** Ready if every currency can be priced against the first one, even if some sources are stale. */
 export async function rateFindings(
   context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { fx, groups } = context.settings
-  if (!groups.fx.on || fx.sources.length === 0) return []
+  if (!groups.fx.enabled || fx.sources.length === 0) return []
   const nowMs = context.clock.now()
   const latest = await allLatestRates(context.state)
   const rules = { crossVia: fx.crossVia, outlierPpm: outlierPpm(fx) }
@@ -184,23 +186,23 @@ export async function rateFindings(
     texts: Readonly<Record<'none' | 'disputed', string>>,
   ): string => {
     const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
-    const found = others.map((other) => ({ other, is: findMid(fresh, first, other, rules).is }))
-    const about = (is: 'none' | 'disputed') => {
-      const lost = found.filter((one) => one.is === is).map(({ other }) => other)
-      return lost.length === 0 ? [] : [`${texts[is]} between ${first} and ${lost.join(', ')}`]
+    const results = others.map((other) => ({ other, is: findMid(fresh, first, other, rules).is }))
+    const describe = (is: 'none' | 'disputed') => {
+      const missing = results.filter((result) => result.is === is).map(({ other }) => other)
+      return missing.length === 0 ? [] : [`${texts[is]} between ${first} and ${missing.join(', ')}`]
     }
-    return [...about('none'), ...about('disputed')].join('; ')
+    return [...describe('none'), ...describe('disputed')].join('; ')
   }
   const ages = (await readSourceHealth(context)).slice(0, sourcesShown).map(healthText).join('; ')
   const missing = describeMissing(fx.sources, {
     none: 'no fresh rate',
-    disputed: 'the sources disagree about the rate',
+    disputed: 'sources disagree on the rate',
   })
   if (missing !== '') return [{ name: 'fx rates', ok: false, message: `${missing}: ${ages}` }]
-  // Reference quotes are still given, so it is told and no more (behaviour/fx.md#tradable-sources).
+  // Still ready, because reference quotes work (behaviour/fx.md#tradable-sources).
   const tradable = {
     none: 'no rate for tradable quotes',
-    disputed: 'the sources of tradable quotes disagree about the rate',
+    disputed: 'sources for tradable quotes disagree on the rate',
   }
   const missingForTrades = fx.spender === '' ? '' : describeMissing(fx.sources.filter(mayPriceTrades), tradable)
   return [{ name: 'fx rates', ok: true, message: missingForTrades === '' ? ages : `${missingForTrades}: ${ages}` }]

@@ -14,7 +14,7 @@ const read = (text: string, changes: object = {}) =>
 const time = new Date(testNowMs).toISOString()
 const withRate = (rate: unknown) => JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time }] })
 
-test('the usual document needs no paths', () => {
+test('a document in the default format needs no paths', () => {
   assert.deepEqual(read(withRate('1.0842')), {
     rates: [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.0842', atMs: testNowMs }],
     refused: [],
@@ -28,7 +28,7 @@ test('a JSON number keeps every digit the source wrote', () => {
   assert.equal(read(withRate(1e-7)).rates[0]?.rate, '0.0000001')
 })
 
-test('paths reach into entries, up to the top of the document, and a fixed pair needs no names', () => {
+test('paths can start at the entry or at the top of the document; a fixed pair needs no paths', () => {
   const text = JSON.stringify({ meta: { asOf: testNowMs / 1000 }, data: { EURUSD: { last: 1.25 } } })
   const document = { list: 'data.EURUSD', rate: 'last', time: '$.meta.asOf' }
   assert.deepEqual(read(text, { pair: 'EUR/USD', document }).rates, [
@@ -55,7 +55,7 @@ test('times are ISO 8601 with a zone, Unix seconds or milliseconds', () => {
   }
 })
 
-test('zero, negative, not a number, absurd and missing rates are refused with a reason', () => {
+test('zero, negative, non-numeric, implausible and missing rates are refused with a reason', () => {
   const bad = ['0', '0.000', '-1.08', 'NaN', 'Infinity', '', '1e13', '0.0000000000001', null, true, {}, [], -1, 0]
   for (const rate of bad) {
     const { rates, refused } = read(withRate(rate))
@@ -65,20 +65,20 @@ test('zero, negative, not a number, absurd and missing rates are refused with a 
   }
 })
 
-test('a rate from the future is refused, because it would stay fresh too long', () => {
+test('a rate in the future is refused, because it would stay fresh too long', () => {
   const at = (aheadMs: number) => ({ base: 'EUR', quote: 'USD', rate: '1', time: testNowMs + aheadMs })
   assert.equal(read(JSON.stringify({ rates: [at(30_000)] })).rates.length, 1)
   assert.match(read(JSON.stringify({ rates: [at(30_001)] })).refused[0]?.reason ?? '', /is 30 s ahead of this clock/)
 })
 
-test('a time that is no number at all is refused as well, whoever worked it out', () => {
+test('a time that is NaN is refused', () => {
   for (const atMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     const read = validateRate({ source: 'a', base: 'EUR', quote: 'USD', rate: '1', atMs }, testNowMs)
     assert.match('reason' in read ? read.reason : '', /^the time is missing/)
   }
 })
 
-test('one bad entry does not cost the good ones, and the rates come oldest first', () => {
+test('an invalid entry does not affect the others, and rates are sorted oldest first', () => {
   const entry = (base: string, atMs: number) => ({ base, quote: 'USD', rate: '1', time: atMs })
   const entries = [entry('EUR', testNowMs), entry('USD', testNowMs), 7, null, entry('GBP', testNowMs - 1000)]
   const { rates, refused } = read(JSON.stringify({ rates: entries }))
@@ -89,13 +89,13 @@ test('one bad entry does not cost the good ones, and the rates come oldest first
   assert.equal(refused.length, 3)
 })
 
-test('a document without its list, or with too long a one, is an error that says so', () => {
+test('a document without its list, or with too many entries, is an error', () => {
   assert.throws(() => read('{"prices":[]}'), /no list at "rates"/)
   assert.throws(() => read('null'), /no list at "rates"/)
   assert.throws(() => read(JSON.stringify({ rates: new Array(1001).fill(0) })), /more than 1000/)
 })
 
-test('no document whatsoever yields a rate that is not a price', () => {
+test('no document gives an invalid rate', () => {
   const leaf = fc.oneof(fc.constantFrom('EUR', 'USD', time, '1', '0', '-1', '1e400'), fc.double(), fc.string())
   const entry = fc.record({ base: leaf, quote: leaf, rate: leaf, time: leaf }, { requiredKeys: [] })
   fc.assert(

@@ -1,34 +1,31 @@
-// Rates in the store: the history of each source, and beside it the latest of each source and pair.
+// Stores rates: the history of each source, and the latest rate of each source and pair.
 //
-// 1. The same source, pair and time is one rate, however often it arrives.
-// 2. The latest moves forward in time only, in the same transaction as the history. One that lies in the future was stored
-//    while our clock was wrong: it gives way to any rate of the present.
-// 3. The latest also has the time at which its source last gave it. An older rate, another price under the same time, or no
-//    rate at all does not confirm it.
-// 4. History has an end: each write removes a few rates of its pair that are older than asked for, and never the latest.
+// 1. A source, pair and time identify one rate; receiving it again changes nothing.
+// 2. The latest rate only moves forward in time, in the transaction that writes the history. A latest rate in the future
+//    was stored while the clock was wrong; any current rate replaces it.
+// 3. The latest rate also has the time at which its source last returned it. An older rate, a different price with the
+//    same time, or no rate does not confirm it.
+// 4. Each write deletes a few rates of its pair that are older than `historyDays`, but never the latest.
 import { compare, decimal } from '#core/decimal.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { aheadMaxMs, type Rate, type StoredRate } from '../pricing/mid.ts'
 import type { Refusal } from './rate-document.ts'
 
 const dayMs = 86_400_000
-/** More than a write adds, so that the table shrinks to its limit when that is lowered. */
+/** More than a write adds, so that the table shrinks when `historyDays` is lowered. */
 const prunedPerRate = 10
 
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
 const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
 
-/**
- * Stores what is new, notes which of the latest rates were confirmed, and returns how many were new. Rates come oldest
- * first, all of one source.
- */
+/** Stores new rates and confirms known ones. The rates must be of one source, oldest first. */
 export async function storeRates(
   state: State,
   source: string,
   rates: readonly Rate[],
   receivedMs: number,
   historyDays = Number.POSITIVE_INFINITY,
-): Promise<{ readonly kept: number; readonly refused: readonly Refusal[] }> {
+): Promise<{ readonly stored: number; readonly refused: readonly Refusal[] }> {
   const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
   const newRates: Rate[] = []
@@ -36,8 +33,8 @@ export async function storeRates(
   const refused: Refusal[] = []
   for (const rate of rates) {
     const pair = `${rate.base}/${rate.quote}`
-    const stored = known.get(pair)
-    const before = stored && stored.atMs > receivedMs + aheadMaxMs ? undefined : stored
+    const knownRate = known.get(pair)
+    const before = knownRate && knownRate.atMs > receivedMs + aheadMaxMs ? undefined : knownRate
     if (!before || rate.atMs > before.atMs) {
       newRates.push(rate)
       known.set(pair, rate)
@@ -57,7 +54,7 @@ export async function storeRates(
       await confirmRates(tx, [...confirmed.values()], receivedMs)
     })
   }
-  return { kept: newRates.length, refused }
+  return { stored: newRates.length, refused }
 }
 
 async function writeRates(
@@ -103,13 +100,10 @@ const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeM
   )
 
 /** The latest rates that have one of these currencies on either side. */
-export const latestRates = (state: StateReader, one: string, other: string): Promise<StoredRate[]> =>
+export const latestRates = (state: StateReader, first: string, second: string): Promise<StoredRate[]> =>
   state.all<StoredRate>(
     `select ${latestColumns} from fx_latest where base in (?, ?) or quote in (?, ?)`,
-    one,
-    other,
-    one,
-    other,
+    ...[first, second, first, second],
   )
 
 export const allLatestRates = (state: StateReader): Promise<StoredRate[]> =>
@@ -122,29 +116,29 @@ export interface PastRate extends Rate {
 export interface HistoryQuery {
   readonly base: string
   readonly quote: string
-  /** Left out: every source that has given this pair. */
+  /** Default: every source that has a rate for this pair. */
   readonly source?: string
   readonly fromMs: number
   readonly untilMs: number
   readonly rowsMax: number
 }
 
-/** What was said about a pair, as it was said, newest first. */
-export async function rateHistory(state: StateReader, span: HistoryQuery): Promise<PastRate[]> {
-  const { base, quote, fromMs, untilMs, rowsMax } = span
+/** Newest first. */
+export async function rateHistory(state: StateReader, query: HistoryQuery): Promise<PastRate[]> {
+  const { base, quote, fromMs, untilMs, rowsMax } = query
   const sources =
-    span.source === undefined
+    query.source === undefined
       ? await state.all<{ source: string }>('select source from fx_latest where base = ? and quote = ?', base, quote)
-      : [{ source: span.source }]
-  const found: PastRate[] = []
-  // One source at a time follows the order of the table; all at once would read all of it.
+      : [{ source: query.source }]
+  const rates: PastRate[] = []
+  // One query per source uses the primary key; one query for all sources would scan the table.
   for (const { source } of sources) {
     const rows = await state.all<PastRate>(
       `select ${columns}, received_ms as "receivedMs" from fx_rates
        where source = ? and base = ? and quote = ? and at_ms >= ? and at_ms < ? order by at_ms desc limit ?`,
       ...[source, base, quote, fromMs, untilMs, rowsMax],
     )
-    found.push(...rows)
+    rates.push(...rows)
   }
-  return found.toSorted((a, b) => b.atMs - a.atMs || (a.source < b.source ? -1 : 1)).slice(0, rowsMax)
+  return rates.toSorted((a, b) => b.atMs - a.atMs || (a.source < b.source ? -1 : 1)).slice(0, rowsMax)
 }

@@ -1,5 +1,5 @@
-// How the sources are doing: what each has given, how old that is, whether it is used, and what went wrong when it was
-// last asked. Written by the server that asks, so that commands beside it can tell as well.
+// The health of rate sources: their rates, the age and status of each rate, and the last error. The polling server stores
+// the result of each poll, so that commands can report it too.
 import { formatAgeOf } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
@@ -11,23 +11,25 @@ import { allLatestRates } from './rate-store.ts'
 
 export interface SourceStatus {
   readonly triedMs: number
-  /** Null: it has never answered. */
+  /** Null: no successful poll yet. */
   readonly goodMs: number | null
-  /** In a row, up to now. */
+  /** Consecutive failures up to now. */
   readonly failures: number
   readonly reason: string | null
 }
 
 /**
- * `used` prices quotes · `stale` is older than its limit, or from the future · `unconfirmed`: the source has stopped giving
- * it · `outlier` is far from the others, or all are apart.
+ * - `used`: prices quotes
+ * - `stale`: older than its source's limit, or in the future
+ * - `unconfirmed`: its source no longer returns it
+ * - `outlier`: too far from the rates of other sources, or no majority agrees
  */
 export type RateStatus = 'used' | 'stale' | 'unconfirmed' | 'outlier'
 
 export interface RateHealth extends StoredRate {
-  /** By the source's own hours; below zero: it is ahead of our clock. */
+  /** Without closed hours of the source; negative if the rate is ahead of our clock. */
   readonly ageMs: number
-  readonly standing: RateStatus
+  readonly status: RateStatus
 }
 
 export interface SourceHealth {
@@ -53,18 +55,18 @@ export async function readSourceHealth({
       .map((rate) => ({
         ...rate,
         ageMs: ageMs(rate, source, nowMs),
-        standing: rateStatus(rate, latest, settings.fx, nowMs),
+        status: rateStatus(rate, latest, settings.fx, nowMs),
       })),
   }))
 }
 
 export interface RateReport extends Rate {
   readonly kind: string
-  /** Whether tradable quotes may rest on it. */
+  /** Whether it may price tradable quotes. */
   readonly tradable: boolean
   readonly ageMs: number
-  /** `not configured`: left by a source that the configuration no longer names. */
-  readonly standing: RateStatus | 'not configured'
+  /** `not configured`: its source is no longer in the settings. */
+  readonly status: RateStatus | 'not configured'
 }
 
 export interface SourceReport {
@@ -76,7 +78,7 @@ export interface SourceReport {
   readonly message: string | null
 }
 
-/** For people: every source and every rate that is known; addresses stay where they are. */
+/** Every source and every stored rate, without URLs, which may contain secrets. */
 export async function sourcesReport(
   context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<{ readonly sources: readonly SourceReport[]; readonly rates: readonly RateReport[] }> {
@@ -88,7 +90,7 @@ export async function sourcesReport(
     sources: health.map(({ source: { id, kind }, status, rates }) => ({
       ...{ source: id, kind, failures: status?.failures ?? 0 },
       ...{ triedMs: status?.triedMs ?? null, goodMs: status?.goodMs ?? null },
-      message: status?.reason ?? (rates.length === 0 ? 'has given no rate' : null),
+      message: status?.reason ?? (rates.length === 0 ? 'no rate received' : null),
     })),
     rates: [
       ...health.flatMap(({ source, rates }) => {
@@ -97,7 +99,7 @@ export async function sourcesReport(
       }),
       ...others.map((rate) => ({
         ...{ ...rate, kind: '-', tradable: false, ageMs: nowMs - rate.atMs },
-        standing: 'not configured' as const,
+        status: 'not configured' as const,
       })),
     ],
   }
@@ -107,10 +109,10 @@ export function rateStatus(rate: StoredRate, latest: readonly StoredRate[], fx: 
   const source = fx.sources.find(({ id }) => id === rate.source)
   if (!isFresh(rate, fx.sources, nowMs)) return source && !isConfirmed(rate, source, nowMs) ? 'unconfirmed' : 'stale'
   const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))
-  const found = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
-  // A rate the other way round may be the source's newer voice: then this one is not heard, but not wrong either.
-  if (found.is === 'mid') return found.mid.leftOut.some(({ source }) => source === rate.source) ? 'outlier' : 'used'
-  return found.is === 'disputed' ? 'outlier' : 'stale'
+  const result = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
+  // The source may have a newer rate in the other orientation. This rate then does not count, but it is no outlier.
+  if (result.is === 'mid') return result.mid.leftOut.some(({ source }) => source === rate.source) ? 'outlier' : 'used'
+  return result.is === 'disputed' ? 'outlier' : 'stale'
 }
 
 async function readStatuses(state: StateReader): Promise<ReadonlyMap<string, SourceStatus>> {
@@ -138,14 +140,14 @@ export async function writeStatus(state: State, source: string, status: SourceSt
 export const failedText = (failures: number): string =>
   failures === 1 ? 'failed once' : `failed ${failures} times in a row`
 
-/** For readiness: open to anyone, so what a source answered with stays in the log. */
+/** For readiness, which is public: error texts of sources stay in the log. */
 export function healthText({ source, status, rates }: SourceHealth): string {
   const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
-  if (rates.length === 0) return [`${source.id} has given no rate`, ...failing].join('; ')
+  if (rates.length === 0) return [`${source.id}: no rate received`, ...failing].join('; ')
   const notes = { used: '', stale: ', stale', unconfirmed: ', unconfirmed', outlier: ', outlier' } as const
   const ages = rates.map(
-    ({ base, quote, ageMs: age, standing: status }) =>
-      `${source.id} ${base}/${quote} ${formatAgeOf(age)}${notes[status]}`,
+    ({ base, quote, ageMs: age, status: rateStatus }) =>
+      `${source.id} ${base}/${quote} ${formatAgeOf(age)}${notes[rateStatus]}`,
   )
   return [...ages, ...failing].join('; ')
 }

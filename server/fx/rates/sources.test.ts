@@ -39,28 +39,28 @@ const bank = (days: string) => `<?xml version="1.0" encoding="UTF-8"?>
 const day = (time: string, ...rates: string[]) => `<Cube time='${time}'>${rates.join('')}</Cube>`
 const line = (currency: string, rate: string) => `<Cube currency='${currency}' rate='${rate}'/>`
 
-describe('the bank’s daily rates', () => {
+describe('ECB daily rates', () => {
   const source = sourceOf({ kind: 'ecb', path: 'rates.xml' })
   const read = (text: string) => rateTexts(parseEcbDocument(text, source, testNowMs))
 
-  test('one day: the euro in every currency, at 14:10 in Frankfurt', () => {
+  test('a document of one day gives the euro in every currency, at 14:10 in Frankfurt', () => {
     const text = bank(day('2026-11-13', line('USD', '1.0842'), line('JPY', '164.12')))
     assert.deepEqual(read(text), ['EUR/USD 1.0842 2026-11-13T13:10:00.000Z', 'EUR/JPY 164.12 2026-11-13T13:10:00.000Z'])
     assert.deepEqual(read(text.replaceAll("'", '"')), read(text))
   })
 
-  test('a long run of letters in an element is gone over once', () => {
-    // A pattern that looks from each of them takes minutes: the suite would not end.
+  test('a long run of letters in an element is scanned once', () => {
+    // A pattern that backtracks would take minutes.
     const text = bank(`<Cube ${'a'.repeat(1_000_000)}>${day('2026-11-13', line('USD', '1.0842'))}`)
     assert.deepEqual(read(text), ['EUR/USD 1.0842 2026-11-13T13:10:00.000Z'])
   })
 
-  test('several days come oldest first, summer an hour earlier', () => {
+  test('several days are sorted oldest first, with daylight saving time', () => {
     const text = bank(day('2026-10-26', line('USD', '1.09')) + day('2026-10-23', line('USD', '1.08')))
     assert.deepEqual(read(text), ['EUR/USD 1.08 2026-10-23T12:10:00.000Z', 'EUR/USD 1.09 2026-10-26T13:10:00.000Z'])
   })
 
-  test('what cannot be a rate is refused by itself, a day in the future too', () => {
+  test('invalid rates and days in the future are refused one by one', () => {
     const text = bank(
       day('2026-11-13', line('USD', 'N/A'), line('usd', '1.1'), line('EUR', '1'), line('CHF', '0.93')) +
         day('2026-11-16', line('USD', '1.08')) +
@@ -69,14 +69,14 @@ describe('the bank’s daily rates', () => {
     assert.deepEqual(read(text), [
       'EUR/CHF 0.93 2026-11-13T13:10:00.000Z',
       'EUR/USD: the rate N/A is not a decimal above zero',
-      'EUR/usd: the pair is not two currencies of three capital letters',
-      'EUR/EUR: the pair is not two currencies of three capital letters',
+      'EUR/usd: the pair is not two different currencies of three capital letters',
+      'EUR/EUR: the pair is not two different currencies of three capital letters',
       'EUR/USD: the time is 25.2 h ahead of this clock',
-      'EUR/USD: the time is missing or is no ISO 8601 or Unix time',
+      'EUR/USD: the time is missing, or is not an ISO 8601 time with a zone or a Unix time',
     ])
   })
 
-  test('another document is refused whole', () => {
+  test('a document of another kind is an error', () => {
     for (const text of ['', '<html></html>', '{"rates":[]}', bank(''), bank(line('USD', '1'))]) {
       assert.throws(() => read(text), /no Cube elements|the time is missing/, text)
     }
@@ -100,18 +100,18 @@ describe('a price feed on a chain', () => {
       parseAggregatorResults([words(round, answer, 0n, updatedAt, answeredIn), words(decimals)], source, testNowMs),
     )
 
-  test('an answered round is a rate: 108 420 000 ÷ 10^8 = 1.08420000', () => {
+  test('a complete round is a rate: 108 420 000 ÷ 10^8 = 1.08420000', () => {
     assert.deepEqual(read(7n, 108_420_000n, nowSeconds, 7n), ['EUR/USD 1.08420000 2026-11-15T12:00:00.000Z'])
     assert.deepEqual(read(7n, 2n * 10n ** 18n, nowSeconds, 8n, 18n), [
       'EUR/USD 2.000000000000000000 2026-11-15T12:00:00.000Z',
     ])
   })
 
-  test('zero, negative, unfinished, carried over and future rounds are not', () => {
+  test('zero, negative, incomplete, carried over and future rounds are refused', () => {
     assert.deepEqual(read(7n, 0n, nowSeconds, 7n), ['EUR/USD: the price is not above zero'])
     assert.deepEqual(read(7n, -1n, nowSeconds, 7n), ['EUR/USD: the price is not above zero'])
     assert.deepEqual(read(7n, 1n, 0n, 7n), ['EUR/USD: the round is not complete'])
-    assert.deepEqual(read(7n, 1n, nowSeconds, 6n), ['EUR/USD: the answer is of round 6, the round is 7'])
+    assert.deepEqual(read(7n, 1n, nowSeconds, 6n), ['EUR/USD: the price is from round 6, the current round is 7'])
     assert.deepEqual(read(7n, 10n ** 8n, nowSeconds + 31n, 7n), ['EUR/USD: the time is 31 s ahead of this clock'])
     assert.deepEqual(read(7n, 1n, nowSeconds, 7n, 77n), ['EUR/USD: the feed has 77 decimals'])
   })
@@ -133,11 +133,11 @@ describe('a price feed on a chain', () => {
     assert.deepEqual(rateTexts((await reader({})) as ParsedRates), [
       `EUR/USD 1.08420000 ${new Date(at * 1000).toISOString()}`,
     ])
-    await assert.rejects(async () => reader({ contract: `0x${'12'.repeat(20)}` }), /no such contract/)
+    await assert.rejects(async () => reader({ contract: `0x${'12'.repeat(20)}` }), /no contract at this address/)
     await assert.rejects(async () => reader({ chainId: 137 }), /is on chain 1, not 137/)
   })
 
-  test('a node that cannot be reached is reported in its own words, without a code of another group', async () => {
+  test('an unreachable node is reported without an error code of another group', async () => {
     const unreachable = sourceOf({ ...source, url: 'http://127.0.0.1:1/', timeoutMs: 100 })
     const reader = openRateReader(unreachable, settingsWith({}).fx, systemClock)
     await assert.rejects(
@@ -151,22 +151,22 @@ describe('a price feed on a chain', () => {
   })
 })
 
-/** Waits until the sources have been asked so often, then stops. */
+/** Waits for this number of polls, then stops. */
 async function pollTimes(context: FxContext, count: number): Promise<void> {
   const stop = new AbortController()
   const enough = Promise.withResolvers<void>()
-  let told = 0
-  const ended = startRates(context, stop.signal, () => {
-    told += 1
-    if (told === count) enough.resolve()
+  let polls = 0
+  const stopped = startRates(context, stop.signal, () => {
+    polls += 1
+    if (polls === count) enough.resolve()
   })
   await enough.promise
   stop.abort()
-  await ended
+  await stopped
 }
 
 describe('two sources of different kinds', () => {
-  test('a file and the bank over HTTP: both are read, both show their health, together they make a mid', async () => {
+  test('a file and ECB rates over HTTP are both read, have a health each, and give one mid', async () => {
     // Monday noon: Friday's fixing is 9 h 50 + 13 h open hours old.
     const nowMs = Date.UTC(2026, 10, 16, 12)
     const server = createServer((request, response) => {
@@ -191,7 +191,7 @@ describe('two sources of different kinds', () => {
         health.map(({ source, status, rates }) => [
           source.id,
           status?.failures,
-          ...rates.map(({ standing, ageMs }) => [standing, ageMs]),
+          ...rates.map(({ status, ageMs }) => [status, ageMs]),
         ]),
         [
           ['file', 0, ['used', 5000]],
@@ -204,7 +204,7 @@ describe('two sources of different kinds', () => {
       const [file] = await readSourceHealth(context)
       assert.match(file?.status?.reason ?? '', /desk\.json does not exist/)
       assert.equal(file?.status?.goodMs, nowMs)
-      // The reason may name a path or a host: the open page of readiness only counts.
+      // The reason may contain a path or a host, so public readiness shows only the number of failures.
       const [finding] = await rateFindings(context)
       assert.match(finding?.message ?? '', /file failed once/)
       assert.doesNotMatch(finding?.message ?? '', /desk\.json/)
@@ -214,12 +214,12 @@ describe('two sources of different kinds', () => {
   })
 })
 
-test('a source that leaves the others is logged once, and once when it comes back', async () => {
+test('an outlier is logged once, and once when it ends', async () => {
   const lines: string[] = []
   const log = {
     ...silentLog,
-    warn: (_: object, words: string) => lines.push(words),
-    info: (_: object, words: string) => lines.push(words),
+    warn: (_: object, message: string) => lines.push(message),
+    info: (_: object, message: string) => lines.push(message),
   }
   await using bare = await openContext()
   const path = (id: string) => join(bare.dir, `${id}.json`)
@@ -230,27 +230,27 @@ test('a source that leaves the others is logged once, and once when it comes bac
   const sources = ['a', 'b', 'c'].map((id) => ({ id, kind: 'file', path: path(id) }))
   const context = { ...bare, log: log as unknown as FxContext['log'], settings: settingsWith({ fx: { sources } }) }
   const stop = new AbortController()
-  let told = 0
-  let heard = Promise.withResolvers<void>()
+  let polls = 0
+  let polled = Promise.withResolvers<void>()
   const round = async (rates: readonly string[]) => {
-    heard = Promise.withResolvers<void>()
+    polled = Promise.withResolvers<void>()
     for (const [at, rate] of rates.entries()) await say(sources[at]?.id ?? '', rate)
     bare.clock.advance(5000)
-    await heard.promise
+    await polled.promise
   }
   for (const { id } of sources) await say(id, '1.25')
-  const ended = startRates(context, stop.signal, () => {
-    told += 1
-    if (told % 3 === 0) heard.resolve()
+  const stopped = startRates(context, stop.signal, () => {
+    polls += 1
+    if (polls % 3 === 0) polled.resolve()
   })
-  await heard.promise
+  await polled.promise
   await round(['1.25', '1.25', '1.50'])
   await round(['1.25', '1.25', '1.51'])
   await round(['1.25', '1.25', '1.25'])
   stop.abort()
-  await ended
+  await stopped
   assert.deepEqual(
-    lines.filter((words) => /others/.test(words)),
-    ['the rate is far from the others and is left out', 'the rate is near the others again'],
+    lines.filter((line) => /outlier/.test(line)),
+    ['rate excluded as an outlier', 'rate is no longer an outlier'],
   )
 })

@@ -1,6 +1,5 @@
-// One reader for each kind of source: the world's document in, rates and refusals out. Adding a kind is a line in
-// `openReader`, a parser beside this file and a name in the settings.
-
+// One reader for each kind of rate source. To add a kind, add a case to `openRateReader`, a parser to this folder and the
+// kind to the settings.
 import type { Clock } from '#runtime/clock.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
@@ -12,10 +11,10 @@ import { type ParsedRates, parseKeepingDigits, parseRateDocument } from './rate-
 
 const documentBytesMax = 1_048_576
 
-/** Asks the source once. */
+/** Reads the source once. */
 export type RateReader = (signal: AbortSignal) => Promise<ParsedRates>
 
-/** Undefined for a source that is not asked but told. */
+/** Undefined for push sources, which are not polled. */
 export function openRateReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader | undefined {
   switch (source.kind) {
     case 'http-json':
@@ -51,7 +50,7 @@ function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): RateR
     const outcomes = await rpc.call(aggregatorCalls(contract), { untilMs, signal }).catch((error: unknown) => {
       throw signal.aborted ? signal.reason : error
     })
-    // The faults that `rpc.results` throws are the explorer's.
+    // Not `rpc.results`: the faults it throws belong to the explorer.
     const results = outcomes.map((outcome) => {
       if (outcome.is !== 'result') throw new Error(outcome.message)
       return outcome.result
@@ -64,6 +63,6 @@ function parseSourceJson(text: string): unknown {
   try {
     return parseKeepingDigits(text)
   } catch (cause) {
-    throw new Error('the source answered something that is not JSON', { cause })
+    throw new Error('the source did not return JSON', { cause })
   }
 }

@@ -24,7 +24,7 @@ async function openWithSource() {
   return { ...context, rates, [Symbol.asyncDispose]: close }
 }
 
-test('the very rates that are stored agree; a source that does not answer is named with the reason', async () => {
+test('stored rates agree with the source; an unreachable source is reported with the reason', async () => {
   await using context = await openWithSource()
   await storeRates(context.state, 'north', context.rates, testNowMs)
   const { same, near, differing, far, silent } = await verifySources(context)
@@ -33,30 +33,30 @@ test('the very rates that are stored agree; a source that does not answer is nam
   assert.match(silent[0] ?? '', /^gone: /)
 })
 
-test('another rate under the same time is a difference', async () => {
+test('a different rate with the same time is a difference', async () => {
   await using context = await openWithSource()
   await storeRates(context.state, 'north', context.rates, testNowMs)
   await context.state.write((tx) => tx.run(`update fx_rates set rate = '1.5' where base = 'EUR'`))
   const { same, differing } = await verifySources(context)
   assert.equal(same, 7)
-  assert.match(differing[0] ?? '', /^north EUR\/USD: stored 1\.5, it says 1\.\d+ for the same time$/)
+  assert.match(differing[0] ?? '', /^north EUR\/USD: stored 1\.5, the source returns 1\.\d+ for the same time$/)
 })
 
-test('a newer rate is near or far from the latest stored; a stale one, or none, is not held against anything', async () => {
+test('a newer rate is compared with the latest stored one, unless that is stale or missing', async () => {
   await using context = await openWithSource()
   const before = context.rates.map((rate) => ({ ...rate, atMs: rate.atMs - 5000 }))
   const moved = before.map((rate) => (rate.base === 'EUR' ? { ...rate, rate: '1.5' } : rate))
   await storeRates(context.state, 'north', moved, testNowMs)
   const { same, near, far } = await verifySources(context)
   assert.deepEqual([same, near], [0, 7])
-  assert.match(far[0] ?? '', /^north EUR\/USD: stored 1\.5, it now says 1\.\d+$/)
+  assert.match(far[0] ?? '', /^north EUR\/USD: stored 1\.5, the source now returns 1\.\d+$/)
   await context.state.write((tx) => tx.run('update fx_latest set at_ms = at_ms - 60000'))
   assert.deepEqual((await verifySources(context)).near, 0)
   await context.state.write((tx) => tx.run('delete from fx_latest'))
   assert.deepEqual((await verifySources(context)).far, [])
 })
 
-test('near: within the parts per million, bounds included', () => {
+test('the tolerance in parts per million includes its limits', () => {
   // 1.0000 ± 2 % = 0.9800 to 1.0200
   for (const [rate, is] of [
     ['1.02', true],

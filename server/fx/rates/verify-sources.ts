@@ -1,5 +1,6 @@
-// Every source asked once more, and what it says held against what is stored, for the doctor (behaviour/operations.md#doctor). Sources keep no
-// past: only a rate of the very same time can be the very same rate. One that is newer is held against the latest stored.
+// Reads every source once and compares its rates with the stored ones, for the doctor (behaviour/operations.md#doctor).
+// Sources return only current rates. A rate with the same time must be equal; a newer one is compared with the latest
+// stored rate within the outlier limit.
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
 import type { FxContext } from '../context.ts'
 import { isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
@@ -8,15 +9,15 @@ import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openRateReader } from './sources.ts'
 
 export interface SourceVerification {
-  /** The very rate that is stored. */
+  /** Same time and same rate as stored. */
   readonly same: number
-  /** Newer than what is stored, and near it. */
+  /** Newer than the stored rate, within the outlier limit. */
   readonly near: number
-  /** Another rate under the same time. */
+  /** Same time, different rate. */
   readonly differing: readonly string[]
-  /** Newer, and further away than the sources may be apart. */
+  /** Newer than the stored rate, beyond the outlier limit. */
   readonly far: readonly string[]
-  /** Sources that could not be asked, and why. */
+  /** Sources that could not be read, and why. */
   readonly silent: readonly string[]
 }
 
@@ -32,7 +33,7 @@ export async function verifySources(
     if (!reader) continue
     try {
       const { rates } = await reader(AbortSignal.timeout(requestTimeoutMs))
-      const latest = (await allLatestRates(context.state)).filter((one) => one.source === source.id)
+      const latest = (await allLatestRates(context.state)).filter((rate) => rate.source === source.id)
       for (const rate of rates) await compareRate(context, rate, latest, sum)
     } catch (error) {
       sum.silent.push(`${source.id}: ${error instanceof Error ? error.message : String(error)}`)
@@ -51,21 +52,21 @@ async function compareRate(
 ): Promise<void> {
   const { source, base, quote, atMs } = rate
   const label = `${source} ${base}/${quote}`
-  const span = { base, quote, source, fromMs: atMs, untilMs: atMs + 1, rowsMax: 1 }
-  const [storedThen] = await rateHistory(state, span)
-  if (storedThen) {
-    if (compare(decimal(storedThen.rate), decimal(rate.rate)) === 0) sum.same += 1
-    else sum.differing.push(`${label}: stored ${storedThen.rate}, it says ${rate.rate} for the same time`)
+  const query = { base, quote, source, fromMs: atMs, untilMs: atMs + 1, rowsMax: 1 }
+  const [stored] = await rateHistory(state, query)
+  if (stored) {
+    if (compare(decimal(stored.rate), decimal(rate.rate)) === 0) sum.same += 1
+    else sum.differing.push(`${label}: stored ${stored.rate}, the source returns ${rate.rate} for the same time`)
     return
   }
-  const latest = latestOfSource.find((one) => one.base === base && one.quote === quote)
-  // Stale or never stored: then there is nothing to hold it against, and freshness is another finding's.
+  const latest = latestOfSource.find((other) => other.base === base && other.quote === quote)
+  // A stale rate says nothing about a newer one. Staleness itself is reported by another finding.
   if (!latest || latest.atMs > atMs || !isFresh(latest, settings.fx.sources, clock.now())) return
   if (isWithinTolerance(latest.rate, rate.rate, outlierPpm(settings.fx))) sum.near += 1
-  else sum.far.push(`${label}: stored ${latest.rate}, it now says ${rate.rate}`)
+  else sum.far.push(`${label}: stored ${latest.rate}, the source now returns ${rate.rate}`)
 }
 
-/** |a − b| ≤ a · ppm / 10^6, in whole numbers. */
+/** |a − b| ≤ a · ppm / 10^6, exactly. */
 export function isWithinTolerance(a: string, b: string, ppm: bigint): boolean {
   const [one, other] = [fractionOf(decimal(a)), fractionOf(decimal(b))]
   const million = 1_000_000n

@@ -1,5 +1,5 @@
-// Checks a receipt without the server: that it was signed, by whom, and that the price follows from what it says. Each
-// step of the pricing is worked out again with the functions that price quotes. Pure.
+// Checks a receipt offline: its signature, the key that signed it, and the price, which is computed again with the
+// functions that price quotes. Pure.
 import { type Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
 import {
   compare,
@@ -25,15 +25,15 @@ export interface ReceiptCheck {
 }
 
 export interface CheckOptions {
-  /** The server's keys as they were published, base64url: any of them. Without them anyone may have signed. */
+  /** The server's published keys, base64url; one of them must have signed. Without them, any key is accepted. */
   readonly publicKeys?: readonly string[] | undefined
-  /** The reply that the quote was answered with. */
+  /** The response that contained the quote. */
   readonly reply?: Uint8Array | undefined
 }
 
 const validateForm = checker(SignedReceipt)
 
-/** Every check that can be made, in order; the receipt is good when all are ok. */
+/** The receipt is valid if all checks are ok. */
 export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOptions = {}): readonly ReceiptCheck[] {
   const problems = validateForm(document)
   if (problems.length > 0) {
@@ -54,8 +54,8 @@ export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOpti
       message: isSigned
         ? isNamed
           ? `signed by key ${signature.keyId}`
-          : 'the key id is not that of the public key'
-        : 'the receipt was changed, or was not signed with this key',
+          : 'the key id does not match the public key'
+        : 'the receipt was changed, or it was not signed with this key',
     },
   ]
   if (publicKeys !== undefined) {
@@ -63,18 +63,18 @@ export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOpti
     checks.push({
       name: 'key',
       ok,
-      message: `the key is ${ok ? '' : 'not '}${publicKeys.length === 1 ? 'the one' : 'one of those'} given`,
+      message: ok ? 'signed with a given public key' : 'signed with a different public key',
     })
   }
   checks.push(...priceChecks(receipt))
   if (reply) {
     const ok = sha256(reply) === receipt.quote.sha256
-    checks.push({ name: 'reply', ok, message: ok ? 'it is about this quote' : 'it is about another reply' })
+    checks.push({ name: 'reply', ok, message: ok ? 'it belongs to this quote' : 'it belongs to a different quote' })
   }
   return checks
 }
 
-/** What no schema of ours wrote has no canonical form, and no signature of ours either. */
+/** Empty if the receipt has no canonical form; the signature check then fails. */
 function canonicalText(receipt: Receipt): string {
   try {
     return canonicalJson(receipt)
@@ -85,38 +85,38 @@ function canonicalText(receipt: Receipt): string {
 
 function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
   const { from, to } = receipt.quote
-  const rates = [...receipt.rates, ...receipt.leftOut].map(toRate)
+  const rates = [...receipt.rates, ...receipt.excluded].map(toRate)
   const texts = [from.amount, to.amount, receipt.quote.rate, receipt.quote.fee, receipt.quote.collateral]
-  const numbers = [...texts, receipt.mid.over, receipt.mid.under, ...rates.map(({ rate }) => rate)]
+  const numbers = [...texts, receipt.mid.numerator, receipt.mid.denominator, ...rates.map(({ rate }) => rate)]
   if (numbers.some((text) => parseDecimal(text) === undefined)) {
-    return [{ name: 'form', ok: false, message: 'a figure is not a decimal' }]
+    return [{ name: 'form', ok: false, message: 'a number is not a decimal' }]
   }
   const rules = {
     crossVia: receipt.via === null ? [] : [receipt.via],
     outlierPpm: BigInt(receipt.terms.outlierPpm),
   }
-  const found = findMid(rates, from.tracks, to.tracks, rules)
-  const [over, under] = [parseInteger(receipt.mid.over), parseInteger(receipt.mid.under)]
+  const result = findMid(rates, from.tracks, to.tracks, rules)
+  const [over, under] = [parseInteger(receipt.mid.numerator), parseInteger(receipt.mid.denominator)]
   if (
-    found.is !== 'mid' ||
+    result.is !== 'mid' ||
     over <= 0n ||
     under <= 0n ||
-    compareFractions(found.mid.value, { numerator: over, denominator: under }) !== 0
+    compareFractions(result.mid.value, { numerator: over, denominator: under }) !== 0
   ) {
     return [{ name: 'mid', ok: false, message: 'the mid does not follow from the rates' }]
   }
-  const hasSameRates = found.mid.rates.length === receipt.rates.length
-  if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'other rates had to be left out' }]
+  const hasSameRates = result.mid.rates.length === receipt.rates.length
+  if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'the excluded rates are not the outliers' }]
   const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${receipt.rates.length} rates` }
   try {
     return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator: over, denominator: under }))]
   } catch (error) {
-    return [mid, { name: 'amounts', ok: false, message: `no such price can be: ${(error as Error).message}` }]
+    return [mid, { name: 'amounts', ok: false, message: `the price cannot be computed: ${(error as Error).message}` }]
   }
 }
 
 function recomputePrice(receipt: Receipt, mid: Fraction): Price {
-  const { quote, asked: side, terms } = receipt
+  const { quote, givenSide: side, terms } = receipt
   // Asked by `to`, what was asked is what the recipient nets.
   const amount = side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee))
   const ppm = {
@@ -128,12 +128,12 @@ function recomputePrice(receipt: Receipt, mid: Fraction): Price {
 }
 
 function amountChecks({ quote, rounding }: Receipt, price: Price): readonly ReceiptCheck[] {
-  const check = (name: ReceiptCheck['name'], what: string, stated: string, computed: Decimal): ReceiptCheck => {
+  const check = (name: ReceiptCheck['name'], label: string, stated: string, computed: Decimal): ReceiptCheck => {
     const ok = compare(decimal(stated), computed) === 0
     return {
       name,
       ok,
-      message: ok ? `${what} ${stated}` : `${what} is ${stated} and works out as ${formatDecimal(computed)}`,
+      message: ok ? `${label} ${stated}` : `${label} is ${stated} but should be ${formatDecimal(computed)}`,
     }
   }
   const inFrom = (digits: bigint) => ({ digits, scale: rounding.fromPlaces })
@@ -152,11 +152,11 @@ const parseInteger = (text: string): bigint => (/^\d{1,400}$/.test(text) ? BigIn
 function subtract(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
   const at = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own)
-  if (at(a) < at(b)) throw new Error('the fee is more than the amount')
+  if (at(a) < at(b)) throw new Error('the fee is larger than the amount')
   return { digits: at(a) - at(b), scale }
 }
 
-/** The form of the time has been checked. */
+/** The schema has validated the time. */
 const toRate = ({ at, ...rate }: Receipt['rates'][number]): Rate => ({
   ...rate,
   atMs: parseTimestamp(at, { zone: 'utc' }) as number,

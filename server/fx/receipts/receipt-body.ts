@@ -1,5 +1,5 @@
-// What a receipt says: everything a price was worked out from, in the words of the wire. It is written when the quote is
-// made and stored with it, so that it tells what happened then, whatever the configuration has become. Pure.
+// Builds the receipt of a quote: everything that its price was computed from. The receipt is stored with the quote, so it
+// does not depend on later changes of the settings. Pure.
 import { createHash } from 'node:crypto'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Receipt } from '#api/wire/fx-extensions.ts'
@@ -18,7 +18,7 @@ export interface PricedQuote {
   readonly price: Price
   readonly outlierPpm: bigint
   readonly quote: Quote
-  /** The quote as it is sent. */
+  /** The response with the quote. */
   readonly reply: Uint8Array
 }
 
@@ -48,11 +48,11 @@ export function buildReceipt({
       collateral: quote.collateral ?? '0',
       sha256: sha256(reply),
     },
-    asked: requestedSide,
+    givenSide: requestedSide,
     rates: mid.rates.map(toReceiptRate),
-    leftOut: mid.leftOut.map(toReceiptRate),
+    excluded: mid.leftOut.map(toReceiptRate),
     via: mid.via ?? null,
-    mid: { over: mid.value.numerator.toString(), under: mid.value.denominator.toString() },
+    mid: { numerator: mid.value.numerator.toString(), denominator: mid.value.denominator.toString() },
     terms: {
       spreadPpm: Number(offer.spreadPpm),
       feePpm: Number(offer.feePpm),
@@ -60,7 +60,7 @@ export function buildReceipt({
       outlierPpm: Number(outlierPpm),
     },
     rounding: {
-      rateFigures,
+      rateDigits: rateFigures,
       fromPlaces: decimalPlaces(from),
       toPlaces: decimalPlaces(to),
       ...({ to: 'down', from: 'up', fee: 'up', collateral: 'up' } as const),

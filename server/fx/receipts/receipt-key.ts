@@ -1,8 +1,8 @@
-// The keys that sign receipts. The first is created when a server first starts, later ones when the operator asks. All are
-// in the store with the quotes, and their public halves are open to anyone (behaviour/fx.md#receipt-keys).
+// The keys that sign receipts, and the extension endpoint that publishes their public keys (behaviour/fx.md#receipt-keys).
+// The first key is created when a server first needs one, later ones by the operator. All are stored with the quotes.
 //
-// 1. One key signs. A key that has been retired signs no quote that is stored later (quotes.ts, 2): its secret is gone.
-// 2. Public halves stay for ever, so that a receipt signed under any of them can be checked.
+// 1. Exactly one key signs. The private part of a retired key is deleted, and no quote is stored with it (quotes.ts, 2).
+// 2. Public keys are never deleted, so that every receipt can be checked.
 import type { KeyObject } from 'node:crypto'
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
@@ -29,7 +29,7 @@ export type KeyContext = Pick<FxContext, 'state' | 'random' | 'clock' | 'fx'>
 const selectSigningKey = `select private_key as "seed", created_ms as "createdMs" from fx_receipt_keys
   where retired_ms is null order by created_ms, id limit 1`
 
-/** The key that signs now; creates the first one. */
+/** The current key. Creates the first one. */
 export async function getReceiptSigner({ state, random, clock, fx }: KeyContext): Promise<ReceiptKey> {
   const row =
     (await readKeyRow(state)) ?? (await state.write((tx) => createFirstKey(tx, random.bytes(seedBytes), clock.now())))
@@ -37,13 +37,13 @@ export async function getReceiptSigner({ state, random, clock, fx }: KeyContext)
   return fx.receiptKey
 }
 
-/** The key as it was last read. Another process may have retired it since: storing a quote then fails (quotes.ts, 2). */
+/** The key as last read. If another process has retired it since, storing a quote fails (quotes.ts, 2). */
 export const getCachedSigner = async (context: KeyContext): Promise<ReceiptKey> =>
   context.fx.receiptKey ?? getReceiptSigner(context)
 
 const readKeyRow = (reader: StateReader) => reader.get<KeyRow>(selectSigningKey)
 
-/** Whoever comes second gets the first one's. */
+/** Another process may have created one since the last read. */
 const createFirstKey = async (tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> =>
   (await readKeyRow(tx)) ?? insertKey(tx, seed, createdMs)
 
@@ -56,7 +56,7 @@ async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): 
   return { seed, createdMs }
 }
 
-/** From now on another key signs; what was signed before can still be checked. */
+/** Retires the current key and creates a new one. */
 export function rotateReceiptKey({ state, random, clock }: Omit<KeyContext, 'fx'>): Promise<ReceiptKey> {
   const nowMs = clock.now()
   return state.write(async (tx) => {
@@ -76,7 +76,7 @@ function toKey({ seed, createdMs }: KeyRow): ReceiptKey {
 
 const base64Url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 
-/** Far more than anybody makes in a lifetime. */
+/** Limit of the response; far more than rotations can be expected. */
 const retiredKeysMax = 1000
 
 async function readRetiredKeys(state: StateReader) {
@@ -91,7 +91,6 @@ async function readRetiredKeys(state: StateReader) {
   }))
 }
 
-/** What is shown to anyone. */
 export async function readPublicKeys(context: KeyContext) {
   const { id, publicKey, createdMs } = await getReceiptSigner(context)
   return {

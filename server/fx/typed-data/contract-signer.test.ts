@@ -1,5 +1,5 @@
-// Signers that are contracts (EIP-1271) and accounts that lend code from one (EIP-7702): what the doctor says of their
-// signatures is what the real Permit2 does with them, on a real EVM.
+// Signers that are contracts (EIP-1271) or delegated accounts (EIP-7702): the signature check must agree with the real
+// Permit2 on a real EVM.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Hex } from 'viem'
@@ -51,7 +51,7 @@ describe('a signer with code', { skip: missing }, () => {
     await evm?.[Symbol.asyncDispose]()
   })
 
-  const ask = async (amount: string): Promise<Quote & { typedData: TypedData }> => {
+  const requestQuote = async (amount: string): Promise<Quote & { typedData: TypedData }> => {
     const outcome = await createQuote.handle(
       {
         ...{ from: { currency: 'USDX', amount }, to: { currency: 'EURX' }, tenor: 'instant', type: 'tradable' },
@@ -65,41 +65,43 @@ describe('a signer with code', { skip: missing }, () => {
     assert.ok(quote.typedData)
     return { ...quote, typedData: quote.typedData }
   }
-  const told = async (quote: Quote, signature: string, signer: string) => {
-    const {
+  const examine = async (quote: Quote, signature: string, signer: string) => {
+    const input = { signature, signer, signed: undefined }
+    const diagnosis = await examineSignature(quote, input, evm.url, systemClock)
+    const { verdict, findings, chain: chainFindings } = diagnosis
+    return {
       verdict,
-      findings,
-      chain: found,
-    } = await examineSignature(quote, { signature, signer, signed: undefined }, evm.url, systemClock)
-    return { verdict, findings: findings.length, chain: Object.fromEntries(found.map(({ name, ok }) => [name, ok])) }
+      findings: findings.length,
+      chain: Object.fromEntries(chainFindings.map(({ name, ok }) => [name, ok])),
+    }
   }
-  const wellOnChain = { signature: true, balance: true, allowance: true, nonce: true }
+  const allOk = { signature: true, balance: true, allowance: true, nonce: true }
 
-  test('a contract that stands by its owner’s signature: good, and Permit2 settles it', async () => {
-    const quote = await ask('100')
+  test('a contract that accepts its owner’s signature: good, and Permit2 settles it', async () => {
+    const quote = await requestQuote('100')
     const signature = await signQuote(quote, owner)
-    assert.deepEqual(await told(quote, signature, wallet), { verdict: 'good', findings: 0, chain: wellOnChain })
+    assert.deepEqual(await examine(quote, signature, wallet), { verdict: 'good', findings: 0, chain: allOk })
     assert.equal(await chain.settle(quote.typedData, wallet, signature), 'settled')
   })
 
-  test('a contract that does not stand by it: bad, and Permit2 refuses it', async () => {
-    const quote = await ask('101')
+  test('a contract that rejects the signature: bad, and Permit2 refuses it', async () => {
+    const quote = await requestQuote('101')
     const signature = await signQuote(quote, stranger)
-    const { verdict, findings, chain: found } = await told(quote, signature, wallet)
-    assert.deepEqual([verdict, found], ['bad', { ...wellOnChain, signature: false }])
+    const { verdict, findings, chain: onChain } = await examine(quote, signature, wallet)
+    assert.deepEqual([verdict, onChain], ['bad', { ...allOk, signature: false }])
     assert.ok(findings > 0)
     assert.equal(await chain.settle(quote.typedData, wallet, signature), 'InvalidContractSignature()')
   })
 
-  test('a contract that cannot be asked for signatures: bad, and Permit2 does not settle', async () => {
-    const quote = await ask('102')
+  test('a contract without isValidSignature: bad, and Permit2 does not settle', async () => {
+    const quote = await requestQuote('102')
     const signature = await signQuote(quote, owner)
-    const { verdict, chain: found } = await told(quote, signature, chain.taken)
-    assert.deepEqual([verdict, found.signature], ['bad', false])
+    const { verdict, chain: onChain } = await examine(quote, signature, chain.taken)
+    assert.deepEqual([verdict, onChain.signature], ['bad', false])
     assert.notEqual(await chain.settle(quote.typedData, chain.taken, signature), 'settled')
   })
 
-  test('an account that lends a contract’s code is asked like a contract: its own key counts only if that code says so', async () => {
+  test('a delegated account (EIP-7702) is checked like a contract: its key counts only if its code accepts it', async () => {
     await evm.request('hardhat_setBalance', lent.address, '0x56bc75e2d63100000')
     await chain.call(evm.wallet(lentKey) as never, 'Token', chain.given, 'approve', [permit2, plenty])
     const own = await chain.deploy('Wallet', lent.address)
@@ -108,10 +110,10 @@ describe('a signer with code', { skip: missing }, () => {
       [wallet, '104', 'bad', 'InvalidContractSignature()'],
     ] as const) {
       await evm.request('hardhat_setCode', lent.address, `0xef0100${delegate.slice(2)}`)
-      const quote = await ask(amount)
+      const quote = await requestQuote(amount)
       const signature = await signQuote(quote, lent)
-      const found = await told(quote, signature, lent.address)
-      assert.deepEqual([found.verdict, found.chain.signature], [verdict, verdict === 'good'])
+      const diagnosis = await examine(quote, signature, lent.address)
+      assert.deepEqual([diagnosis.verdict, diagnosis.chain.signature], [verdict, verdict === 'good'])
       assert.equal(await chain.settle(quote.typedData, lent.address, signature), outcome)
     }
   })

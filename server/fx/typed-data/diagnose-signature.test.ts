@@ -17,7 +17,7 @@ const key = `0x${'42'.repeat(32)}` as const
 const signer = privateKeyToAccount(key)
 const nowMs = Date.parse('2026-11-15T10:00:10.000Z')
 
-/** The example of the contract with 18-decimal amounts: beyond what a float carries. */
+/** The example of the contract with 18-decimal amounts, which a float cannot represent. */
 const example = extensions['fx.quote'].example.reply
 const { typedData: small } = example
 assert.ok(small)
@@ -38,25 +38,25 @@ const examine = (signature: string, more: object = {}) =>
 const fields = (signature: string, more: object = {}) => examine(signature, more).findings.map(({ field }) => field)
 
 describe('good', () => {
-  test('a signature by any library is good, names its signer, and has nothing to say', async () => {
+  test('a signature of any library is good, has its signer and no findings', async () => {
     for (const signature of [await signQuote(quote, signer), await signQuote(quote, new Wallet(key))]) {
-      const told = examine(signature)
-      assert.deepEqual([told.verdict, told.signer, told.findings], ['good', signer.address, []])
-      assert.deepEqual([told.deadlinePassed, told.expired], [false, false])
+      const diagnosis = examine(signature)
+      assert.deepEqual([diagnosis.verdict, diagnosis.signer, diagnosis.findings], ['good', signer.address, []])
+      assert.deepEqual([diagnosis.deadlinePassed, diagnosis.expired], [false, false])
     }
   })
 
-  test('the compact form is as good: the contract takes it', async () => {
+  test('the compact form is good, as for the contract', async () => {
     const { compactSerialized } = Signature.from(await signQuote(quote, signer))
     assert.equal(examine(compactSerialized).verdict, 'good')
   })
 
-  test('nobody named: who it is by, and that this is all that can be said', async () => {
-    const told = examine(await signQuote(quote, signer), { signer: undefined })
-    assert.deepEqual([told.verdict, told.signer, told.findings], ['unknown', signer.address, []])
+  test('without an expected signer the verdict is unknown, with the recovered signer', async () => {
+    const diagnosis = examine(await signQuote(quote, signer), { signer: undefined })
+    assert.deepEqual([diagnosis.verdict, diagnosis.signer, diagnosis.findings], ['unknown', signer.address, []])
   })
 
-  test('times are told apart: the quote expires before the permit does', async () => {
+  test('expiry of the quote and deadline of the permit are reported separately', async () => {
     const signature = await signQuote(quote, signer)
     const at = (text: string) => {
       const { expired, deadlinePassed } = examine(signature, { nowMs: Date.parse(text) })
@@ -70,45 +70,48 @@ describe('good', () => {
   })
 })
 
-describe('bad, from the signature alone', () => {
-  test('every mistake in the list is found and named as itself', () => {
+describe('bad, without the signed typed data', () => {
+  test('every listed mistake is recognised', () => {
     const all = listSigningMistakes(quote, quote.typedData, signer.address)
     assert.ok(all.length > 60, String(all.length))
-    // No two are the same document, so what is found first is the right one; a few go the whole way.
+    // All documents differ, so the first match is the right one. Only a few are checked completely.
     const digests = all.map(({ document }) => hashTypedData(document).toHex())
     assert.equal(new Set(digests).size, all.length)
     for (const { field, message, document } of all.filter((_, at) => at % 5 === 0)) {
-      const told = examine(signDigest(hashTypedData(document)))
-      assert.equal(told.verdict, 'bad', `${field} ${message}`)
-      assert.equal(told.findings[0]?.field, field, `${field} ${message}`)
+      const diagnosis = examine(signDigest(hashTypedData(document)))
+      assert.equal(diagnosis.verdict, 'bad', `${field} ${message}`)
+      assert.equal(diagnosis.findings[0]?.field, field, `${field} ${message}`)
     }
   })
 
-  test('an amount rounded by a parser that has only floats is named with both values', () => {
+  test('an amount that was rounded to a float is reported with both values', () => {
     const rounded = structuredClone(quote)
     rounded.typedData.message.permitted.amount = BigInt(Number(quote.typedData.message.permitted.amount))
     assert.deepEqual(examine(signDigest(hashTypedData(rounded.typedData))).findings, [
       {
         field: 'message.permitted.amount',
-        message: 'is another amount',
+        message: 'is a different amount',
         expected: '1000654321000000000001',
         found: '1000654320999999995904',
       },
     ])
   })
 
-  test('the right digest signed in the wrong way', async () => {
+  test('a digest signed with the wrong method is recognised', async () => {
     const digest = hashTypedData(quote.typedData)
     assert.deepEqual(fields(await signer.signMessage({ message: { raw: digest } })), ['method'])
     assert.deepEqual(fields(await signer.signMessage({ message: `0x${digest.toHex()}` })), ['method'])
   })
 
-  test('bytes the contract would not read: a parity for v, the other v, another length, no bytes', async () => {
+  test('bytes that the contract refuses are reported: parity as v, wrong v, wrong length, no bytes', async () => {
     const good = await signQuote(quote, signer)
     const v = Number.parseInt(good.slice(-2), 16)
     const parity = `${good.slice(0, -2)}0${v - 27}`
-    const told = examine(parity)
-    assert.deepEqual([told.verdict, told.signer, told.findings[0]?.expected], ['bad', signer.address, String(v)])
+    const diagnosis = examine(parity)
+    assert.deepEqual(
+      [diagnosis.verdict, diagnosis.signer, diagnosis.findings[0]?.expected],
+      ['bad', signer.address, String(v)],
+    )
     assert.deepEqual(fields(`${good.slice(0, -2)}${(v === 27 ? 28 : 27).toString(16)}`), ['signature.v'])
     assert.deepEqual(fields(`${good.slice(0, -2)}ff`), ['signature.v'])
     assert.deepEqual(fields(good.slice(0, -4)), ['signature'])
@@ -118,28 +121,28 @@ describe('bad, from the signature alone', () => {
     assert.deepEqual(fields(`0x${'ff'.repeat(64)}1b`), ['signature'])
   })
 
-  test('another key: said so, with who it was', async () => {
+  test('a different key is reported with its address', async () => {
     const other = privateKeyToAccount(`0x${'43'.repeat(32)}`)
-    const told = examine(await signQuote(quote, other))
-    assert.equal(told.verdict, 'bad')
+    const diagnosis = examine(await signQuote(quote, other))
+    assert.equal(diagnosis.verdict, 'bad')
     assert.deepEqual(
-      told.findings.map(({ field, expected, found }) => [field, expected, found]),
+      diagnosis.findings.map(({ field, expected, found }) => [field, expected, found]),
       [['signer', signer.address, other.address.toLowerCase()]],
     )
   })
 })
 
-describe('bad, with what was signed at hand', () => {
-  test('every differing field is listed, several at once, through JSON', async () => {
+describe('bad, with the signed typed data', () => {
+  test('every differing field is listed, after a round trip through JSON', async () => {
     const signed = structuredClone(quote.typedData)
     signed.domain.chainId = 424_242
     signed.message.nonce = 12_345
     signed.message.witness.consideration.baseAmount = '7'
     const signature = await signQuote({ id: quote.id, typedData: signed }, signer)
     assert.deepEqual(fields(signature), ['signer'])
-    const told = examine(signature, { signed: parseJson(stringifyJson(signed)) })
+    const diagnosis = examine(signature, { signed: parseJson(stringifyJson(signed)) })
     assert.deepEqual(
-      told.findings.map(({ field, expected, found }) => [field, expected, found]),
+      diagnosis.findings.map(({ field, expected, found }) => [field, expected, found]),
       [
         ['domain.chainId', '1', '424242'],
         ['message.nonce', '4503599627370497', '12345'],
@@ -148,7 +151,7 @@ describe('bad, with what was signed at hand', () => {
     )
   })
 
-  test('other types are shown as the strings that are hashed', async () => {
+  test('different types are shown as encoded type strings', async () => {
     const signed = structuredClone(quote.typedData)
     signed.types.Consideration.reverse()
     const signature = signDigest(hashTypedData(signed))
@@ -157,7 +160,7 @@ describe('bad, with what was signed at hand', () => {
     assert.match(finding?.found ?? '', /Consideration\(uint256 maturity,/)
   })
 
-  test('a document that is not what was signed, or no document, is told as that', async () => {
+  test('a document that does not match the signature, or is not typed data, is reported as such', async () => {
     const other = privateKeyToAccount(`0x${'43'.repeat(32)}`)
     const signature = await signQuote(quote, other)
     assert.deepEqual(fields(signature, { signed: quote.typedData }), ['signer'])
@@ -168,14 +171,14 @@ describe('bad, with what was signed at hand', () => {
   })
 })
 
-test('a signature that is not whole bytes is refused before any node is asked', async () => {
+test('a signature that is not whole bytes is refused before any node is called', async () => {
   for (const signature of ['0x123', '12', '0xgg'])
     await assert.rejects(examineWhole(quote, { signature }, 'http://127.0.0.1:1/', systemClock), {
       code: 'input.invalid',
     })
 })
 
-test('typed data of a size that nobody signs is refused, whether or not it has to be hashed', async () => {
+test('typed data beyond the limits is refused, whether or not it must be hashed', async () => {
   const types = { ...quote.typedData.types, A: new Array(256).fill({ name: 'a', type: 'bool' }) }
   const shown = { signature: await signQuote(quote, signer), signed: { ...quote.typedData, types } }
   for (const whom of [signer.address, `0x${'55'.repeat(20)}`])
@@ -185,7 +188,7 @@ test('typed data of a size that nobody signs is refused, whether or not it has t
     })
 })
 
-test('a list without an end and an object with its own toString are named, not written out', async () => {
+test('cyclic lists and objects with their own toString are not written out', async () => {
   const signature = await signQuote(quote, signer)
   const endless = Array.from({ length: 50_000 }).reduce<unknown>((inner) => [inner], 1)
   const domain = { ...quote.typedData.domain, name: endless, chainId: { toString: 1, valueOf: 1 } }
@@ -199,7 +202,7 @@ test('a list without an end and an object with its own toString are named, not w
   )
 })
 
-test('whatever is sent, there is a diagnosis and never an exception', () => {
+test('any input gives a diagnosis and never an exception', () => {
   const hostile = fc.oneof(
     fc.jsonValue(),
     fc.record(
@@ -219,9 +222,9 @@ test('whatever is sent, there is a diagnosis and never an exception', () => {
   )
   fc.assert(
     fc.property(hostile, signature, fc.boolean(), (signed, text, named) => {
-      const told = examine(text, { signed, ...(named ? {} : { signer: undefined }) })
-      assert.notEqual(told.verdict, 'good')
-      assert.ok(told.verdict === 'unknown' || told.findings.length > 0)
+      const diagnosis = examine(text, { signed, ...(named ? {} : { signer: undefined }) })
+      assert.notEqual(diagnosis.verdict, 'good')
+      assert.ok(diagnosis.verdict === 'unknown' || diagnosis.findings.length > 0)
     }),
     { numRuns: 60 },
   )

@@ -1,11 +1,12 @@
-// Says whether a signature over a quote is good, who made it, and if it is not good, why (behaviour/fx.md#signature-checks). Pure.
+// Checks a signature over a quote: whether it is valid, who made it, and if it is not valid, why
+// (behaviour/fx.md#signature-checks). Pure.
 //
-// 1. `good` means: the real contract recovers the named signer from these very bytes. What a friendlier reader could make
-//    of them is told as a finding, never taken for good.
-// 2. Without a named signer nothing is bad for the wrong signer: any bytes recover to some address.
+// 1. `good` means that the Permit2 contract recovers the expected signer from exactly these bytes. A signature that only
+//    a more lenient parser would accept is `bad`, with a finding.
+// 2. Without an expected signer, no signature is `bad` because of its signer: any bytes recover to some address.
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Quote } from '#api/wire/fx.ts'
-import type { Diagnosis, SignatureFinding } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis, SignatureFinding } from '#api/wire/fx-extensions.ts'
 import { checksumAddress } from '#core/checksum-address.ts'
 import { findDifferences } from './document-differences.ts'
 import { hashStruct, hashTypedData, TypedDataTooLarge, type TypedDocument } from './hash-typed-data.ts'
@@ -15,35 +16,41 @@ import { listSigningMistakes } from './signing-mistakes.ts'
 
 export interface SignatureInput {
   readonly quote: Quote & Required<Pick<Quote, 'typedData'>>
-  /** 0x hexadecimal, as the wallet gave it. */
+  /** 0x hexadecimal, as returned by the wallet. */
   readonly signature: string
-  /** Who should have signed. */
+  /** The expected signer. */
   readonly signer?: string | undefined
-  /** What the wallet was given, as the caller tells it. */
+  /** The typed data that the wallet signed, according to the caller. */
   readonly signed?: unknown
   readonly nowMs: number
 }
 
 /** Everything but what only a node can tell. Throws `TypedDataTooLarge` about what the caller says was signed. */
-export function diagnose({ quote, signature, signer, signed, nowMs }: SignatureInput): Omit<Diagnosis, 'chain'> {
+export function diagnose({
+  quote,
+  signature,
+  signer,
+  signed,
+  nowMs,
+}: SignatureInput): Omit<SignatureDiagnosis, 'chain'> {
   const digest = hashTypedData(quote.typedData)
   const deadlineMs = quote.typedData.message.deadline * 1000
-  const { parts, findings: unreadable } = parseSignature(signature)
+  const { parts, findings: formatFindings } = parseSignature(signature)
   const recover = parts && addressRecovery(parts)
-  const found = recover?.(digest)
-  const findings: SignatureFinding[] = [...unreadable]
-  if (parts && !found) findings.push({ field: 'signature', message: 'is no signature of anything: no key fits it' })
-  const isBySigner = found !== undefined && found === signer?.toLowerCase()
+  const recovered = recover?.(digest)
+  const findings: SignatureFinding[] = [...formatFindings]
+  if (parts && !recovered) findings.push({ field: 'signature', message: 'is invalid: no key can have made it' })
+  const isBySigner = recovered !== undefined && recovered === signer?.toLowerCase()
   if (recover && signer !== undefined && !isBySigner) {
     const flipped = addressRecovery({ ...parts, isOdd: !parts.isOdd })
     findings.push(...findReasons(quote, { recover, flipped, signer: signer.toLowerCase(), signed, digest }))
   } else if (recover && signed !== undefined) {
     findings.push(...findDifferences(quote.typedData, signed))
   }
-  const good = found !== undefined && unreadable.length === 0 && (signer === undefined || isBySigner)
+  const good = recovered !== undefined && formatFindings.length === 0 && (signer === undefined || isBySigner)
   return {
     verdict: good ? (signer === undefined ? 'unknown' : 'good') : 'bad',
-    signer: found === undefined ? null : checksumAddress(found),
+    signer: recovered === undefined ? null : checksumAddress(recovered),
     digest: `0x${digest.toHex()}`,
     findings,
     deadline: new Date(deadlineMs).toISOString(),
@@ -64,7 +71,7 @@ interface Evidence {
 function findReasons(quote: SignatureInput['quote'], evidence: Evidence): readonly SignatureFinding[] {
   const { recover, flipped, signer, signed, digest } = evidence
   if (flipped?.(digest) === signer) {
-    return [{ field: 'signature.v', message: 'is 27 where it must be 28, or the other way round; the rest is right' }]
+    return [{ field: 'signature.v', message: 'must be 28 instead of 27, or 27 instead of 28; r and s are correct' }]
   }
   if (signed !== undefined) {
     const signedFindings = findingsOfSigned(quote, evidence)
@@ -81,24 +88,24 @@ function findReasons(quote: SignatureInput['quote'], evidence: Evidence): readon
       field: 'signer',
       message:
         signed === undefined
-          ? 'is another key, or more than one field differs; send the typed data that was signed to see which'
-          : 'is another key: the signature is over neither the quote nor the typed data that was sent',
+          ? 'is a different key, or more than one field differs; send the signed typed data to see which'
+          : 'is a different key: the signature matches neither the quote nor the typed data that was sent',
       expected: checksumAddress(signer),
-      found: recover(digest) ?? 'nobody',
+      found: recover(digest) ?? 'none',
     },
   ]
 }
 
-/** The caller says what was signed: if the signature is over that, its differences are the whole answer. */
+/** If the signature is over the typed data that the caller sent, its differences from the quote explain everything. */
 function findingsOfSigned({ typedData }: SignatureInput['quote'], { recover, signer, signed }: Evidence) {
   const digest = digestOf(() => withDomainType(signed as Partial<TypedDocument>))
   if (!digest)
-    return [{ field: 'typedData', message: 'cannot be hashed: it is not typed data, or a value does not fit its type' }]
+    return [{ field: 'typedData', message: 'cannot be hashed: it is not EIP-712, or a value does not fit its type' }]
   if (recover(digest) !== signer) return undefined
   return findDifferences(typedData, signed)
 }
 
-/** Libraries that add the domain type themselves are given documents without it. */
+/** Some libraries add the domain type themselves, so callers may send documents without it. */
 function withDomainType(document: Partial<TypedDocument>): TypedDocument {
   const names = { name: 'string', version: 'string', chainId: 'uint256', verifyingContract: 'address', salt: 'bytes32' }
   const { domain = {}, types = {}, primaryType = 'PermitWitnessTransferFrom', message = {} } = document
@@ -117,7 +124,7 @@ function digestOf(document: () => TypedDocument): Uint8Array | undefined {
   }
 }
 
-/** The right thing signed in the wrong way. */
+/** The correct typed data, signed with the wrong method. */
 function findWrongMethod(
   { typedData }: SignatureInput['quote'],
   { recover, signer, digest }: Evidence,
@@ -127,12 +134,12 @@ function findWrongMethod(
     keccak_256(Buffer.concat([utf8.encode(`\x19Ethereum Signed Message:\n${message.length}`), message]))
   const { types, primaryType, message } = typedData
   const methods: readonly [string, Uint8Array][] = [
-    ['the digest was signed as a personal message; use the wallet’s signTypedData', personal(digest)],
+    ['the digest was signed as a personal message; use signTypedData', personal(digest)],
     [
-      'the digest’s text was signed as a personal message; use signTypedData',
+      'the hexadecimal text of the digest was signed as a personal message; use signTypedData',
       personal(utf8.encode(`0x${digest.toHex()}`)),
     ],
-    ['the message was signed without its domain', hashStruct(types, primaryType, message)],
+    ['the message was signed without its domain; use signTypedData', hashStruct(types, primaryType, message)],
   ]
   const method = methods.find(([, hash]) => recover(hash) === signer)
   return method && { field: 'method', message: method[0] }

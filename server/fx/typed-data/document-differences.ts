@@ -1,4 +1,5 @@
-// Where a document that was signed differs from a quote's typed data, in the fields that reach the digest. Pure.
+// Lists the differences between the typed data that was signed and that of the quote, in the fields that affect the
+// digest. Pure.
 import type { TypedData } from '#api/wire/fx.ts'
 import type { SignatureFinding } from '#api/wire/fx-extensions.ts'
 import { encodeType, parseInteger, TypedDataTooLarge, type Types } from './hash-typed-data.ts'
@@ -19,9 +20,7 @@ function typeDifferences(ours: TypedData, theirs: Partial<TypedData>): readonly 
   const primary = theirs.primaryType ?? ours.primaryType
   const expected = encodeType(ours.types, ours.primaryType)
   const found = typesText(theirs.types as Types | undefined, primary)
-  return found === expected
-    ? []
-    : [{ field: 'types', message: 'are other types', ...expectedAndFound(expected, found) }]
+  return found === expected ? [] : [{ field: 'types', message: 'differ', ...expectedAndFound(expected, found) }]
 }
 
 function typesText(types: Types | undefined, primary: string): string {
@@ -42,14 +41,15 @@ function valueDifferences(path: string, ours: unknown, theirs: unknown): readonl
     )
   }
   if (isSame(ours, theirs)) return []
-  const message = theirs === undefined ? 'is missing' : ours === undefined ? 'has no place here' : 'is another value'
+  const message =
+    theirs === undefined ? 'is missing' : ours === undefined ? 'must not be present' : 'has a different value'
   return [{ field: path, message, ...expectedAndFound(ours, theirs) }]
 }
 
-/** Integers by value, however they are written; hexadecimal in any case. */
+/** Compares integers by value and hexadecimal text without regard to case. */
 function isSame(ours: unknown, theirs: unknown): boolean {
-  const [one, other] = [parseInteger(ours), parseInteger(theirs)]
-  if (one !== undefined && other !== undefined) return one === other
+  const [ourInteger, theirInteger] = [parseInteger(ours), parseInteger(theirs)]
+  if (ourInteger !== undefined && theirInteger !== undefined) return ourInteger === theirInteger
   if (typeof ours === 'string' && typeof theirs === 'string' && /^0x/i.test(ours)) {
     return ours.toLowerCase() === theirs.toLowerCase()
   }
@@ -61,7 +61,7 @@ const expectedAndFound = (ours: unknown, theirs: unknown) => ({
   ...(theirs !== undefined && { found: valueText(theirs) }),
 })
 
-/** A stranger's list or object is only named: written out it may be of any depth, or bring its own `toString`. */
+/** Lists and objects of the caller are not written out: they may be of any depth or have their own `toString`. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value).slice(0, valueCharsMax)
   return Array.isArray(value) ? 'a list' : 'an object'

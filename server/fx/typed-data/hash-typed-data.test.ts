@@ -40,7 +40,7 @@ const trees = fc.record({
   height: fc.bigInt(0n, 2n ** 256n - 1n),
 })
 
-test('the digest is that of three libraries, for nested types, lists, bytes and signs', () => {
+test('the digest matches three libraries for nested types, lists, bytes and signed integers', () => {
   fc.assert(
     fc.property(trees, fc.integer({ min: 1, max: 2 ** 31 }), (message, chainId) => {
       const domain = { name: 'Forest', chainId, verifyingContract: zero }
@@ -58,7 +58,7 @@ test('the digest is that of three libraries, for nested types, lists, bytes and 
   )
 })
 
-test('the type string lists the types that are used, by name', () => {
+test('the type string lists the used types sorted by name', () => {
   assert.equal(
     encodeType(types, 'Tree'),
     'Tree(Branch branch,address owner,uint256 height)Branch(Leaf[] leaves,uint256[] numbers,int64 low)' +
@@ -111,7 +111,7 @@ test('only types of the standard are accepted, and lists of the length that thei
   assert.throws(() => hashOf('uint8[2][]', [[1]]), /uint8\[2\] has 1 items/)
 })
 
-test('a type is hashed once per digest, however many structs have it', () => {
+test('a type is hashed once per digest', () => {
   const readsFor = (count: number) => {
     let reads = 0
     const fields = many(100)
@@ -125,10 +125,10 @@ test('a type is hashed once per digest, however many structs have it', () => {
 })
 
 test('more types, fields, characters, levels and values than the limits are refused', () => {
-  const refused = (document: TypedDocument, words: RegExp) =>
+  const refused = (document: TypedDocument, expected: RegExp) =>
     assert.throws(
       () => hashTypedData(document),
-      (error) => error instanceof TypedDataTooLarge && words.test(error.message),
+      (error) => error instanceof TypedDataTooLarge && expected.test(error.message),
     )
   hashTypedData(wide(511))
   refused(wide(512), /at most 1024 values/)

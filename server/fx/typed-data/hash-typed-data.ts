@@ -1,8 +1,8 @@
-// EIP-712: the 32 bytes that a wallet signs for typed data. Our own code on top of a library's Keccak-256: see
+// EIP-712: computes the digest that a wallet signs for typed data. Written here on top of a library's Keccak-256, see
 // docs/decisions/hash-typed-data-without-a-client-library.md. Tests compare it with three libraries.
 //
 // 1. Values are as in JSON: integers as number, bigint, decimal text or 0x text; bytes as 0x text.
-// 2. A value that does not fit its type is an error, never silently another value.
+// 2. A value that does not fit its type is an error. It is never converted silently.
 // 3. Callers send typed data of any size. Types, fields, names, depth and values have limits, and each type is hashed once
 //    per digest, so that the work grows with the size of the document only.
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -24,13 +24,13 @@ export interface TypedDocument {
 
 const depthMax = 16
 const typesMax = 16
-/** Of all types together. */
+/** All types together. */
 const fieldsMax = 128
 const nameCharsMax = 64
-/** Structs, items of lists and single values, of domain and message together. */
+/** Structs, list items and single values of domain and message together. */
 const valuesMax = 1024
 
-/** Typed data beyond the limits. The message continues the name of the field that held it. */
+/** Typed data beyond the limits. The message follows the name of the field. */
 export class TypedDataTooLarge extends Error {}
 
 /** `types` must contain EIP712Domain. */
@@ -45,7 +45,7 @@ export const hashStruct = (types: Types, name: string, value: unknown): Uint8Arr
 export function encodeType(types: Types, primaryType: string): string {
   checkLimits(types)
   const used = new Set([primaryType])
-  // A set includes what is added while it is walked.
+  // Iterating a set also visits members that are added during the iteration.
   for (const name of used) {
     if (!Object.hasOwn(types, name)) throw new Error(`type ${name} is not defined`)
     for (const { type } of types[name] ?? []) {
@@ -58,7 +58,7 @@ export function encodeType(types: Types, primaryType: string): string {
   return [primaryType, ...others.sort()].map((name) => `${name}(${fields(name)})`).join('')
 }
 
-/** Undefined for anything but an integer, and for a number that may have been rounded. */
+/** Undefined if the value is not an integer, or a number that may have been rounded. */
 export function parseInteger(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined
@@ -77,7 +77,7 @@ function checkLimits(types: Types): void {
   }
 }
 
-/** `hashStruct` of EIP-712; the structs that one of these hashes share their limits and type hashes. */
+/** `hashStruct` of EIP-712. All structs that one hasher hashes share the limits and the type hashes. */
 function structHasher(types: Types): (name: string, value: unknown) => Uint8Array {
   checkLimits(types)
   const typeHashes = new Map<string, Uint8Array>()

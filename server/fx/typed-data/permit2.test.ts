@@ -1,4 +1,4 @@
-// The proof that the typed data is right: quotes signed with three libraries, settled by the real Permit2 on a real EVM.
+// Proves that the typed data is correct: quotes signed with three libraries are settled by the real Permit2 on a real EVM.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { SignTypedDataVersion, signTypedData } from '@metamask/eth-sig-util'
@@ -8,7 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
-import type { Diagnosis } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
@@ -21,7 +21,7 @@ import { hashTypedData } from './hash-typed-data.ts'
 const missing = await evmMissing()
 if (missing) process.stderr.write(`SKIPPED: settlement by the real Permit2: ${missing}\n`)
 
-/** Not the one the shipped code was built on: there it holds a domain for the address it was built at. */
+/** Not the chain the shipped code was built for, because there it has a cached domain of another address. */
 const chainId = 1
 const takerKey: Hex = `0x${'42'.repeat(32)}`
 const taker = privateKeyToAccount(takerKey)
@@ -110,7 +110,7 @@ for (const decimals of [
       assert.ok(quote.typedData)
       return { ...quote, typedData: quote.typedData }
     }
-    const examine = async (quote: Quote, signature: string, more: object = {}): Promise<Diagnosis> => {
+    const examine = async (quote: Quote, signature: string, more: object = {}): Promise<SignatureDiagnosis> => {
       const outcome = await checkSignature.handle(
         { id: quote.id, signature, signer: taker.address, ...more },
         context,
@@ -156,7 +156,7 @@ for (const decimals of [
       })
     }
 
-    test('a changed field reverts, whichever it is, and the doctor names it', async () => {
+    test('any changed field makes Permit2 revert, and the check names it', async () => {
       const quote = await ask()
       const signature = await signQuote(quote, taker)
       const { message } = quote.typedData
@@ -187,19 +187,19 @@ for (const decimals of [
       for (const [field, changed] of Object.entries(changes)) {
         const data = { ...quote.typedData, message: changed }
         assert.equal(await chain.settle(data, taker.address, signature), 'InvalidSigner()', field)
-        // The other way round: the changed document is signed, and the quote is what was meant.
+        // In reverse: the changed document is signed and compared with the quote.
         const wrong = await signQuote({ id: quote.id, typedData: data }, taker)
-        const told = await examine(quote, wrong, { typedData: data })
+        const diagnosis = await examine(quote, wrong, { typedData: data })
         assert.deepEqual(
-          told.findings.map((finding) => finding.field),
+          diagnosis.findings.map((finding) => finding.field),
           [`message.${field}`],
         )
-        assert.equal(told.verdict, 'bad')
+        assert.equal(diagnosis.verdict, 'bad')
       }
       assert.equal(await chain.settle(quote.typedData, taker.address, signature), 'settled')
     })
 
-    test('with collateral only that is permitted and moved, and another contract cannot use the signature', async () => {
+    test('with collateral only that amount is permitted and moved, and another contract cannot use the signature', async () => {
       const quote = await ask('daily')
       assert.ok(quote.collateral)
       const signature = await signQuote(quote, taker)
@@ -221,13 +221,13 @@ for (const decimals of [
       assert.equal(diagnosis.digest, `0x${hashTypedData(quote.typedData).toHex()}`)
     })
 
-    test('without allowance or balance the doctor says so before the chain does', async () => {
+    test('missing allowance or balance is reported before settlement', async () => {
       const quote = await ask()
       const poor = privateKeyToAccount(`0x${'43'.repeat(32)}`)
-      const told = await examine(quote, await signQuote(quote, poor), { signer: poor.address })
-      assert.equal(told.verdict, 'good')
+      const diagnosis = await examine(quote, await signQuote(quote, poor), { signer: poor.address })
+      assert.equal(diagnosis.verdict, 'good')
       assert.deepEqual(
-        told.chain.map(({ name, ok }) => [name, ok]),
+        diagnosis.chain.map(({ name, ok }) => [name, ok]),
         [
           ['balance', false],
           ['allowance', false],
@@ -236,12 +236,12 @@ for (const decimals of [
       )
     })
 
-    test('after the deadline the contract refuses and the doctor has said why', async () => {
+    test('after the deadline the contract refuses, and the check says why', async () => {
       const quote = await ask()
       const signature = await signQuote(quote, taker)
       context.clock.advance(1_801_000)
-      const told = await examine(quote, signature)
-      assert.deepEqual([told.deadlinePassed, told.expired], [true, true])
+      const diagnosis = await examine(quote, signature)
+      assert.deepEqual([diagnosis.deadlinePassed, diagnosis.expired], [true, true])
       await evm.request('evm_setNextBlockTimestamp', `0x${(quote.typedData.message.deadline + 1).toString(16)}`)
       await evm.mine()
       assert.equal(await chain.settle(quote.typedData, taker.address, signature), 'SignatureExpired(uint256)')

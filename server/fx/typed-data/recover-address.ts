@@ -1,7 +1,7 @@
 // Recovers the address that signed a digest, as Ethereum's ecrecover does.
 //
-// The public key is r⁻¹(s·R − z·G), where z is the digest. The part without z is computed once, because the check of a
-// signature compares it with up to a hundred digests. Each then takes a fifth of the time of the library's own recovery.
+// The public key is r⁻¹(s·R − z·G), where z is the digest. The part without z is computed once, because a signature is
+// tried with up to a hundred digests. Each then takes a fifth of the time of the library's own recovery.
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
@@ -31,7 +31,7 @@ export function addressRecovery({ r, s, isOdd }: Signature): RecoverAddress | un
   }
 }
 
-/** The point of the curve with this x; about half of all numbers have none. */
+/** The point of the curve with this x. About half of all numbers have none. */
 function pointOf(x: bigint, isOdd: boolean): InstanceType<typeof Point> | undefined {
   try {
     return Point.fromHex(`${isOdd ? '03' : '02'}${x.toString(16).padStart(64, '0')}`)

@@ -1,5 +1,5 @@
-// What a node says about settling a signed quote: is the contract there, does the signer have the tokens, may Permit2 take
-// them, is the nonce unused; for a signer that is a contract, whether it stands by the signature. Only asks, never sends.
+// Checks on the chain whether a signed quote can be settled: the Permit2 contract exists, the signer has the tokens and
+// has approved Permit2, the nonce is unused, and a contract signer accepts the signature. Read-only.
 import type { TypedData } from '#api/wire/fx.ts'
 import type { ChainFinding } from '#api/wire/fx-extensions.ts'
 import type { Clock } from '#runtime/clock.ts'
@@ -13,7 +13,7 @@ export interface SettlementInput {
 }
 
 const timeoutMs = 5000
-/** First four bytes of the hash of each function's signature. */
+/** Function selectors. */
 const selectors = {
   balanceOf: '70a08231', // balanceOf(address)
   allowance: 'dd62ed3e', // allowance(address,address)
@@ -21,7 +21,7 @@ const selectors = {
   isValidSignature: '1626ba7e', // isValidSignature(bytes32,bytes), EIP-1271
 } as const
 
-/** A node that cannot be asked is a finding, not a failure: the rest of the diagnosis stands. */
+/** If the node fails, returns a finding instead of throwing, so that the rest of the diagnosis is still returned. */
 export async function readSettlementFindings(
   url: string,
   input: SettlementInput,
@@ -36,8 +36,8 @@ export async function readSettlementFindings(
   const outcomes = await rpc.call(settlementCalls(input), { untilMs: clock.monotonicMs() + timeoutMs })
   const failed = outcomes.find((outcome, at) => outcome.is !== 'result' && at < signatureCallIndex)
   if (failed && failed.is !== 'result') return [{ name: 'node', ok: false, message: failed.message }]
-  const [permit2Code, signerCode, balance, allowance, bitmap, signatureResult] = outcomes.map((one) =>
-    one.is === 'result' ? String(one.result) : '0x',
+  const [permit2Code, signerCode, balance, allowance, bitmap, signatureResult] = outcomes.map((outcome) =>
+    outcome.is === 'result' ? String(outcome.result) : '0x',
   )
   return [
     ...(permit2Code === '0x'
@@ -72,7 +72,7 @@ function settlementCalls({ typedData, signer, signature, digest }: SettlementInp
 
 const abiWord = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0')
 
-/** Length and content, filled up to whole words. */
+/** Length and content, padded to whole words. */
 function abiBytes(hex: string): string {
   const content = hex.slice(2)
   return `${abiWord(BigInt(content.length / 2))}${content.padEnd(Math.ceil(content.length / 64) * 64, '0')}`
@@ -81,13 +81,13 @@ function abiBytes(hex: string): string {
 const decodeUint256 = (hex: string | undefined): bigint | undefined =>
   hex !== undefined && /^0x[0-9a-f]{64}$/i.test(hex) ? BigInt(hex) : undefined
 
-/** A plain account has no code; a delegated one (EIP-7702) still signs with its key, and Permit2 asks its code. */
+/** Permit2 calls `isValidSignature` of any signer with code, including accounts delegated by EIP-7702. */
 function contractSignerFinding(code: string | undefined, signatureResult: string | undefined): ChainFinding[] {
   if (code === undefined || code === '0x') return []
   const ok = signatureResult?.toLowerCase().startsWith(`0x${selectors.isValidSignature}`) ?? false
   const message = ok
-    ? 'the signer is a contract and stands by the signature'
-    : 'the signer has code, so the contract is asked, and it does not stand by the signature'
+    ? 'the signer is a contract and accepts the signature (EIP-1271)'
+    : 'the signer is a contract and rejects the signature (EIP-1271)'
   return [{ name: 'signature', ok, message }]
 }
 
@@ -99,24 +99,28 @@ function tokenFindings(
   const { token, amount } = message.permitted
   const needed = BigInt(amount)
   if (balance === undefined || allowance === undefined) {
-    return [{ name: 'contract', ok: false, message: `${token} does not answer like a token` }]
+    return [{ name: 'contract', ok: false, message: `${token} is not an ERC-20 token` }]
   }
   return [
-    { name: 'balance', ok: balance >= needed, message: `the signer has ${balance} of the token, ${needed} is needed` },
+    {
+      name: 'balance',
+      ok: balance >= needed,
+      message: `the signer has ${balance} base units of the token and needs ${needed}`,
+    },
     {
       name: 'allowance',
       ok: allowance >= needed,
-      message: `Permit2 may take ${allowance} of the token, ${needed} is needed`,
+      message: `the signer has approved Permit2 for ${allowance} base units of the token and needs ${needed}`,
     },
   ]
 }
 
 function nonceFinding({ message }: TypedData, bitmap: bigint | undefined): ChainFinding {
-  if (bitmap === undefined) return { name: 'nonce', ok: false, message: 'Permit2 does not tell which nonces are used' }
+  if (bitmap === undefined) return { name: 'nonce', ok: false, message: 'Permit2 returned no nonce bitmap' }
   const used = ((bitmap >> (BigInt(message.nonce) & 255n)) & 1n) === 1n
   return {
     name: 'nonce',
     ok: !used,
-    message: used ? 'the nonce is used: it was settled or cancelled' : 'the nonce is unused',
+    message: used ? 'the nonce is used: the quote was settled or cancelled' : 'the nonce is unused',
   }
 }

@@ -1,6 +1,5 @@
-// What people sign by mistake: the quote's typed data with one thing different, each with words for it. If the signature
-// fits one of these and not the quote, that one thing is what went wrong. Pure; the list is finite and tried in order,
-// commonest first.
+// Common signing mistakes: variants of the quote's typed data with one difference each, and a text that explains it. If a
+// signature matches a variant, that difference is the mistake. The list is tried in order, most common first. Pure.
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { decimal, unitsOf } from '#core/decimal.ts'
 import type { TypedDocument, Types } from './hash-typed-data.ts'
@@ -13,7 +12,7 @@ export interface SigningMistake {
   readonly document: TypedDocument
 }
 
-/** Chains a wallet may have been on. */
+/** Chains that a wallet may be connected to. */
 const walletChains = [
   1, 10, 56, 100, 137, 324, 8453, 42_161, 43_114, 59_144, 11_155_111, 17_000, 560_048, 84_532, 31_337, 1337,
 ]
@@ -34,11 +33,11 @@ const documentOf = ({ domain, types, primaryType, message }: TypedData): TypedDo
 })
 
 function domainMistakes(data: TypedData): readonly SigningMistake[] {
-  const whole = documentOf(data)
+  const document = documentOf(data)
   const { domain } = data
-  const withDomain = (changes: Record<string, unknown>) => ({ ...whole, domain: { ...domain, ...changes } })
+  const withDomain = (changes: Record<string, unknown>) => ({ ...document, domain: { ...domain, ...changes } })
   const domainType = (...names: string[]): Types => ({
-    ...whole.types,
+    ...document.types,
     EIP712Domain: names.map((name) => ({ name, type: domainTypes[name] ?? 'string' })),
   })
   return [
@@ -46,7 +45,7 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
       .filter((chainId) => chainId !== domain.chainId)
       .map((chainId) => ({
         field: 'domain.chainId',
-        message: 'was signed for another chain',
+        message: 'was signed for a different chain',
         expected: String(domain.chainId),
         found: String(chainId),
         document: withDomain({ chainId }),
@@ -75,13 +74,13 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
       field: 'domain.chainId',
       message: 'was left out of the domain',
       expected: String(domain.chainId),
-      document: { ...whole, types: domainType('name', 'verifyingContract') },
+      document: { ...document, types: domainType('name', 'verifyingContract') },
     },
     {
       field: 'domain.name',
       message: 'was left out of the domain',
       expected: domain.name,
-      document: { ...whole, types: domainType('chainId', 'verifyingContract') },
+      document: { ...document, types: domainType('chainId', 'verifyingContract') },
     },
   ]
 }
@@ -89,14 +88,14 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
 const domainTypes: Readonly<Record<string, string>> = { chainId: 'uint256', verifyingContract: 'address' }
 
 function typeMistakes(data: TypedData): readonly SigningMistake[] {
-  const whole = documentOf(data)
+  const document = documentOf(data)
   const { types } = data
   const without = (list: readonly { name: string; type: string }[], name: string) =>
-    list.filter((one) => one.name !== name)
+    list.filter((field) => field.name !== name)
   const mistake = (text: string, changes: Types, primaryType = data.primaryType): SigningMistake => ({
     field: 'types',
     message: text,
-    document: { ...whole, types: { ...types, ...changes }, primaryType },
+    document: { ...document, types: { ...types, ...changes }, primaryType },
   })
   const taker = types.TakerDetails
   const permit = types.PermitWitnessTransferFrom
@@ -116,12 +115,14 @@ function typeMistakes(data: TypedData): readonly SigningMistake[] {
       TakerDetails: [...without(taker, 'recipient'), ...taker.filter(({ name }) => name === 'recipient')],
     }),
     mistake('had MakerDetails as the witness', {
-      PermitWitnessTransferFrom: permit.map((one) => (one.name === 'witness' ? { ...one, type: 'MakerDetails' } : one)),
+      PermitWitnessTransferFrom: permit.map((field) =>
+        field.name === 'witness' ? { ...field, type: 'MakerDetails' } : field,
+      ),
     }),
-    mistake('had texts in Consideration where the contract has bytes32, address and uint256', {
+    mistake('had string fields in Consideration where the contract has bytes32, address and uint256', {
       Consideration: asTexts,
     }),
-    mistake('had the permit in another order: nonce and deadline before the spender', {
+    mistake('had the permit in a different order: nonce and deadline before the spender', {
       PermitWitnessTransferFrom: [
         ...permit.filter(({ name }) => name === 'permitted'),
         ...permit.filter(({ name }) => name === 'nonce' || name === 'deadline'),
@@ -140,35 +141,35 @@ function messageMistakes(quote: Quote, data: TypedData, signer: string): readonl
   const candidates: readonly [path: string, message: string, values: readonly unknown[]][] = [
     [
       'permitted.amount',
-      'is another amount',
+      'is a different amount',
       otherAmounts(message, [consideration.quoteAmount, consideration.baseAmount]),
     ],
     [
       'deadline',
-      'is another time',
+      'is a different time',
       [seconds(quote.expiresAt), deadline * 1000n, BigInt(Date.parse(quote.expiresAt)), 0n, uint256Max],
     ],
-    ['spender', 'is another address', [signer, message.witness.recipient, data.domain.verifyingContract, zero]],
-    ['nonce', 'is another nonce', [0n, 1n, BigInt(message.nonce) + 1n, BigInt(message.nonce) - 1n]],
-    ['permitted.token', 'is another token', [consideration.base, zero]],
-    ['witness.recipient', 'is another address', [signer, message.spender, zero]],
-    ['witness.fee', 'is another fee', [0n, ...scaled(BigInt(message.witness.fee))]],
+    ['spender', 'is a different address', [signer, message.witness.recipient, data.domain.verifyingContract, zero]],
+    ['nonce', 'is a different nonce', [0n, 1n, BigInt(message.nonce) + 1n, BigInt(message.nonce) - 1n]],
+    ['permitted.token', 'is a different token', [consideration.base, zero]],
+    ['witness.recipient', 'is a different address', [signer, message.spender, zero]],
+    ['witness.fee', 'is a different fee', [0n, ...scaled(BigInt(message.witness.fee))]],
     [
       'witness.consideration.baseAmount',
-      'is another amount',
+      'is a different amount',
       otherFigures(consideration.baseAmount, message.witness.fee),
     ],
     [
       'witness.consideration.quoteAmount',
-      'is another amount',
+      'is a different amount',
       otherFigures(consideration.quoteAmount, message.permitted.amount),
     ],
     [
       'witness.consideration.quoteId',
-      'is not the id with zeros before it',
+      'is not the id padded with zeros on the left',
       [`0x${id.padEnd(64, '0')}`, `0x${'0'.repeat(64)}`],
     ],
-    ['witness.consideration.maturity', 'is another time', [seconds(quote.expiresAt), deadline * 1000n, 0n]],
+    ['witness.consideration.maturity', 'is a different time', [seconds(quote.expiresAt), deadline * 1000n, 0n]],
   ]
   const single = candidates.flatMap(([path, text, values]) =>
     [...new Set(values.map(String))]
@@ -185,15 +186,17 @@ function messageMistakes(quote: Quote, data: TypedData, signer: string): readonl
 }
 
 const scaled = (value: bigint): readonly bigint[] =>
-  [value * trillion, value / trillion, value * million, value / million].filter((one) => one > 0n && one <= uint256Max)
+  [value * trillion, value / trillion, value * million, value / million].filter(
+    (amount) => amount > 0n && amount <= uint256Max,
+  )
 
-/** What is left of an integer that went through a float, by its value and by its shortest text. */
+/** An integer after conversion to a float: its value, and the value of its shortest text. */
 const rounded = (value: bigint): readonly bigint[] => [
   BigInt(Number(value)),
   unitsOf(decimal(String(Number(value))), 0, 'down'),
 ]
 
-/** The amount as the other side, in other decimals, without limit, or rounded by a parser that has only floats. */
+/** The amount of the other side, in other decimals, unlimited, or rounded to a float. */
 function otherAmounts(message: TypedData['message'], others: readonly string[]): readonly bigint[] {
   const amount = BigInt(message.permitted.amount)
   return [...others.map(BigInt), ...rounded(amount), ...scaled(amount), uint256Max, 0n]
@@ -218,13 +221,13 @@ function swapMistakes(data: TypedData): readonly SigningMistake[] {
   const sides = { base: quote, quote: base }
   const amounts = { baseAmount: quoteAmount, quoteAmount: baseAmount }
   return [
-    mistake('has base and quote the other way round, amounts included', { ...sides, ...amounts }),
-    mistake('has the tokens of base and quote the other way round', sides),
-    mistake('has the amounts of base and quote the other way round', amounts),
+    mistake('has base and quote swapped, including the amounts', { ...sides, ...amounts }),
+    mistake('has the tokens of base and quote swapped', sides),
+    mistake('has the amounts of base and quote swapped', amounts),
   ]
 }
 
-/** Signed at another moment: an earlier quote of the same trade has another deadline in both places. */
+/** The deadline is in the typed data twice, so both are wrong together. */
 function millisecondMistakes(data: TypedData): readonly SigningMistake[] {
   const { message } = data
   const both = BigInt(message.deadline) * 1000n
@@ -241,13 +244,13 @@ function millisecondMistakes(data: TypedData): readonly SigningMistake[] {
 }
 
 const valueAt = (value: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((held, name) => (held as Record<string, unknown> | undefined)?.[name], value)
+  path.split('.').reduce<unknown>((parent, name) => (parent as Record<string, unknown> | undefined)?.[name], value)
 
 function withValue(value: object, path: string, replacement: unknown): Record<string, unknown> {
   const [name = '', ...rest] = path.split('.')
-  const held = value as Record<string, unknown>
+  const members = value as Record<string, unknown>
   return {
-    ...held,
-    [name]: rest.length === 0 ? replacement : withValue(held[name] as object, rest.join('.'), replacement),
+    ...members,
+    [name]: rest.length === 0 ? replacement : withValue(members[name] as object, rest.join('.'), replacement),
   }
 }

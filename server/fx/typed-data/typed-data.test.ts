@@ -23,7 +23,7 @@ const permit: Permit = {
   maturitySeconds: 1_794_738_600,
 }
 
-/** By way of the wire: what a client signs has been through JSON. */
+/** A client signs what it has received as JSON. */
 const received = (of: Permit): TypedData => parseJson(stringifyJson(buildTypedData(of))) as TypedData
 
 const byViem = ({ domain, types, message }: TypedData): string =>
@@ -34,7 +34,7 @@ const byViem = ({ domain, types, message }: TypedData): string =>
     message: message as Record<string, unknown>,
   })
 
-/** This library computes the domain type itself and refuses types that the primary one does not use. */
+/** This library computes the domain type itself and refuses unused types. */
 const byEthers = ({ domain, types, message }: TypedData): string => {
   const { EIP712Domain: _, MakerDetails: __, ...used } = types
   return TypedDataEncoder.hash(domain, used, message)
@@ -49,7 +49,7 @@ test('three independent libraries and the server’s own digest agree', () => {
   assert.equal(new Set(digests).size, 1)
 })
 
-test('the types are spelled as the contract hashes them', () => {
+test('the types match those that the contract hashes', () => {
   const { EIP712Domain: _, MakerDetails: __, ...used } = buildTypedData(permit).types
   assert.equal(
     TypedDataEncoder.from(used).encodeType('PermitWitnessTransferFrom'),
@@ -62,7 +62,7 @@ test('the types are spelled as the contract hashes them', () => {
   )
 })
 
-test('base is what the taker receives, quote what is given, and the deadline is the maturity', () => {
+test('base is what the taker receives, quote what the taker pays, and the deadline is the maturity', () => {
   const { message } = buildTypedData(permit)
   const { consideration } = message.witness
   assert.deepEqual(
@@ -74,7 +74,7 @@ test('base is what the taker receives, quote what is given, and the deadline is 
   assert.equal(toBytes32(permit.quoteId).length, 66)
 })
 
-test('the collateral is permitted where there is one, the whole amount otherwise', () => {
+test('the collateral is permitted if there is one, otherwise the whole amount', () => {
   assert.equal(buildTypedData(permit).message.permitted.amount, 1_000_000_000)
   assert.equal(buildTypedData({ ...permit, collateral: 5n }).message.permitted.amount, 5)
 })
@@ -117,7 +117,7 @@ test('amounts beyond 2^53 stay exact through JSON and all libraries', () => {
   assert.match(text, /"fee":1234567654321000000000001,/)
 })
 
-test('addresses are written so that signers take them: good checksums and lower case stay, the rest is lowered', () => {
+test('addresses with a correct checksum or in lower case are unchanged, others are lowercased', () => {
   const lower = '0xdeadbeef00000000000000000000000000000001'
   const good = getAddress(lower)
   assert.equal(toSignableAddress(lower), lower)

@@ -1,8 +1,8 @@
-// What a taker signs (spec 2.2): a Permit2 transfer permit whose witness is the trade. Pure.
+// Builds the typed data that a taker signs (spec 2.2): a Permit2 transfer permit whose witness is the trade. Pure.
 //
-// 1. The words in `types` are hashed by the contract as they stand here: order, names and spelling are fixed.
-// 2. Amounts are base units of their token and exact at any size: beyond 2^53 they are bigint, a bare integer in JSON.
-// 3. `base` is what the taker receives, `quote` what the taker gives.
+// 1. The contract hashes the names in `types` exactly as they are here: order and spelling are fixed.
+// 2. Amounts are base units of their token and always exact: above 2^53 they are bigint, which is an integer in JSON.
+// 3. `base` is what the taker receives, `quote` what the taker pays.
 import type { TypedData } from '#api/wire/fx.ts'
 import { checksumAddress } from '#core/checksum-address.ts'
 
@@ -20,7 +20,7 @@ export interface Permit {
   readonly from: Leg
   readonly to: Leg
   readonly fee: bigint
-  /** 0: the whole `from` amount is permitted instead. */
+  /** If 0, the whole `from` amount is permitted instead. */
   readonly collateral: bigint
   readonly recipient: string
   readonly nonce: number
@@ -78,10 +78,10 @@ export function buildTypedData(permit: Permit): TypedData {
   }
 }
 
-/** The 16 bytes of a UUID, with zeros before them. */
+/** The 16 bytes of a UUID, padded with zeros on the left. */
 export const toBytes32 = (uuid: string): string => `0x${uuid.replaceAll('-', '').toLowerCase().padStart(64, '0')}`
 
-/** As written where signing libraries take it: they refuse letters in a case that is not their checksum (behaviour/fx.md#typed-data). */
+/** Signing libraries reject mixed case with a wrong checksum, so such addresses are lowercased (behaviour/fx.md#typed-data). */
 export function toSignableAddress(address: string): string {
   const known = signableCache.get(address)
   if (known !== undefined) return known
@@ -92,7 +92,7 @@ export function toSignableAddress(address: string): string {
   return result
 }
 
-/** The same few contracts and recipients come again and again, and a checksum costs as much as the rest of the price. */
+/** A checksum takes as long as the rest of the pricing, and the same few addresses recur. */
 const signableCache = new Map<string, string>()
 const signableCacheMax = 4096
 

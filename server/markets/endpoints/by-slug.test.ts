@@ -1,4 +1,4 @@
-// 4.8.
+// Spec 4.8: a market by its slug.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type FaultCode, faults } from '#api/faults.ts'
@@ -44,7 +44,7 @@ async function ask(context: TestContext, slug: string, include_tag = true, heade
 }
 
 describe('200', () => {
-  test('200: the market, with what a cache needs to know', async () => {
+  test('200: the market with its caching headers', async () => {
     await using context = await contextWithBridge()
     const { body, headers } = await ask(context, 'bridge')
     assert.deepEqual(body.tags, [{ id: '7', label: 'Ports' }])
@@ -55,14 +55,14 @@ describe('200', () => {
     assert.match(headers.etag ?? '', /^"[\w-]+"$/)
   })
 
-  test('200: include_tag=false leaves the tags out, under a tag of its own', async () => {
+  test('200: include_tag=false omits the tags and has its own ETag', async () => {
     await using context = await contextWithBridge()
     const bare = await ask(context, 'bridge', false)
     assert.deepEqual(bare.body, { id: '501', question: 'Open?', slug: 'bridge', pastSlugs: '["the-bridge"]' })
     assert.notEqual(bare.headers.etag, (await ask(context, 'bridge')).headers.etag)
   })
 
-  test('200: a past slug answers the market and names its present path', async () => {
+  test('200: a past slug returns the market with its current path as content-location', async () => {
     await using context = await contextWithBridge()
     const past = await ask(context, 'the-bridge')
     assert.equal(past.body.slug, 'bridge')
@@ -71,7 +71,7 @@ describe('200', () => {
     assert.equal(bare.headers['content-location'], '/markets/slug/bridge?include_tag=false')
   })
 
-  test('200: a present slug beats a past one, and of two past ones the market that changed last', async () => {
+  test('200: a current slug has precedence over a past one; then the market that changed last', async () => {
     await using context = await contextWithBridge()
     context.clock.advance(1000)
     await put(context, market('502', { slug: 'tunnel', pastSlugs: 'bridge,the-bridge' }))
@@ -79,7 +79,7 @@ describe('200', () => {
     assert.equal((await ask(context, 'the-bridge')).body.id, '502')
   })
 
-  test('200: a change is seen by the next call, a commit elsewhere is none', async () => {
+  test('200: the next request sees a change; other commits do not clear the cache', async () => {
     await using context = await contextWithBridge()
     const before = await ask(context, 'bridge')
     await context.state.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
@@ -91,12 +91,12 @@ describe('200', () => {
     assert.equal(after.headers['last-modified'], httpDate(testNowMs + 5000))
   })
 
-  test('200: answers stay right when none or few can be kept', async () => {
+  test('200: responses are correct with a small or no cache', async () => {
     await using context = await contextWithBridge({ markets: { cacheMegabytes: 0 } })
     for (const slug of ['bridge', 'the-bridge', 'bridge']) assert.equal((await ask(context, slug)).body.id, '501')
   })
 
-  test('200: a renamed market answers by every slug it had, listed by the source or not', async () => {
+  test('200: a renamed market is found by every earlier slug, listed by the source or not', async () => {
     await using context = await contextWithBridge()
     await ask(context, 'the-bridge')
     await put(context, market('501', { slug: 'new-bridge' }))
@@ -109,7 +109,7 @@ describe('200', () => {
     assert.equal((await ask(context, 'new-bridge')).headers['content-location'], '/markets/slug/bridge')
   })
 
-  test('200: a slug that a market had once goes to another that has it now or lists it as past', async () => {
+  test('200: an earlier slug of a market belongs to another that has it now or lists it as past', async () => {
     await using context = await contextWithBridge()
     await put(context, market('501', { slug: 'new-bridge' }))
     await put(context, market('502', { slug: 'tunnel', pastSlugs: 'bridge' }))
@@ -120,7 +120,7 @@ describe('200', () => {
 })
 
 describe('304', () => {
-  test('304: by tag or by date, with the headers of the 200', async () => {
+  test('304: by ETag or by date, with the headers of the 200', async () => {
     await using context = await contextWithBridge()
     const { headers } = await ask(context, 'bridge')
     for (const condition of [
@@ -136,43 +136,43 @@ describe('304', () => {
 })
 
 describe('404', () => {
-  test('404: an unknown slug, and one in another letter case', async () => {
+  test('404: an unknown slug, or a slug in a different case', async () => {
     await using context = await contextWithBridge()
     assert.equal((await ask(context, 'nowhere')).is, 'nothing')
     assert.equal((await ask(context, 'Bridge')).is, 'nothing')
     const body = { type: 'not found error', error: 'slug not found' }
     assert.deepEqual(bySlug.errorFormat.renderNotFound(), { status: 404, body })
-    assert.deepEqual(bySlug.errorFormat.renderFault(new Fault('record.unknown')), { status: 404, body })
+    assert.deepEqual(bySlug.errorFormat.renderFault(new Fault('record.not_found')), { status: 404, body })
   })
 })
 
 describe('422, 429, 500', () => {
   const { errorFormat: shape } = bySlug
 
-  test('422: a malformed slug in fixed words; any other input says what was expected, of a list which item', () => {
+  test('422: a fixed text for an invalid slug; other errors say what was expected, and for lists which item', () => {
     assert.deepEqual(shape.renderFault(invalid(['path', 'slug'], 'must match …')), {
       status: 422,
       body: { type: 'validation error', error: 'slug is invalid' },
     })
-    const told = (at: string[], message: string, value?: unknown) =>
+    const render = (at: string[], message: string, value?: unknown) =>
       shape.renderFault(invalid(['query', ...at], message, value)).body
-    assert.deepEqual(told(['include_tag'], 'must be boolean', 'x'), {
+    assert.deepEqual(render(['include_tag'], 'must be boolean', 'x'), {
       type: 'validation error',
       error: 'include_tag must be boolean',
     })
-    assert.deepEqual(told(['kinds', '0'], 'must be one of a, b', 'foo'), {
+    assert.deepEqual(render(['kinds', '0'], 'must be one of a, b', 'foo'), {
       type: 'validation error',
       error: 'kinds: "foo" must be one of a, b',
     })
   })
 
-  test('500: our own mistake says nothing of it', () =>
+  test('500: a bug reveals no details', () =>
     assert.deepEqual(shape.renderFault(new Fault('server.internal', { detail: 'secret' })), {
       status: 500,
       body: { type: 'internal error', error: 'cannot get the information' },
     }))
 
-  test('every fault has the form the contract gives failures, and its own status', () => {
+  test('every fault is rendered in the error format with its status', () => {
     const check = checker(MarketsFailure)
     for (const code of Object.keys(faults) as FaultCode[]) {
       const { status, body } = shape.renderFault(new Fault(code))

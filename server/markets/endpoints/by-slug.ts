@@ -1,6 +1,7 @@
 // Spec 4.8. The answer was written when its records came in; here it is found and handed over. Only a question about the
 // past (`asOf`, behaviour/markets.md#history) has to be put together.
-import { contract } from '#api/contract.ts'
+import { type Contract, contract } from '#api/contract.ts'
+import type { Parsed } from '#api/kit.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { encodingFor } from '#http/accept-encoding.ts'
@@ -12,49 +13,57 @@ import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../fee
 import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
 import { withoutTags } from '../records/documents.ts'
+import type { MarketKey } from '../records/kinds.ts'
 import { findMarketResponse } from '../records/market-response.ts'
 import { isRejected } from '../records/rejects.ts'
 
-/** A past answer stays what it is; how long it is kept here is the operator's choice, so not for ever. */
+/** A past response does not change, but the operator may shorten the history, so caches must not keep it for ever. */
 const pastAgeSeconds = 3600
 
 export const bySlug = createHandler(
   contract['markets.bySlug'],
   marketsErrorFormat,
-  async ({ slug, include_tag, asOf }, context: MarketsContext, request) => {
-    const read = await getFeedCoverage(context)
-    if (asOf !== undefined) return respondAsOf(context, request, read, slug, include_tag, parseAsOf(asOf))
-    const response = await findMarketResponse(
-      context,
-      slug,
-      include_tag,
-      acceptsGzip(context, request.headers['accept-encoding']),
-    )
-    if (!response) return notFoundOrNotCovered(context.state, read, slug)
-    const { bytes, etag, modifiedMs } = response
-    const headers: Record<string, string> = { ...response.headers, 'x-tetrad-coverage': read.coverage }
-    // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
-    const isKept = response.vanished || (await isRejected(context.state, response.slug, read.incomplete))
-    if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
-    if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
-    return { is: 'bytes', bytes, headers }
-  },
+  ({ slug, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, slug, input),
 )
+
+export async function respondWithMarket(
+  context: MarketsContext,
+  request: RequestInfo,
+  key: MarketKey,
+  { include_tag, asOf }: Pick<Parsed<Contract['markets.bySlug']>, 'include_tag' | 'asOf'>,
+): Promise<HandlerResult<never>> {
+  const read = await getFeedCoverage(context)
+  if (asOf !== undefined) return respondAsOf(context, request, read, key, include_tag, parseAsOf(asOf))
+  const response = await findMarketResponse(
+    context,
+    key,
+    include_tag,
+    acceptsGzip(context, request.headers['accept-encoding']),
+  )
+  if (!response) return notFoundOrNotCovered(context.state, read, key)
+  const { bytes, etag, modifiedMs } = response
+  const headers: Record<string, string> = { ...response.headers, 'x-tetrad-coverage': read.coverage }
+  // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
+  const isKept = response.vanished || (await isRejected(context.state, response.slug, read.incomplete))
+  if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
+  if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
+  return { is: 'bytes', bytes, headers }
+}
 
 async function respondAsOf(
   context: MarketsContext,
   request: RequestInfo,
   read: FeedCoverage,
-  slug: string,
+  key: MarketKey,
   tags: boolean,
   asOfMs: number,
 ): Promise<HandlerResult<never>> {
   const { atMs: settledMs } = await readLogHead(context.state)
   refuseFuture(asOfMs, context.clock.now(), settledMs)
-  const past = await marketAsOf(context.state, slug, asOfMs)
-  if (!past) return notFoundOrNotCovered(context.state, read, slug)
+  const past = await marketAsOf(context.state, key, asOfMs)
+  if (!past) return notFoundOrNotCovered(context.state, read, key)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
-  // A page that is being written is stamped with a time before its end: only what is older than the newest entry stays as it is.
+  // Later versions may still get the time of the newest one, so only earlier times are final.
   const maxAge = asOfMs < settledMs ? pastAgeSeconds : context.settings.markets.maxAgeSeconds
   const headers = { etag, 'cache-control': `public, max-age=${maxAge}` }
   if (isUnchanged(request.headers, etag)) return { is: 'unchanged', headers }
@@ -62,10 +71,10 @@ async function respondAsOf(
   return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(asOfMs).toISOString() } }
 }
 
-/** What will be is not known yet. The log may be ahead of a clock that was set back. */
+/** The version log may be ahead of a clock that was set back. */
 function refuseFuture(asOfMs: number, nowMs: number, newestMs: number): void {
   if (asOfMs <= Math.max(nowMs, newestMs)) return
-  throw invalid(['query', 'asOf'], `must not be in the future; here it is ${new Date(nowMs).toISOString()}`)
+  throw invalid(['query', 'asOf'], `must not be in the future; the server time is ${new Date(nowMs).toISOString()}`)
 }
 
 /** A time without a zone is UTC. */
@@ -75,7 +84,7 @@ function parseAsOf(text: string): number {
   return ms
 }
 
-/** Where fields are renamed on the way out, the bytes must stay text. */
+/** Stored gzip bodies cannot be used if response fields are renamed. */
 function acceptsGzip(context: MarketsContext, header: string | undefined): boolean {
   for (const _ in context.settings.aliases.responseFields) return false
   return encodingFor(header, encodings) !== undefined

@@ -1,5 +1,5 @@
-// Beyond the specification (behaviour/http.md#endpoints-beyond-the-specification): what changed, as lists. The bytes are written here, because the values of
-// fields are any JSON and integers of any size.
+// Extensions: list the changes of one market, or of all markets. The JSON is written here, because field values may be
+// any JSON, including integers of any size.
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
 import { invalid } from '#core/fault.ts'
@@ -10,7 +10,7 @@ import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/coverage.ts'
 import { findMarketId, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../records/kinds.ts'
 
-/** What is repeated of a name that is refused. */
+/** Length limit of an invalid name in the error. */
 const valueCharsMax = 100
 
 const toJsonBytes = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
@@ -21,9 +21,9 @@ export const changesBySlug = createHandler(
   async (input, context: MarketsContext) => {
     const { state } = context
     validateFields(input.fields, input.related)
-    const read = await getFeedCoverage(context)
+    const feeds = await getFeedCoverage(context)
     const id = await findMarketId(state, input.slug)
-    if (id === undefined) return notFoundOrNotCovered(state, read, input.slug)
+    if (id === undefined) return notFoundOrNotCovered(state, feeds, input.slug)
     const { limit, fields, related } = input
     const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
     const { changes, next } = await listMarketChanges(state, id, { cursor, limit, fields, related })
@@ -38,13 +38,13 @@ export const changes = createHandler(extensions['markets.changes'], marketsError
   return { is: 'bytes', bytes: toJsonBytes({ changes: page.changes, next: String(page.next), more: page.more }) }
 })
 
-/** A name that no change can have would be answered with nothing for ever. */
+/** Refuse unknown field names, because they would silently match no change. */
 function validateFields(fields: readonly string[] = [], related: boolean): void {
   const known = related ? shownFields : marketFields
   const at = fields.findIndex((name) => !known.has(name))
   if (at < 0) return
-  const whose = related ? 'or of a record it shows' : '(with related=true also of the records it shows)'
-  const message = `must be a field of the market ${whose}, such as outcomePrices, bestBid or closed`
+  const scope = related ? 'or of a related record' : '(with related=true also of related records)'
+  const message = `must be a field of the market ${scope}, such as outcomePrices, bestBid or closed`
   throw invalid(['query', 'fields', String(at)], message, fields[at]?.slice(0, valueCharsMax))
 }
 

@@ -1,4 +1,4 @@
-// What group D refuses, and in which words: they say what happened and what to do instead.
+// Error texts of the markets group: they say what happened and what to do.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,43 +32,43 @@ const put = (atMs: number, bestBid: number) =>
     putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'uno', bestBid } }], atMs),
   )
 
-test('422: says what was expected, and of a list which item', async () => {
-  const told = async (path: string) => {
+test('422: the error says what was expected, and for lists which item', async () => {
+  const errorOf = async (path: string) => {
     const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
     assert.equal(statusCode, 422, body)
     return JSON.parse(body).error
   }
   const kinds = 'market, event, series, collection, category, tag, chat, creator, template, image'
-  assert.equal(await told('changes?limit=0'), 'limit must be at least 1')
-  assert.equal(await told('changes?after=x'), 'after must be a number of at most 15 digits')
-  assert.equal(await told('changes/stream?kinds=market,foo'), `kinds: "foo" must be one of ${kinds}`)
-  assert.equal(await told('slug/uno?asOf=2020-01-01'), 'asOf must be a time such as 2026-11-14T09:00:00Z')
-  assert.equal(await told('slug/uno?asOf=2026-02-30T00:00:00Z'), 'asOf must be a valid date-time')
-  assert.equal(await told('slug/uno%20'), 'slug is invalid')
-  assert.equal(await told('slug/uno%20/changes'), 'slug is invalid')
+  assert.equal(await errorOf('changes?limit=0'), 'limit must be at least 1')
+  assert.equal(await errorOf('changes?after=x'), 'after must be a number of at most 15 digits')
+  assert.equal(await errorOf('changes/stream?kinds=market,foo'), `kinds: "foo" must be one of ${kinds}`)
+  assert.equal(await errorOf('slug/uno?asOf=2020-01-01'), 'asOf must be a time such as 2026-11-14T09:00:00Z')
+  assert.equal(await errorOf('slug/uno?asOf=2026-02-30T00:00:00Z'), 'asOf must be a valid date-time')
+  assert.equal(await errorOf('slug/uno%20'), 'slug is invalid')
+  assert.equal(await errorOf('slug/uno%20/changes'), 'slug is invalid')
 })
 
-test('422: a name that is no field of what is asked for, instead of nothing for ever', async () => {
-  const ask = (query: string) => server.inject({ url: `/markets/slug/uno/changes?${query}` })
-  const refused = await ask('fields=closed,foo')
+test('422: an unknown field name is refused, because it would match nothing', async () => {
+  const changesWith = (query: string) => server.inject({ url: `/markets/slug/uno/changes?${query}` })
+  const refused = await changesWith('fields=closed,foo')
   assert.equal(refused.statusCode, 422)
   assert.equal(
     JSON.parse(refused.body).error,
-    'fields: "foo" must be a field of the market (with related=true also of the records it shows), such as outcomePrices, bestBid or closed',
+    'fields: "foo" must be a field of the market (with related=true also of related records), such as outcomePrices, bestBid or closed',
   )
-  assert.equal((await ask('fields=openInterest')).statusCode, 422, 'a field of events')
-  assert.equal((await ask('fields=openInterest,volume&related=true')).statusCode, 200)
+  assert.equal((await changesWith('fields=openInterest')).statusCode, 422, 'a field of events')
+  assert.equal((await changesWith('fields=openInterest,volume&related=true')).statusCode, 200)
   assert.equal(
-    (await ask('fields=markets&related=true')).statusCode,
+    (await changesWith('fields=markets&related=true')).statusCode,
     422,
     'a reference, which has no changes of its own',
   )
-  assert.equal((await ask('fields=events,pastSlugs')).statusCode, 200)
+  assert.equal((await changesWith('fields=events,pastSlugs')).statusCode, 200)
 })
 
-test('410: a cursor ahead of the newest change, in the list and the stream', async () => {
+test('410: a cursor after the newest change, in the list and in the stream', async () => {
   const head = (await client.markets.changes({ limit: 1000 })).next
-  const error = `999999999 is ahead of the newest change here, so it is no cursor of this history. Read the markets anew and go on with after=${head}.`
+  const error = `999999999 is not a cursor of this history: it is after the newest change. Read all markets again and continue with after=${head}.`
   for (const [path, headers] of [
     ['changes?after=999999999', {}],
     ['changes?after=999999999&kinds=market', {}],
@@ -84,19 +84,19 @@ test('410: a cursor ahead of the newest change, in the list and the stream', asy
   await assert.rejects(client.markets.watchChanges({ after: '999999999' }).next(), { status: 410 })
 })
 
-test('410: what is no longer kept, with what to do instead', async () => {
+test('410: deleted history, with advice on how to continue', async () => {
   await put(firstMs + 2000, 0.5)
   await server.context.state.write((tx) => dropVersionsBefore(tx, firstMs + 1000))
-  const told = async (path: string) => {
+  const errorOf = async (path: string) => {
     const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
     return [statusCode, JSON.parse(body).error]
   }
-  assert.deepEqual(await told('changes?after=0'), [
+  assert.deepEqual(await errorOf('changes?after=0'), [
     410,
-    'Changes up to 1 are no longer kept. Read the markets anew and go on with after=2.',
+    'Changes up to 1 have been deleted. Read all markets again and continue with after=2.',
   ])
-  assert.deepEqual(await told('slug/uno?asOf=2026-11-01T00:00:00Z'), [
+  assert.deepEqual(await errorOf('slug/uno?asOf=2026-11-01T00:00:00Z'), [
     410,
-    'What is kept here begins at 2026-11-01T00:00:01.000Z; ask for then or later.',
+    'The stored history starts at 2026-11-01T00:00:01.000Z. Use this time or later.',
   ])
 })

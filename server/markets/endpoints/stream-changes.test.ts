@@ -12,7 +12,7 @@ const trade = (context: TestContext, id: number, bestBid: number) =>
     putMarkets(tx, [{ kind: 'market', id: String(id), fields: { slug: `m-${id}`, bestBid } }], context.clock.now()),
   )
 
-/** The texts a follower is sent while time runs, until `enough`. */
+/** The text that a stream sends while time advances, until `enough`. */
 async function follow(context: TestContext, input: object, enough: (text: string) => boolean, act = async () => {}) {
   const outcome = await changeStream.handle(input, context, testRequestInfo())
   assert.ok(outcome.is === 'stream')
@@ -33,41 +33,41 @@ async function follow(context: TestContext, input: object, enough: (text: string
 
 const idsIn = (text: string) => [...text.matchAll(/^event: change\nid: (\d+)$/gm)].map(([, id]) => Number(id))
 
-test('invariant 1: every change after the cursor once, in order, more than a batch and while they happen', async () => {
+test('invariant 1: every change after the cursor is sent once, in order, across batches and while changes happen', async () => {
   await using context = await openContext()
   for (let at = 0; at < 250; at++) await trade(context, at % 5, at / 1000)
   const act = async () => {
     for (let at = 0; at < 5; at++) await trade(context, at, 0.9)
   }
-  const text = await follow(context, { after: '10' }, (so) => idsIn(so).at(-1) === 255, act)
+  const text = await follow(context, { after: '10' }, (text) => idsIn(text).at(-1) === 255, act)
   assert.deepEqual(
     idsIn(text),
     Array.from({ length: 245 }, (_, at) => at + 11),
   )
 })
 
-test('invariant 2: without a cursor it starts now and says where that is; a quiet line says that it is alive, and where', async () => {
+test('invariant 2: without a cursor the stream starts at the newest change; heartbeats contain the cursor', async () => {
   await using context = await openContext()
   await trade(context, 1, 0.1)
-  const text = await follow(context, {}, (so) => so.split(': still here').length > 3)
+  const text = await follow(context, {}, (text) => text.split(': heartbeat').length > 3)
   assert.deepEqual(idsIn(text), [])
   const cursor = 'event: cursor\\nid: 1\\ndata: {"cursor":"1"}\\n\\n'
-  assert.match(text, new RegExp(`^retry: \\d+\\n\\n${cursor}(: still here\\n${cursor})+$`))
+  assert.match(text, new RegExp(`^retry: \\d+\\n\\n${cursor}(: heartbeat\\n${cursor})+$`))
 })
 
-test('invariant 2: what a filter leaves out moves the cursor of the next sign of life too', async () => {
+test('invariant 2: filtered changes advance the cursor of the next heartbeat', async () => {
   await using context = await openContext()
   await trade(context, 1, 0.1)
   const act = async () => void (await trade(context, 1, 0.2))
-  const text = await follow(context, { kinds: ['tag'] }, (so) => so.includes('still here'), act)
-  assert.match(text, /^retry: \d+\n\nevent: cursor\nid: 1\n[\s\S]*: still here\nevent: cursor\nid: 2\n/)
+  const text = await follow(context, { kinds: ['tag'] }, (text) => text.includes('heartbeat'), act)
+  assert.match(text, /^retry: \d+\n\nevent: cursor\nid: 1\n[\s\S]*: heartbeat\nevent: cursor\nid: 2\n/)
 })
 
-describe('invariant 3: places', () => {
+describe('invariant 3: slots', () => {
   const stranger = (network: string) => testRequestInfo({ caller: { keyId: anonymousId, plan: 'free', network } })
   const withKey = (keyId: string, network: string) => testRequestInfo({ caller: { keyId, plan: 'free', network } })
 
-  /** The first text of a stream, which then stays open. */
+  /** The first text of a stream, which stays open. */
   async function begin(context: TestContext, visit: RequestInfo) {
     const outcome = await changeStream.handle({}, context, visit)
     assert.ok(outcome.is === 'stream')
@@ -76,16 +76,16 @@ describe('invariant 3: places', () => {
     return { stop, chunks, text: (await chunks.next()).value as string }
   }
 
-  test('one address, and one key from wherever, has its share; others have theirs', async () => {
+  test('the limit applies per network address and per key', async () => {
     await using context = await openContext({ markets: { streamsPerCaller: 2, streamsMax: 5 } })
     const [a, b] = [stranger('192.0.2.1'), stranger('192.0.2.2')]
     const held = [await begin(context, a), await begin(context, a)]
-    await assert.rejects(begin(context, a), { code: 'markets.streams_own', status: 429, retryAfterMs: 10_000 })
+    await assert.rejects(begin(context, a), { code: 'markets.streams_per_caller', status: 429, retryAfterMs: 10_000 })
     held.push(await begin(context, b), await begin(context, withKey('k1', '192.0.2.1')))
     held.push(await begin(context, withKey('k1', '192.0.2.9')))
-    await assert.rejects(begin(context, withKey('k1', '192.0.2.3')), { code: 'markets.streams_own' })
+    await assert.rejects(begin(context, withKey('k1', '192.0.2.3')), { code: 'markets.streams_per_caller' })
     await assert.rejects(begin(context, b), { code: 'markets.streams_full', status: 503 })
-    // However they end: left by the reader, or stopped.
+    // Streams end because the reader leaves or the signal aborts.
     await held[0]?.chunks.return?.()
     held.push(await begin(context, b))
     await assert.rejects(begin(context, withKey('k2', '192.0.2.4')), { code: 'markets.streams_full' })
@@ -94,11 +94,11 @@ describe('invariant 3: places', () => {
       await chunks.return?.()
     }
     for (let at = 0; at < 2; at++) held.push(await begin(context, a))
-    await assert.rejects(begin(context, a), { code: 'markets.streams_own' })
+    await assert.rejects(begin(context, a), { code: 'markets.streams_per_caller' })
     for (const { chunks } of held) await chunks.return?.()
   })
 
-  test('an answer that nobody reads takes none, and of two at once for the last place one is told when to come back', async () => {
+  test('an unread response takes no slot; of two concurrent streams for the last slot, one gets a retry time', async () => {
     await using context = await openContext({ markets: { streamsPerCaller: 1 } })
     const visit = stranger('192.0.2.1')
     const outcomes = await Promise.all([1, 2, 3].map(() => changeStream.handle({}, context, visit)))
@@ -114,24 +114,24 @@ describe('invariant 3: places', () => {
   })
 })
 
-test('last-event-id wins over the cursor of the address, and filters hold', async () => {
+test('last-event-id has precedence over the query parameter, and filters apply', async () => {
   await using context = await openContext()
   for (const id of [1, 2, 1, 2]) await trade(context, id, context.clock.now() % 97)
   await trade(context, 1, 0.5)
   await trade(context, 2, 0.5)
   const input = { after: '0', lastEventId: '2', slugs: ['m-2'] }
-  const text = await follow(context, input, (so) => so.includes('still'))
+  const text = await follow(context, input, (text) => text.includes('heartbeat'))
   assert.ok(idsIn(text).length >= 1)
   assert.ok(idsIn(text).every((id) => id > 2))
   assert.doesNotMatch(text, /"slug":"m-1"/)
 })
 
-test('any slice of any history, followed from any cursor, is the rest of it', async () => {
+test('streaming from any cursor gives the rest of the history', async () => {
   await using context = await openContext()
   for (let at = 0; at < 30; at++) await trade(context, at % 3, at / 100)
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 29 }), async (after) => {
-      const text = await follow(context, { after: String(after) }, (so) => idsIn(so).at(-1) === 30)
+      const text = await follow(context, { after: String(after) }, (text) => idsIn(text).at(-1) === 30)
       assert.equal(idsIn(text)[0], after + 1)
     }),
     { numRuns: 10 },

@@ -1,11 +1,12 @@
-// Beyond the specification (behaviour/http.md#endpoints-beyond-the-specification): changes as server-sent events, as they are committed by whichever process.
+// Extension: streams changes as server-sent events (behaviour/markets.md#change-stream). Changes committed by any process
+// are sent.
 //
-// 1. A caller sees every change after its cursor once, in order; the id of an event is the cursor to go on from.
-// 2. The first event and every sign of life carry the cursor reached, so that whoever is cut off before a change was told
-//    goes on there too. It is an event with data, because not every browser keeps the id of one without (behaviour/markets.md#change-stream).
-// 3. At most `markets.streamsMax` streams at a time and `markets.streamsPerCaller` of one caller, each with at most one batch
-//    in memory. A slot is taken when sending begins and given back when it ends, however it ends. Of those that catch up,
-//    one reads in each turn of the event loop.
+// 1. A caller gets every change after its cursor once, in order. The id of an event is the cursor to continue from.
+// 2. The first event and every heartbeat contain the current cursor, so that a caller can continue even if it was
+//    disconnected before any change. They have data, because some browsers ignore the id of an event without data.
+// 3. At most `markets.streamsMax` streams run at a time, and `markets.streamsPerCaller` per caller, each with at most one
+//    batch in memory. A slot is taken when sending starts and released when it ends. Streams that catch up take turns:
+//    one of them reads in each turn of the event loop.
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
 import { type Caller, createHandler } from '#http/handler.ts'
@@ -18,13 +19,11 @@ import { readLogHead } from '../history/versions.ts'
 import { slotRetryMs } from './stream-slots.ts'
 
 const batchMax = 100
-/** How soon a commit is noticed. */
 const pollEveryMs = 250
-/** A sign of life, so that proxies keep the line and the other side notices when it breaks. */
+/** Heartbeats keep proxies from closing the connection and let the caller detect a broken one. */
 const heartbeatMs = 15_000
 const retryMs = 2000
 
-/** A key, or where somebody without one comes from. */
 const callerName = ({ keyId, network }: Caller): string => (keyId === anonymousId ? `from ${network}` : `key ${keyId}`)
 
 export const changeStream = createHandler(
@@ -46,7 +45,7 @@ export const changeStream = createHandler(
       is: 'stream',
       type: 'text/event-stream; charset=utf-8',
       async *chunks(signal) {
-        // Others may have begun in the meantime.
+        // Other streams may have started in the meantime.
         if (slots.refusal(caller, settings.markets)) return yield `retry: ${slotRetryMs}\n\n`
         slots.take(caller)
         try {
@@ -77,16 +76,18 @@ async function* streamEvents(
     const page = now === version ? undefined : await listChangesAfter(state, after, batchMax, filter)
     if (page) {
       after = page.next
-      // While there is more, the store need not move for the next look.
+      // If there is more, read again even if the store has not changed.
       version = page.more ? Number.NaN : now
       if (page.changes.length > 0) {
         lastSentMs = clock.monotonicMs()
-        yield page.changes.map((one) => `event: change\nid: ${one.cursor}\ndata: ${stringifyJson(one)}\n\n`).join('')
+        yield page.changes
+          .map((change) => `event: change\nid: ${change.cursor}\ndata: ${stringifyJson(change)}\n\n`)
+          .join('')
       }
     }
     if (clock.monotonicMs() - lastSentMs >= heartbeatMs) {
       lastSentMs = clock.monotonicMs()
-      yield `: still here\n${cursorEvent(after)}`
+      yield `: heartbeat\n${cursorEvent(after)}`
     }
     await (page?.more ? yieldInOrder() : clock.sleep(pollEveryMs, signal))
   }

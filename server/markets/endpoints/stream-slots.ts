@@ -1,18 +1,17 @@
-// How many event streams are open, together and by caller.
+// Counts open event streams, in total and per caller, and enforces the limits.
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 
-/** How soon it is worth asking again. */
 export const slotRetryMs = 10_000
 
 export class StreamSlots {
   readonly #byCaller = new Map<string, number>()
   #count = 0
 
-  /** Why there is no slot for this caller; undefined if there is one. */
+  /** Undefined if there is a free slot. */
   refusal(caller: string, { streamsMax, streamsPerCaller }: Settings['markets']): Fault | undefined {
     const own = this.#byCaller.get(caller) ?? 0
-    if (own >= streamsPerCaller) return new Fault('markets.streams_own', { retryAfterMs: slotRetryMs })
+    if (own >= streamsPerCaller) return new Fault('markets.streams_per_caller', { retryAfterMs: slotRetryMs })
     return this.#count >= streamsMax ? new Fault('markets.streams_full', { retryAfterMs: slotRetryMs }) : undefined
   }
 

@@ -1,4 +1,4 @@
-// What is said of markets while feeds are being read, and how sure an answer is.
+// Coverage and as-of times of responses, during and after the first pass over a feed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
@@ -21,14 +21,14 @@ const bridge: readonly MarketRecord[] = [
   { kind: 'tag', id: '7', fields: { label: 'Ports' } },
 ]
 
-/** As a first pass and an import do it: answers are written at the end. */
+/** With deferred documents, as a first pass and an import store them. */
 const putBridge = (context: TestContext, records = bridge) =>
   context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
 
 const putFeedState = (context: TestContext, source: string, feedState: Partial<FeedState>) =>
   context.state.write((tx) => storeFeedState(tx, { ...newFeedState(source), ...feedState }))
 
-async function ask(context: TestContext, slug: string, headers: Record<string, string> = {}, include_tag = true) {
+async function request(context: TestContext, slug: string, headers: Record<string, string> = {}, include_tag = true) {
   const outcome = await bySlug.handle({ slug, include_tag }, context, testRequestInfo({ headers }))
   const bytes = outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : undefined
   const sent: Record<string, string> =
@@ -36,7 +36,7 @@ async function ask(context: TestContext, slug: string, headers: Record<string, s
   return { is: outcome.is, bytes, headers: sent, confidence: outcome.is === 'nothing' ? outcome.confidence : undefined }
 }
 
-describe('what has been read', () => {
+describe('coverage', () => {
   const done = (source: string, asOfMs: number) => ({ source, fullAtMs: testNowMs, asOfMs, rejected: 0 })
   const begun = (source: string) => ({ source, fullAtMs: null, asOfMs: null, rejected: 0 })
   const both = [{ id: 'a' }, { id: 'b' }]
@@ -64,27 +64,27 @@ describe('while a feed is read for the first time', () => {
     return context
   }
 
-  test('200: a market that has come in is answered before its document is written, and says what is there', async () => {
+  test('200: a stored market is served before its document is written, with the current coverage', async () => {
     await using context = await contextMidway()
-    const { bytes, headers } = await ask(context, 'bridge')
+    const { bytes, headers } = await request(context, 'bridge')
     assert.match(bytes ?? '', /"slug":"bridge".*"tags":\[\{"id":"7","label":"Ports"\}\]/)
     assert.deepEqual([headers['x-tetrad-coverage'], headers['x-tetrad-as-of']], ['feed:other', iso(testNowMs)])
-    assert.equal((await ask(context, 'bridge', { 'if-none-match': headers.etag ?? '' })).is, 'unchanged')
-    assert.equal((await ask(context, 'the-bridge')).headers['content-location'], '/markets/slug/bridge')
+    assert.equal((await request(context, 'bridge', { 'if-none-match': headers.etag ?? '' })).is, 'unchanged')
+    assert.equal((await request(context, 'the-bridge')).headers['content-location'], '/markets/slug/bridge')
   })
 
-  test('503: one that has not come in may still come; also in the past and in the list of its changes', async () => {
+  test('503: a market that is not stored may still exist, also for asOf and for the list of changes', async () => {
     await using context = await contextMidway()
     const refused = (fault: Fault) => {
       assert.equal(fault.code, 'markets.not_covered')
       assert.ok((fault.retryAfterMs ?? 0) > 0)
       assert.equal(fault.headers?.['x-tetrad-coverage'], 'feed:other')
-      assert.match(fault.publicMessage, /^The feed main has not been read/)
+      assert.match(fault.publicMessage, /^Feed main has not been read/)
       const { status, body } = bySlug.errorFormat.renderFault(fault)
       assert.deepEqual([status, (body as { type: string }).type], [503, 'availability error'])
       return true
     }
-    await assert.rejects(ask(context, 'tunnel'), refused)
+    await assert.rejects(request(context, 'tunnel'), refused)
     const past = { slug: 'tunnel', include_tag: true, asOf: iso(context.clock.now()) }
     await assert.rejects(bySlug.handle(past, context, testRequestInfo()), refused)
     await assert.rejects(
@@ -94,48 +94,48 @@ describe('while a feed is read for the first time', () => {
     assert.equal(faults['markets.not_covered'].retry, 'later')
   })
 
-  test('200: a search answers what is there and says so', async () => {
+  test('200: a search returns the stored markets with the current coverage', async () => {
     await using context = await contextMidway()
     const found = await search.handle({ q: 'tunnel', limit: 1 }, context, testRequestInfo())
     assert.deepEqual(found, { is: 'body', body: { markets: [] }, confidence: { coverage: 'feed:other' } })
   })
 
-  test('404: once every feed has been read completely, with the time that this rests on', async () => {
+  test('404: once every feed has been read completely, with the as-of time', async () => {
     await using context = await contextMidway()
-    await assert.rejects(ask(context, 'tunnel'))
+    await assert.rejects(request(context, 'tunnel'))
     await putFeedState(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 5000 })
-    const { is, confidence } = await ask(context, 'tunnel')
+    const { is, confidence } = await request(context, 'tunnel')
     assert.deepEqual([is, confidence], ['nothing', { coverage: 'complete', asOf: iso(testNowMs - 9000) }])
   })
 })
 
-describe('what an answer rests on', () => {
-  test('the start of the last finished pass, of the feed that is furthest behind, also with a 304', async () => {
+describe('as-of time', () => {
+  test('is the start of the last finished pass of the feed that is furthest behind, also with a 304', async () => {
     await using context = await openContext({ markets: { feeds: [feed('main')] } })
     await putFeedState(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 7000 })
     await putBridge(context)
     await writeDeferred(context.state, () => context.clock.now())
-    const first = await ask(context, 'bridge')
+    const first = await request(context, 'bridge')
     assert.deepEqual(
       [first.headers['x-tetrad-coverage'], first.headers['x-tetrad-as-of']],
       ['complete', iso(testNowMs - 7000)],
     )
     await putFeedState(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs + 9000, asOfMs: testNowMs + 8000 })
-    const again = await ask(context, 'bridge', { 'if-none-match': first.headers.etag ?? '' })
+    const again = await request(context, 'bridge', { 'if-none-match': first.headers.etag ?? '' })
     assert.deepEqual([again.is, again.headers['x-tetrad-as-of']], ['unchanged', iso(testNowMs + 8000)])
     assert.deepEqual({ ...again.headers, 'x-tetrad-as-of': '' }, { ...first.headers, 'x-tetrad-as-of': '' })
   })
 
-  test('without feeds its own time, and what was imported is complete: answered before and after alike', async () => {
+  test('is the market’s own time without feeds, and the coverage is complete', async () => {
     await using context = await openContext()
     await putBridge(context)
-    const before = await ask(context, 'bridge')
-    const bare = await ask(context, 'bridge', {}, false)
+    const before = await request(context, 'bridge')
+    const bare = await request(context, 'bridge', {}, false)
     context.clock.advance(1000)
     await writeDeferred(context.state, () => context.clock.now())
-    const after = await ask(context, 'bridge')
+    const after = await request(context, 'bridge')
     assert.deepEqual([before.bytes, before.headers.etag], [after.bytes, after.headers.etag])
-    assert.equal((await ask(context, 'bridge', {}, false)).bytes, bare.bytes)
+    assert.equal((await request(context, 'bridge', {}, false)).bytes, bare.bytes)
     assert.deepEqual(
       [before, after].map(({ headers }) => [headers['x-tetrad-coverage'], headers['x-tetrad-as-of']]),
       [
@@ -143,14 +143,14 @@ describe('what an answer rests on', () => {
         ['complete', iso(testNowMs + 1000)],
       ],
     )
-    assert.deepEqual((await ask(context, 'tunnel')).confidence, { coverage: 'complete' })
+    assert.deepEqual((await request(context, 'tunnel')).confidence, { coverage: 'complete' })
   })
 
-  test('what is put together for one call is not kept: the next change is seen', async () => {
+  test('a response built for one request is not cached, so the next request sees changes', async () => {
     await using context = await openContext()
     await putBridge(context)
-    await ask(context, 'bridge')
+    await request(context, 'bridge')
     await putBridge(context, [{ kind: 'tag', id: '7', fields: { label: 'Harbours' } }])
-    assert.match((await ask(context, 'bridge')).bytes ?? '', /Harbours/)
+    assert.match((await request(context, 'bridge')).bytes ?? '', /Harbours/)
   })
 })

@@ -1,30 +1,31 @@
-// How much of the configured feeds has been read, and as of when: whether a market that is not found proves anything, and
-// what the headers of an answer say (behaviour/http.md#confidence-headers, behaviour/markets.md#coverage).
+// Computes how completely the configured feeds have been read, and as of when (behaviour/markets.md#coverage). It decides
+// whether "not found" is certain, and fills the confidence headers.
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { State } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
+import type { MarketKey } from '../records/kinds.ts'
 import { isRejected } from '../records/rejects.ts'
 import { type FeedStateWithRejects, readFeedStates } from './feed-state.ts'
 
 export interface FeedCoverage {
-  /** `complete`, or the feeds that have been read completely once; `;incomplete`: without records that were rejected. */
+  /** `complete`, or the feeds that have been read completely once. `;incomplete` marks feeds with rejected records. */
   readonly coverage: string
-  /** Everything the feeds showed by then is here; undefined without feeds, and until each has been read once. */
+  /** Everything that the feeds listed by then is stored. Undefined without feeds and until each has been read once. */
   readonly asOf: string | undefined
   /** Feeds that have not been read completely yet. */
   readonly unread: readonly string[]
-  /** Feeds that show records which cannot be stored. */
+  /** Feeds that list records which cannot be stored. */
   readonly incomplete: readonly string[]
 }
 
-/** What was read of the feeds of the settings; others do not count. */
+/** Only configured feeds count. */
 export function computeFeedCoverage(
   feeds: readonly Pick<MarketFeed, 'id'>[],
   feedStates: readonly Pick<FeedStateWithRejects, 'source' | 'fullAtMs' | 'asOfMs' | 'rejected'>[],
 ): FeedCoverage {
-  const known = new Map(feedStates.map((one) => [one.source, one]))
+  const known = new Map(feedStates.map((feedState) => [feedState.source, feedState]))
   const isRead = ({ id }: Pick<MarketFeed, 'id'>) => (known.get(id)?.fullAtMs ?? null) !== null
   const unread = feeds.filter((feed) => !isRead(feed)).map(({ id }) => id)
   const incomplete = feeds.map(({ id }) => id).filter((id) => (known.get(id)?.rejected ?? 0) > 0)
@@ -37,7 +38,7 @@ export function computeFeedCoverage(
 
 const withoutFeeds = computeFeedCoverage([], [])
 
-/** To be asked before a market is looked for: what is read afterwards may hold it. */
+/** Call this before looking up a market: a feed may add the market in between. */
 export async function getFeedCoverage({ state, settings, markets }: MarketsContext): Promise<FeedCoverage> {
   const { feeds } = settings.markets
   if (feeds.length === 0) return withoutFeeds
@@ -49,27 +50,27 @@ export const toConfidence = ({ coverage, asOf }: FeedCoverage): Confidence => ({
   ...(asOf !== undefined && { asOf }),
 })
 
-/** A first pass takes minutes to hours: not worth waiting for inside a call. */
+/** A first pass takes minutes to hours. */
 const retryWhenUnreadMs = 60_000
 
-/** There is no such market, unless it may still come, or a feed shows it in a form that cannot be stored. */
+/** "Not found", or a fault if a feed may still deliver the market or lists it in a form that cannot be stored. */
 export async function notFoundOrNotCovered(
   state: State,
   read: FeedCoverage,
-  slug: string,
+  key: MarketKey,
 ): Promise<{ readonly is: 'nothing'; readonly confidence: Confidence }> {
   const [first, ...others] = read.unread
-  const isUnusable = await isRejected(state, slug, read.incomplete)
+  const isUnusable = await isRejected(state, key, read.incomplete)
   if (first === undefined && !isUnusable) return { is: 'nothing', confidence: toConfidence(read) }
-  const which = others.length === 0 ? `The feed ${first} has` : `The feed ${first} and ${others.length} more have`
+  const which = others.length === 0 ? `Feed ${first} has` : `Feed ${first} and ${others.length} more have`
   throw new Fault('markets.not_covered', {
     message: isUnusable
-      ? unusableText
-      : `${which} not been read completely yet, so a market that is not found may still come.`,
+      ? unusableText(typeof key === 'string' ? 'an id' : 'a slug')
+      : `${which} not been read completely yet, so this market may still exist.`,
     retryAfterMs: retryWhenUnreadMs,
     headers: { 'x-tetrad-coverage': read.coverage },
   })
 }
 
-const unusableText =
-  'A feed shows this market without an id, so it cannot be stored. It is read again with the next pass.'
+const unusableText = (missing: string): string =>
+  `A feed lists this market without ${missing}, so it was not stored. Tetrad retries with the next pass.`

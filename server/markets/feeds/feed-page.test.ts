@@ -1,4 +1,4 @@
-// Pages that overlap: what is read twice is one record.
+// Overlapping pages: a record that is read twice counts once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -27,7 +27,7 @@ async function pass(context: TestContext) {
   return work
 }
 
-test('a source that is smaller than the overlap is counted once, and so is what does not fit', async () => {
+test('a source smaller than the overlap is counted once, and so are its rejects', async () => {
   const body = [market(1), market(2), market(3, { slug: null })]
   await using server = await serveScript({ body }, { body: body.slice(1) })
   await using context = await contextFor(server.url)
@@ -35,12 +35,12 @@ test('a source that is smaller than the overlap is counted once, and so is what 
   assert.deepEqual({ pages, records, rejected }, { pages: 2, records: 3, rejected: 1 })
   const rejects = await listRejects(context.state, 10)
   assert.deepEqual(
-    rejects.map(({ id, times, place }) => [id, times, place.replace(/^\S+ /, '')]),
+    rejects.map(({ id, times, location }) => [id, times, location.replace(/^\S+ /, '')]),
     [['3', 1, 'page 1 record 3']],
   )
 })
 
-test('what was stated anew between two pages is taken in', async () => {
+test('a record that changes between two pages is stored', async () => {
   const pages: Scripted[] = [{ body: [market(1), market(2)] }, { body: [market(2, { bestBid: 0.7 })] }]
   await using server = await serveScript(...pages)
   await using context = await contextFor(server.url)

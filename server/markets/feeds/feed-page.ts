@@ -1,4 +1,4 @@
-// One page of a market feed: its address, and what is in it. Pure; the going from page to page is ingest.ts's.
+// One page of a market feed: builds its URL and parses its content. Pure; read-feed.ts goes from page to page.
 import { stringifyJson } from '#api/json.ts'
 import { valueAtPath } from '#core/value-at-path.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -8,17 +8,17 @@ export type Pass = 'full' | 'recent'
 
 export interface FeedPage {
   readonly records: readonly unknown[]
-  /** Cursor of the following page; undefined: this was the last. */
+  /** Cursor of the next page; undefined: this is the last page. */
   readonly next: string | undefined
-  /** Newest and oldest change named in it, by the source's own time. */
+  /** Newest and oldest `updatedAt` of the page, in the source's time. */
   readonly newestMs: number | undefined
   readonly oldestMs: number | undefined
 }
 
-/** Whether the source can be asked for what changed lately. */
+/** Whether the source can list recent changes only. */
 export const hasRecent = ({ recent }: MarketFeed): boolean => recent.since !== '' || recent.newestFirst
 
-/** `sinceMs`: for a recent pass, the time from which on changes are wanted. */
+/** `sinceMs`: start of a recent pass. */
 export function pageUrl(feed: MarketFeed, pass: Pass, cursor: string, sinceMs: number | undefined): string {
   const { paging, recent } = feed
   const url = new URL(feed.url)
@@ -34,7 +34,7 @@ export function pageUrl(feed: MarketFeed, pass: Pass, cursor: string, sinceMs: n
   return url.href
 }
 
-/** Throws where there is no list. */
+/** Throws if there is no list. */
 export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: string): FeedPage {
   const records = valueAtPath(document, feed.list)
   if (!Array.isArray(records)) {
@@ -50,35 +50,35 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
   }
 }
 
-/** How the records read that the next page is asked to begin with again. */
+/** The records that the next page repeats, as JSON. */
 export const overlapKeys = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage): ReadonlySet<string> =>
   new Set(records.slice(Math.max(0, records.length - overlap)).map((record) => stringifyJson(record)))
 
-/** The records of a page with their places in it, without nulls and those that the page before ended with. */
+/** The records of a page with their positions, without nulls and without those that the previous page ended with. */
 export const newRecordsIn = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage, before: ReadonlySet<string>) =>
   [...records.entries()].filter(
     ([at, record]) => record !== null && (at >= overlap || !before.has(stringifyJson(record))),
   )
 
-/** The last page is the one that brings nothing beyond what the one before it had: sources may give fewer than asked for. */
+/** The last page has only records of the previous page. A short page is no sign: sources may return fewer than `size`. */
 function nextOffset({ paging: { overlap } }: MarketFeed, records: readonly unknown[], cursor: string) {
   const offset = cursor === '' ? 0 : Number(cursor)
-  const again = offset === 0 ? 0 : overlap
-  if (records.length <= again) return undefined
+  const repeated = offset === 0 ? 0 : overlap
+  if (records.length <= repeated) return undefined
   return String(offset + Math.max(1, records.length - overlap))
 }
 
 function nextCursor({ paging: { next } }: MarketFeed, document: unknown, records: readonly unknown[], cursor: string) {
   if (records.length === 0) return undefined
-  const found = next.startsWith('last.')
+  const value = next.startsWith('last.')
     ? valueAtPath(records.at(-1), next.slice('last.'.length))
     : valueAtPath(document, next)
-  const text = typeof found === 'string' || typeof found === 'number' ? String(found) : ''
-  // A cursor that leads to itself would never end.
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  // A cursor that leads to itself would loop for ever.
   return text === '' || text === cursor ? undefined : text
 }
 
-/** `updatedAt` under the source's own name for it. */
+/** The value of `updatedAt`, under the name that the source uses. */
 function updatedMsOf(record: unknown, { fields, record: kind }: MarketFeed): number | undefined {
   if (typeof record !== 'object' || record === null) return undefined
   const renamed = Object.entries({ ...fields.all, ...fields[kind] }).find(([, ours]) => ours === 'updatedAt')?.[0]

@@ -1,27 +1,27 @@
-// Which markets a feed still shows. One that no feed shows any more is kept and marked with the time it was last seen
-// (behaviour/markets.md#vanished-markets); when a feed shows it again the mark goes.
+// Tracks which markets a feed still lists. A market that no feed lists any more is kept and marked as vanished, with the
+// time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { VersionLog } from '../history/versions.ts'
 
-/** Notes that the feed shows these markets, and takes marks off. */
+/** Records that the feed lists these markets, and removes "vanished" marks. */
 export async function recordPresence(
   tx: StateWriter,
   source: string,
   marketIds: Iterable<string>,
-  sweep: number,
+  fullPass: number,
   nowMs: number,
 ): Promise<void> {
   const returned: string[] = []
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const id of new Set(marketIds)) {
     await tx.run(
-      `insert into market_sightings (source, market_id, sweep, seen_ms) values (?, ?, ?, ?)
-       on conflict (source, market_id) do update set sweep = excluded.sweep, seen_ms = excluded.seen_ms`,
+      `insert into market_feed_presence (source, market_id, full_pass, seen_ms) values (?, ?, ?, ?)
+       on conflict (source, market_id) do update set full_pass = excluded.full_pass, seen_ms = excluded.seen_ms`,
       source,
       id,
-      sweep,
+      fullPass,
       nowMs,
     )
     const unmark = 'update market_documents set vanished_ms = null where market_id = ? and vanished_ms is not null'
@@ -31,19 +31,24 @@ export async function recordPresence(
   await logPresenceChange(tx, returned, 'returned', nowMs)
 }
 
-/** Fewer markets than this may always go missing at once, as long as the feed still shows one. */
+/** Up to this many markets may always disappear at once, as long as the feed still lists one. */
 const absentMin = 20
 
 /**
- * After a full pass: how many markets it did not show, if that is more than `shareMax` of what the feed is known for;
- * otherwise 0. A source that fails often answers with an empty list, and that is no reason to mark its markets.
+ * After a full pass: the number of missing markets if it exceeds the share `shareMax` of the feed's markets, otherwise 0.
+ * A failing source often returns an empty list, which must not mark all its markets as vanished.
  */
-export async function countAbsent(tx: StateReader, source: string, sweep: number, shareMax: number): Promise<number> {
+export async function countAbsent(
+  tx: StateReader,
+  source: string,
+  fullPass: number,
+  shareMax: number,
+): Promise<number> {
   const row = await tx.get<{ known: number; shown: number }>(
-    `select count(*) as known, coalesce(sum(case when s.sweep = ? then 1 else 0 end), 0) as shown
-     from market_sightings s join market_documents d on d.market_id = s.market_id
+    `select count(*) as known, coalesce(sum(case when s.full_pass = ? then 1 else 0 end), 0) as shown
+     from market_feed_presence s join market_documents d on d.market_id = s.market_id
      where s.source = ? and d.vanished_ms is null`,
-    ...[sweep, source],
+    ...[fullPass, source],
   )
   const { known = 0, shown = 0 } = row ?? {}
   const absent = known - shown
@@ -51,27 +56,27 @@ export async function countAbsent(tx: StateReader, source: string, sweep: number
   return isPlausible ? 0 : absent
 }
 
-/** After a full pass: marks what this feed last showed `vanishAfter` passes ago, unless another feed shows it. */
+/** After a full pass: marks markets that this feed has not listed for `vanishAfter` passes, unless another feed does. */
 export async function markVanished(
   tx: StateWriter,
   source: string,
   others: readonly string[],
-  sweep: number,
+  fullPass: number,
   vanishAfter: number,
   nowMs: number,
 ): Promise<readonly string[]> {
   const missing = await tx.all<{ id: string; seen: number }>(
-    `select s.market_id as id, s.seen_ms as seen from market_sightings s
+    `select s.market_id as id, s.seen_ms as seen from market_feed_presence s
      join market_documents d on d.market_id = s.market_id
-     where s.source = ? and s.sweep <= ? and d.vanished_ms is null`,
+     where s.source = ? and s.full_pass <= ? and d.vanished_ms is null`,
     source,
-    sweep - vanishAfter,
+    fullPass - vanishAfter,
   )
   const vanished: string[] = []
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const { id, seen } of missing) {
     await yielder.spend(2 * statementSteps)
-    if (await isShownBy(tx, id, others, vanishAfter)) continue
+    if (await isListedBy(tx, id, others, vanishAfter)) continue
     await tx.run('update market_documents set vanished_ms = ? where market_id = ?', seen, id)
     vanished.push(id)
   }
@@ -79,11 +84,11 @@ export async function markVanished(
   return vanished
 }
 
-async function isShownBy(tx: StateReader, id: string, sources: readonly string[], vanishAfter: number) {
+async function isListedBy(tx: StateReader, id: string, sources: readonly string[], vanishAfter: number) {
   if (sources.length === 0) return false
   const rows = await tx.all<{ source: string }>(
-    `select s.source from market_sightings s join market_feeds f on f.source = s.source
-     where s.market_id = ? and s.sweep > f.sweep - ?`,
+    `select s.source from market_feed_presence s join market_feeds f on f.source = s.source
+     where s.market_id = ? and s.full_pass > f.full_pass - ?`,
     id,
     vanishAfter,
   )
@@ -93,14 +98,14 @@ async function isShownBy(tx: StateReader, id: string, sources: readonly string[]
 async function logPresenceChange(
   tx: StateWriter,
   ids: readonly string[],
-  what: 'vanished' | 'returned',
+  changeType: 'vanished' | 'returned',
   nowMs: number,
 ) {
   if (ids.length === 0) return
   const log = await VersionLog.open(tx, nowMs)
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const id of ids) {
-    await log.append('market', id, what)
+    await log.append('market', id, changeType)
     await yielder.spend(statementSteps)
   }
   await log.close(true)

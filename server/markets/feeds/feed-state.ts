@@ -1,10 +1,10 @@
-// How far a feed has been read: one row per feed, moved in the transaction that writes the page it speaks of.
+// How far a feed has been read: one row per feed, updated in the transaction that writes the page.
 //
-// 1. One reader at a time: whoever reads a feed holds it for a while and renews that with each page. A page of a reader
-//    that no longer holds it is not written.
-// 2. A pass that was cut off goes on at the page it had come to.
-// 3. `markMs` never runs ahead: everything the source changed before it has been read. It is taken from the source's own
-//    times, and never beyond the moment the pass began, because a page read early may have changed since.
+// 1. One reader at a time: a reader locks the feed for a limited time and renews the lock with each page. A page of a
+//    reader that has lost the lock is not written.
+// 2. An interrupted pass continues with its next page.
+// 3. Everything that the source changed before `readUntilMs` has been read. It is a time of the source, and never later
+//    than the start of the pass, because pages that were read early may have changed since.
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Pass } from './feed-page.ts'
 
@@ -13,31 +13,31 @@ export interface FeedState {
   readonly pass: Pass
   /** Empty: the first page. */
   readonly cursor: string
-  /** Pages read in this pass; 0: it has not begun. */
+  /** Pages read in this pass; 0: not started. */
   readonly page: number
-  readonly sweep: number
+  readonly fullPass: number
   readonly startedMs: number
-  readonly markMs: number | null
-  readonly reachedMs: number | null
+  readonly readUntilMs: number | null
+  readonly newestSeenMs: number | null
   readonly fullAtMs: number | null
   readonly doneAtMs: number | null
-  /** When the last pass that was finished began: whatever the source showed by then has been read. */
+  /** Start of the last finished pass: everything that the source listed by then has been read. */
   readonly asOfMs: number | null
-  /** Markets that the last full pass did not show, if they were too many to be marked as vanished; otherwise 0. */
+  /** Markets missing from the last full pass, if too many to mark as vanished; otherwise 0. */
   readonly absent: number
   readonly holder: string
   readonly heldUntilMs: number
 }
 
-const columns = `source, pass, cursor, page, sweep, started_ms as "startedMs", mark_ms as "markMs",
-  reached_ms as "reachedMs", full_at_ms as "fullAtMs", done_at_ms as "doneAtMs",
+const columns = `source, pass, cursor, page, full_pass as "fullPass", started_ms as "startedMs", read_until_ms as "readUntilMs",
+  newest_seen_ms as "newestSeenMs", full_at_ms as "fullAtMs", done_at_ms as "doneAtMs",
   as_of_ms as "asOfMs", absent, holder, held_until_ms as "heldUntilMs"`
 
 export const readFeedState = (reader: StateReader, source: string): Promise<FeedState | undefined> =>
   reader.get<FeedState>(`select ${columns} from market_feeds where source = ?`, source)
 
 export interface FeedStateWithRejects extends FeedState {
-  /** Records that the feed shows and that cannot be stored (rejects.ts). */
+  /** Records of the feed that cannot be stored (rejects.ts). */
   readonly rejected: number
 }
 
@@ -52,10 +52,10 @@ export const newFeedState = (source: string): FeedState => ({
   pass: 'full',
   cursor: '',
   page: 0,
-  sweep: 0,
+  fullPass: 0,
   startedMs: 0,
-  markMs: null,
-  reachedMs: null,
+  readUntilMs: null,
+  newestSeenMs: null,
   fullAtMs: null,
   doneAtMs: null,
   asOfMs: null,
@@ -65,23 +65,35 @@ export const newFeedState = (source: string): FeedState => ({
 })
 
 export async function storeFeedState(tx: StateWriter, feedState: FeedState): Promise<void> {
-  const { source, pass, cursor, page, sweep, startedMs, markMs, reachedMs, fullAtMs, doneAtMs, asOfMs, absent } =
-    feedState
+  const {
+    source,
+    pass,
+    cursor,
+    page,
+    fullPass,
+    startedMs,
+    readUntilMs,
+    newestSeenMs,
+    fullAtMs,
+    doneAtMs,
+    asOfMs,
+    absent,
+  } = feedState
   await tx.run(
-    `insert into market_feeds (source, pass, cursor, page, sweep, started_ms, mark_ms, reached_ms, full_at_ms,
+    `insert into market_feeds (source, pass, cursor, page, full_pass, started_ms, read_until_ms, newest_seen_ms, full_at_ms,
        done_at_ms, as_of_ms, absent, holder, held_until_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict (source) do update set pass = excluded.pass, cursor = excluded.cursor, page = excluded.page,
-       sweep = excluded.sweep, started_ms = excluded.started_ms, mark_ms = excluded.mark_ms,
-       reached_ms = excluded.reached_ms, full_at_ms = excluded.full_at_ms, done_at_ms = excluded.done_at_ms,
+       full_pass = excluded.full_pass, started_ms = excluded.started_ms, read_until_ms = excluded.read_until_ms,
+       newest_seen_ms = excluded.newest_seen_ms, full_at_ms = excluded.full_at_ms, done_at_ms = excluded.done_at_ms,
        as_of_ms = excluded.as_of_ms, absent = excluded.absent, holder = excluded.holder, held_until_ms = excluded.held_until_ms`,
     source,
     pass,
     cursor,
     page,
-    sweep,
+    fullPass,
     startedMs,
-    markMs,
-    reachedMs,
+    readUntilMs,
+    newestSeenMs,
     fullAtMs,
     doneAtMs,
     asOfMs,
@@ -91,31 +103,31 @@ export async function storeFeedState(tx: StateWriter, feedState: FeedState): Pro
   )
 }
 
-const newer = (one: number | null, other: number | undefined): number | null =>
-  other === undefined ? one : one === null ? other : Math.max(one, other)
+const newer = (a: number | null, b: number | undefined): number | null =>
+  b === undefined ? a : a === null ? b : Math.max(a, b)
 
-/** After a page that is not the last. */
+/** The state after a page that is not the last. */
 export const afterPage = (feedState: FeedState, cursor: string, newestMs: number | undefined): FeedState => ({
   ...feedState,
   cursor,
   page: feedState.page + 1,
-  reachedMs: newer(feedState.reachedMs, newestMs),
+  newestSeenMs: newer(feedState.newestSeenMs, newestMs),
 })
 
 /**
- * After the last page. A pass that left too many markets out proves nothing: answers rest on the one before it, and a full
- * pass is due again at once.
+ * The state after the last page. A full pass with too many missing markets is not trusted: responses are based on the
+ * pass before it, and another full pass is due at once.
  */
 export function afterLastPage(feedState: FeedState, newestMs: number | undefined, nowMs: number): FeedState {
-  const reachedMs = newer(feedState.reachedMs, newestMs)
-  const safeMs = reachedMs === null ? undefined : Math.min(reachedMs, feedState.startedMs)
+  const newestSeenMs = newer(feedState.newestSeenMs, newestMs)
+  const safeMs = newestSeenMs === null ? undefined : Math.min(newestSeenMs, feedState.startedMs)
   const isTrusted = feedState.absent === 0
   return {
     ...feedState,
     cursor: '',
     page: 0,
-    markMs: newer(feedState.markMs, safeMs),
-    reachedMs: null,
+    readUntilMs: newer(feedState.readUntilMs, safeMs),
+    newestSeenMs: null,
     fullAtMs: feedState.pass === 'full' && isTrusted ? nowMs : feedState.fullAtMs,
     doneAtMs: nowMs,
     asOfMs: isTrusted ? feedState.startedMs : feedState.asOfMs,
@@ -127,22 +139,20 @@ export interface FeedProblem {
   readonly todo: string
 }
 
-/** What makes a feed that is read regularly incomplete. */
+/** Why a feed is incomplete although it is read regularly. */
 export function findFeedProblem({
   absent,
   rejected,
 }: Pick<FeedStateWithRejects, 'absent' | 'rejected'>): FeedProblem | undefined {
   if (absent > 0) {
-    const message = `the last full pass left out ${absent} markets, more than vanishShareMax allows, so none is marked as vanished`
     return {
-      message,
+      message: `${absent} markets are missing from the last full pass, more than vanishShareMax allows; none is marked as vanished`,
       todo: 'check what the feed returns; if these markets are really gone, set vanishShareMax: 1 for it',
     }
   }
   if (rejected === 0) return undefined
-  const message = `${rejected} ${rejected === 1 ? 'record has' : 'records have'} no id or no slug and cannot be stored`
   return {
-    message,
-    todo: 'list them with: tetrad markets rejects; rename fields with markets.feeds[].fields if they moved',
+    message: `${rejected} ${rejected === 1 ? 'record has' : 'records have'} no id or no slug and cannot be stored`,
+    todo: 'list them with `tetrad markets rejects`; if the source renamed the fields, set markets.feeds[].fields',
   }
 }

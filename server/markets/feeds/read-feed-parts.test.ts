@@ -1,4 +1,4 @@
-// A page of a feed is written in parts: whatever part it breaks at, nothing is lost and nothing is there twice.
+// A page of a feed is written in parts. If it is interrupted at any part, nothing is lost and nothing is duplicated.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -33,22 +33,22 @@ const pass = async (context: TestContext, feed: MarketFeed) => {
   return reading.finally(() => clearInterval(clock))
 }
 
-/** Everything that a page leaves behind, without its times. */
+/** Everything that a page writes, without times. */
 async function leftBy({ state }: TestContext) {
   const tables = {
-    records: 'select kind, id, fields, links, since from market_records order by kind, id',
-    versions: 'select kind, id, what, diff from market_versions order by seq',
+    records: 'select kind, id, fields, links, changes_since_snapshot from market_records order by kind, id',
+    versions: 'select kind, id, change_type, diff from market_versions order by seq',
     documents: 'select market_id, etag, vanished_ms from market_documents order by market_id',
-    sightings: 'select source, market_id, sweep from market_sightings order by market_id',
+    presence: 'select source, market_id, full_pass from market_feed_presence order by market_id',
     rejects: 'select kind, id, field, times from market_rejects order by id',
     drift: 'select kind, field, records from market_drift order by kind, field',
-    standing: 'select source, pass, cursor, page, sweep from market_feeds',
+    feeds: 'select source, pass, cursor, page, full_pass from market_feeds',
   }
   const rows = await Promise.all(Object.entries(tables).map(async ([name, sql]) => [name, await state.all(sql)]))
   return Object.fromEntries(rows)
 }
 
-test('no transaction holds much more than 200 records, and the cursor moves with the last', async () => {
+test('a transaction has about 200 records, and the cursor moves with the last part', async () => {
   await using server = await serveScript({ body: events(0.5) }, { body: [] })
   const { context, feed } = await contextFor(server.url)
   const sizes: number[] = []
@@ -66,7 +66,7 @@ test('no transaction holds much more than 200 records, and the cursor moves with
   assert.deepEqual([report.pages, report.records, report.rejected], [2, 30, 1])
   const [largest] = sizes.toSorted((a, b) => b - a)
   assert.ok(largest !== undefined && largest <= 222 && largest >= 150, `${largest} records`)
-  // Taking hold, three parts of the first page, the empty page that ends the pass.
+  // The lock, three parts of the first page, the empty page that ends the pass.
   assert.deepEqual(pages.slice(0, 5), [0, 0, 0, 1, 0])
   await context[Symbol.asyncDispose]()
 })
@@ -74,7 +74,7 @@ test('no transaction holds much more than 200 records, and the cursor moves with
 const counted = async ({ state }: TestContext) =>
   (await state.get<{ n: number }>('select count(*) as n from market_records'))?.n ?? 0
 
-test('cut off at any part and begun again, a page leaves what it leaves when nothing happens', async () => {
+test('a page that is interrupted at any part and read again gives the same result', async () => {
   await using server = await serveScript(({ url }) => {
     const { pathname, searchParams } = new URL(url, 'http://feed.test')
     return { body: searchParams.get('offset') === '0' ? events(pathname === '/later' ? 0.7 : 0.5) : [] }
@@ -98,6 +98,6 @@ test('cut off at any part and begun again, a page leaves what it leaves when not
   }
   const whole = await run(0)
   assert.ok(whole.versions.length > 1200)
-  // The first write takes hold of the feed; the three that follow are the page.
+  // The first write locks the feed; the next three are the page.
   for (const cutAt of [2, 3, 4]) assert.deepEqual(await run(cutAt), whole, `cut at write ${cutAt}`)
 })

@@ -1,4 +1,4 @@
-// Reading a feed: passes, pages, politeness, and what becomes of markets that go missing.
+// Reading a feed: passes, pages, rate limits, failures and vanished markets.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -25,7 +25,7 @@ async function contextFor(url: string, feed: object = {}): Promise<{ context: Te
   return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
 }
 
-/** Lets time run until the work is over. */
+/** Advances the clock until the work is done. */
 async function run<T>(context: TestContext, work: Promise<T>, stepMs = 50): Promise<T> {
   let over = false
   void work
@@ -49,7 +49,7 @@ const slugsOf = async (context: TestContext) =>
 const queries = (urls: readonly { url: string }[]) => urls.map(({ url }) => url.replace(/^[^?]*\?/, ''))
 
 describe('pages', () => {
-  test('by offset: until a page brings nothing, overlapping as told', async () => {
+  test('by offset: reads until a page has nothing new, with the configured overlap', async () => {
     await using server = await serveScript(pageOf(1, 2, 3), pageOf(3, 4, 5), pageOf(5))
     const { context, feed } = await contextFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
     const report = await pass(context, feed)
@@ -57,7 +57,7 @@ describe('pages', () => {
     assert.deepEqual(
       [report.pages, report.records, report.written],
       [3, 5, 0],
-      'what pages overlap by counts once; answers come at the end of a first pass',
+      'overlapping records count once; documents are written at the end of a first pass',
     )
     assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
     await context[Symbol.asyncDispose]()
@@ -86,7 +86,7 @@ describe('pages', () => {
     await two.context[Symbol.asyncDispose]()
   })
 
-  test('a cursor that leads to itself and a source without end are left', async () => {
+  test('a cursor that leads to itself ends the pass, and too many pages are an error', async () => {
     await using circle = await serveScript({ body: { data: [market(1)], next_cursor: 'same' } })
     const one = await contextFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
     assert.equal((await pass(one.context, one.feed)).pages, 2)
@@ -99,13 +99,13 @@ describe('pages', () => {
 })
 
 describe('passes', () => {
-  test('after a full pass, what changed since the mark, with its overlap; after a while everything again', async () => {
+  test('after a full pass, recent passes read changes with an overlap, until a full pass is due', async () => {
     await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3), nothing, pageOf(1, 2, 3), nothing)
     const recent = { since: 'updated_since', overlapMs: 1000, query: { order: 'asc' } }
     const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: 600_000 })
     assert.equal((await pass(context, feed)).pass, 'full')
     const mark = testNowMs - 60_000 + 2
-    assert.equal((await readFeedState(context.state, 'main'))?.markMs, mark)
+    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, mark)
     const second = await pass(context, feed)
     assert.deepEqual([second.pass, second.written], ['recent', 1])
     const since = new URLSearchParams(queries(server.requests)[2])
@@ -115,7 +115,7 @@ describe('passes', () => {
     await context[Symbol.asyncDispose]()
   })
 
-  test('newest first: reading stops at what is known', async () => {
+  test('newest first: reading stops at known changes', async () => {
     const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
     await using server = await serveScript(pageOf(9, 8), nothing, pageOf(12, 11), pageOf(9, 8), pageOf(7, 6))
     const { context, feed } = await contextFor(server.url, { recent })
@@ -126,16 +126,16 @@ describe('passes', () => {
     await context[Symbol.asyncDispose]()
   })
 
-  test('the mark never runs beyond the start of the pass', async () => {
+  test('readUntilMs is never later than the start of the pass', async () => {
     const late = { body: [market(1, { updatedAt: '2027-01-01T00:00:00Z' })] }
     await using server = await serveScript(late, nothing)
     const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
     await pass(context, feed)
-    assert.equal((await readFeedState(context.state, 'main'))?.markMs, testNowMs)
+    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, testNowMs)
     await context[Symbol.asyncDispose]()
   })
 
-  test('a pass that was stopped goes on at the page it had come to', async () => {
+  test('an interrupted pass continues at its next page', async () => {
     await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), pageOf(5), nothing)
     const { context, feed } = await contextFor(server.url)
     const stop = new AbortController()
@@ -149,27 +149,27 @@ describe('passes', () => {
     await context[Symbol.asyncDispose]()
   })
 
-  test('one reader at a time; who is taken over writes nothing more', async () => {
+  test('one reader at a time; a reader that lost the lock writes nothing', async () => {
     await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing)
     const { context, feed } = await contextFor(server.url)
     let other: Promise<unknown> | undefined
     const onPage = () => {
       other ??= Promise.all([
         assert.rejects(readFeed(context, feed, { holder: 'b', signal: new AbortController().signal }), {
-          name: 'FeedHeld',
+          name: 'FeedLocked',
         }),
         context.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
       ])
     }
-    await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedHeld' })
+    await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedLocked' })
     await other
     assert.equal((await readFeedState(context.state, 'main'))?.page, 1)
     await context[Symbol.asyncDispose]()
   })
 })
 
-describe('politeness and failures', () => {
-  test('requests keep to the rate, and wait as long as the source asks', async () => {
+describe('rate limit and failures', () => {
+  test('requests keep to the rate limit and to retry-after', async () => {
     await using server = await serveScript(
       pageOf(1, 2),
       { status: 429, headers: { 'retry-after': '7' } },
@@ -181,12 +181,12 @@ describe('politeness and failures', () => {
     const startMs = context.clock.now()
     const report = await pass(context, feed)
     assert.equal(report.pages, 2)
-    // 2 s between pages, 7 s as asked, then at least 2 s and 4 s.
+    // 2 s between pages, 7 s by retry-after, then at least 2 s and 4 s.
     assert.ok(context.clock.now() - startMs >= 15_000, `${context.clock.now() - startMs} ms`)
     await context[Symbol.asyncDispose]()
   })
 
-  test('what will not pass is not tried again', async () => {
+  test('permanent errors are not retried', async () => {
     await using server = await serveScript({ status: 404 })
     const { context, feed } = await contextFor(server.url)
     await assert.rejects(pass(context, feed), /status 404/)
@@ -194,14 +194,14 @@ describe('politeness and failures', () => {
     await context[Symbol.asyncDispose]()
   })
 
-  test('rejects and drift are kept with where and what', async () => {
+  test('rejects and drift are stored with location and reason', async () => {
     const body = [market(1, { slug: '' }), market(2, { oddity: { a: 1 }, spread: '0.1', active: 'yes' }), null, 7]
     await using server = await serveScript({ body }, nothing)
     const { context, feed } = await contextFor(server.url)
     assert.equal((await pass(context, feed)).rejected, 2)
     const rejects = await listRejects(context.state, 10)
     assert.deepEqual(
-      rejects.map(({ id, field, reason, place }) => [id, field, reason, place.replace(/^\S+ /, '')]),
+      rejects.map(({ id, field, reason, location }) => [id, field, reason, location.replace(/^\S+ /, '')]),
       [
         ['', '', 'must be an object', 'page 1 record 4'],
         ['1', 'slug', 'is required', 'page 1 record 1'],
@@ -219,15 +219,15 @@ describe('politeness and failures', () => {
   })
 })
 
-describe('values and records that do not fit', () => {
-  const ask = async (context: TestContext, slug: string) => {
+describe('invalid values and records', () => {
+  const request = async (context: TestContext, slug: string) => {
     const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
     assert.ok(outcome.is === 'bytes', outcome.is)
     return { body: JSON.parse(Buffer.from(outcome.bytes).toString()), headers: outcome.headers ?? {} }
   }
   const later = (fields: object) => ({ ...fields, updatedAt: new Date(testNowMs).toISOString() })
 
-  test('one field of another type neither hides a market nor freezes it, at any depth', async () => {
+  test('a field with a wrong type neither hides a market nor stops its updates, at any depth', async () => {
     const image = { id: 9, imageSizeKbSource: '12', imageOptimizedComplete: 'no', relname: 'm' }
     const events = [
       { id: 10, title: 'Ten', volume: '7.5', endDate: '2026-01-02', series: 'none', tags: [{ id: 't' }, 5] },
@@ -246,7 +246,7 @@ describe('values and records that do not fit', () => {
     const { context, feed } = await contextFor(server.url)
     await pass(context, feed)
     assert.equal((await pass(context, feed)).rejected, 0)
-    const { body, headers } = await ask(context, 'm-1')
+    const { body, headers } = await request(context, 'm-1')
     const { updatedAt, events: shownEvents, ...own } = body
     assert.deepEqual(own, {
       ...{ id: '1', slug: 'm-1', bestBid: 0.6, spread: 0.01 },
@@ -257,7 +257,7 @@ describe('values and records that do not fit', () => {
       ...{ id: '10', title: 'Ten', volume: 7.5, endDate: '2026-01-02T00:00:00Z', tags: [{ id: 't', label: 'Ports' }] },
     })
     assert.equal(headers['x-tetrad-coverage'], 'complete')
-    assert.equal((await ask(context, 'm-2')).body.spread, 0.02)
+    assert.equal((await request(context, 'm-2')).body.spread, 0.02)
     assert.deepEqual(
       (await listDrift(context.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
       [
@@ -270,7 +270,7 @@ describe('values and records that do not fit', () => {
     await context[Symbol.asyncDispose]()
   })
 
-  test('a record without id or slug: coverage, readiness and its own answer say so, until it is well again', async () => {
+  test('a record without id or slug is visible in coverage, readiness and its response until it is corrected', async () => {
     const broken = [market(1, later({ slug: null, bestBid: 0.9 })), { slug: 'm-2', bestBid: 0.1 }]
     await using server = await serveScript(
       pageOf(1, 3),
@@ -282,27 +282,27 @@ describe('values and records that do not fit', () => {
     )
     const { context, feed } = await contextFor(server.url)
     await pass(context, feed)
-    const ownMs = Date.parse((await ask(context, 'm-1')).headers['last-modified'] ?? '')
+    const ownMs = Date.parse((await request(context, 'm-1')).headers['last-modified'] ?? '')
     context.clock.advance(60_000)
     const secondMs = context.clock.now()
     assert.equal((await pass(context, feed)).rejected, 2)
-    const known = await ask(context, 'm-1')
+    const known = await request(context, 'm-1')
     assert.equal(known.headers['x-tetrad-coverage'], 'feed:main;incomplete')
     assert.equal(Math.floor(Date.parse(known.headers['x-tetrad-as-of'] ?? '') / 1000), Math.floor(ownMs / 1000))
-    const other = await ask(context, 'm-3')
+    const other = await request(context, 'm-3')
     assert.equal(other.headers['x-tetrad-as-of'], new Date(secondMs).toISOString())
-    await assert.rejects(ask(context, 'm-2'), { code: 'markets.not_covered', message: /without an id/ })
+    await assert.rejects(request(context, 'm-2'), { code: 'markets.not_covered', publicMessage: /without an id/ })
     const [finding] = await marketFindings(context)
     assert.equal(finding?.ok, true, 'one bad record does not take the server out of rotation')
     assert.match(finding?.message ?? '', /2 records have no id or no slug and cannot be stored/)
     await pass(context, feed)
     assert.deepEqual(await listRejects(context.state, 10), [])
-    assert.equal((await ask(context, 'm-2')).headers['x-tetrad-coverage'], 'complete')
+    assert.equal((await request(context, 'm-2')).headers['x-tetrad-coverage'], 'complete')
     assert.equal((await marketFindings(context))[0]?.ok, true)
     await context[Symbol.asyncDispose]()
   })
 
-  test('a reject goes when the feed no longer shows the record', async () => {
+  test('a reject is deleted when the feed no longer lists the record', async () => {
     await using server = await serveScript({ body: [market(1), 7] }, nothing, pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url)
     await pass(context, feed)
@@ -315,7 +315,7 @@ describe('values and records that do not fit', () => {
 })
 
 describe('vanished markets', () => {
-  test('missing from two full passes it is marked and still answered; seen again the mark goes', async () => {
+  test('a market missing from two full passes is marked and still served; the mark is removed when it is listed again', async () => {
     const missing = [pageOf(1), nothing]
     await using server = await serveScript(pageOf(1, 2), nothing, ...missing, ...missing, pageOf(1, 2), nothing)
     const { context, feed } = await contextFor(server.url)
@@ -339,11 +339,11 @@ describe('vanished markets', () => {
     const lastMs = context.clock.now()
     await pass(context, feed)
     assert.equal(await headersOf(), new Date(lastMs).toISOString())
-    const log = await context.state.all<{ what: string }>(
-      "select what from market_versions where id = '2' order by seq",
+    const log = await context.state.all<{ change_type: string }>(
+      "select change_type from market_versions where id = '2' order by seq",
     )
     assert.deepEqual(
-      log.map(({ what }) => what),
+      log.map(({ change_type }) => change_type),
       ['created', 'vanished', 'returned'],
     )
     await context[Symbol.asyncDispose]()
@@ -351,7 +351,7 @@ describe('vanished markets', () => {
 
   const many = Array.from({ length: 50 }, (_, at) => at + 1)
 
-  test('a feed that suddenly shows nothing is reported, and none of its markets is marked', async () => {
+  test('a feed that suddenly lists nothing is reported, and none of its markets is marked', async () => {
     const whole = [{ body: many.map((id) => market(id)) }, nothing]
     await using server = await serveScript(...whole, nothing, nothing, nothing, ...whole)
     const { context, feed } = await contextFor(server.url, { fullEveryMs: 1000 })
@@ -368,10 +368,10 @@ describe('vanished markets', () => {
       context.clock.advance(1000)
     }
     assert.deepEqual(await listVanished(context.state, 10), [])
-    assert.equal(await asOf(), before, 'answers rest on the pass before')
+    assert.equal(await asOf(), before, 'responses are based on the pass before')
     const [finding] = await marketFindings(context)
     assert.equal(finding?.ok, false)
-    assert.match(finding?.message ?? '', /left out 50 markets/)
+    assert.match(finding?.message ?? '', /50 markets are missing/)
     const { absent } = await pass(context, feed)
     assert.equal(absent, 0)
     assert.equal((await marketFindings(context))[0]?.ok, true)
@@ -384,7 +384,7 @@ describe('vanished markets', () => {
     ['more than half may not', 24, 0.5, [0, 26]],
     ['unless the operator says so', 0, 1, [50, 0]],
   ] as const) {
-    test(`how many may vanish at once: ${name}`, async () => {
+    test(`limit of markets that vanish at once: ${name}`, async () => {
       const some = { body: many.slice(0, shown).map((id) => market(id)) }
       const pages = shown > 0 ? [some, nothing] : [nothing]
       await using server = await serveScript({ body: many.map((id) => market(id)) }, nothing, ...pages)
@@ -397,7 +397,7 @@ describe('vanished markets', () => {
     })
   }
 
-  test('a market that another feed shows has not vanished', async () => {
+  test('a market that another feed lists has not vanished', async () => {
     await using one = await serveScript(pageOf(1, 2), nothing, pageOf(1), nothing)
     await using two = await serveScript(pageOf(2), nothing)
     const paging = { kind: 'offset', size: 2, overlap: 0 }
@@ -410,13 +410,13 @@ describe('vanished markets', () => {
   })
 })
 
-test('the loops read every feed, survive failures, tell how it stands, and end with the signal', async () => {
+test('the loops read every feed, survive failures, report each pass, and stop with the signal', async () => {
   await using server = await serveScript({ status: 404 }, pageOf(1), nothing)
   const { context } = await contextFor(server.url, { everyMs: 1000, staleMs: 60_000 })
   const stop = new AbortController()
-  const told: string[] = []
+  const reports: string[] = []
   const loops = startMarkets(context, stop.signal, ({ is }) => {
-    told.push(is)
+    reports.push(is)
     if (is === 'done') stop.abort()
   })
   assert.deepEqual(
@@ -424,7 +424,7 @@ test('the loops read every feed, survive failures, tell how it stands, and end w
     [false],
   )
   await run(context, loops)
-  assert.deepEqual(told, ['failed', 'page', 'page', 'done'])
+  assert.deepEqual(reports, ['failed', 'page', 'page', 'done'])
   assert.deepEqual(
     (await marketFindings(context)).map(({ ok }) => ok),
     [true],

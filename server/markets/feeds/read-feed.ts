@@ -1,7 +1,6 @@
-// How markets arrive from HTTP feeds: pass after pass, page after page, politely. A pass is full (everything) or recent
-// (what changed since the last one). The cursor moves in the transaction that writes the last of a page (standing.ts), so
-// a stop at any moment loses nothing and repeats at most a page; what is written twice is there once (records.ts).
-
+// Reads markets from an HTTP feed, page by page, at a limited rate. A full pass reads everything, a recent pass what has
+// changed since the last pass. The cursor moves in the transaction that writes the last part of a page (feed-state.ts), so
+// a stop loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchJson } from '#sources/http-client.ts'
@@ -23,38 +22,38 @@ const longestWaitMs = 60_000
 export interface PassReport {
   readonly pass: Pass
   readonly pages: number
-  /** Those that pages overlap by count once. */
+  /** Records in the overlap of two pages count once. */
   readonly records: number
   readonly changed: number
   readonly written: number
   readonly rejected: number
   readonly vanished: number
-  /** Markets that a full pass did not show, if they were too many to be marked as vanished; otherwise 0. */
+  /** Markets missing from a full pass, if too many to mark as vanished; otherwise 0. */
   readonly absent: number
 }
 
 export interface PassOptions {
-  /** Who reads; two readers of one feed have different names. */
+  /** Owner of the lock; every reader has its own. */
   readonly holder: string
-  /** Reads the feed even if somebody else does: what that one has not written yet is then refused. */
+  /** Takes the lock from another reader, whose next write is then refused. */
   readonly takeOver?: boolean
-  /** A full pass even if a recent one would do. */
+  /** Do a full pass even if a recent one is due. */
   readonly full?: boolean
   readonly signal: AbortSignal
   readonly onPage?: (report: PassReport) => void
 }
 
-/** Somebody else reads this feed. */
+/** Another process reads this feed. */
 export class FeedLocked extends Error {
   readonly untilMs: number
   constructor(source: string, untilMs: number) {
     super(`the feed ${source} is being read by another process`)
-    this.name = 'FeedHeld'
+    this.name = 'FeedLocked'
     this.untilMs = untilMs
   }
 }
 
-/** One pass over a feed, or the rest of one that was cut off. */
+/** Reads one pass over a feed, or the rest of an interrupted one. */
 export async function readFeed(context: MarketsContext, feed: MarketFeed, options: PassOptions): Promise<PassReport> {
   const { signal, onPage } = options
   let feedState = await lockFeed(context, feed, options)
@@ -69,7 +68,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
     vanished: 0,
     absent: 0,
   }
-  const sinceMs = feedState.markMs === null ? undefined : feedState.markMs - feed.recent.overlapMs
+  const sinceMs = feedState.readUntilMs === null ? undefined : feedState.readUntilMs - feed.recent.overlapMs
   const pace = createPacer(context, feed)
   let before: ReadonlySet<string> = new Set()
   try {
@@ -79,13 +78,13 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
       const page = await fetchPage(context, feed, feedState, sinceMs, signal)
       const last = isLastPage(feed, feedState, page, sinceMs)
       if (!last && feedState.page + 1 >= feed.pagesMax)
-        throw new Error(`more than ${feed.pagesMax} pages; see pagesMax`)
-      const found = newRecordsIn(feed, page, before)
+        throw new Error(`the feed has more than ${feed.pagesMax} pages; increase pagesMax if that is correct`)
+      const newRecords = newRecordsIn(feed, page, before)
       before = overlapKeys(feed, page)
-      const written = await writePage(context, feed, renames, feedState, { ...page, found, last })
-      feedState = written.standing
+      const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last })
+      feedState = written.feedState
       total.pages += 1
-      total.records += found.length
+      total.records += newRecords.length
       total.changed += written.changed
       total.written += written.written
       total.rejected += written.rejected
@@ -95,13 +94,13 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
       if (last) return total
     }
   } finally {
-    // The first pass brings everything and is served nowhere yet: its documents are written once, at its end.
+    // The first pass writes its documents once, at its end.
     if (total.pass === 'full') await writeDeferred(context.state, () => context.clock.now(), signal)
     await releaseFeed(context, feed.id, options.holder)
   }
 }
 
-/** Takes hold of the feed and decides which pass this is. */
+/** Locks the feed and decides whether the pass is full or recent. */
 function lockFeed(
   context: MarketsContext,
   feed: MarketFeed,
@@ -113,26 +112,29 @@ function lockFeed(
     const isLocked = known.holder !== '' && known.holder !== holder && known.heldUntilMs > nowMs
     if (isLocked && !takeOver) throw new FeedLocked(feed.id, known.heldUntilMs)
     const lock = { holder, heldUntilMs: nowMs + lockMs(feed) }
-    const underWay = known.page > 0 && (known.pass === 'full' || !full)
-    const feedState = underWay ? { ...known, ...lock } : { ...known, ...lock, ...startPass(feed, known, nowMs, full) }
+    const isUnfinished = known.page > 0 && (known.pass === 'full' || !full)
+    const feedState = { ...known, ...lock, ...(isUnfinished ? {} : startPass(feed, known, nowMs, full)) }
     await storeFeedState(tx, feedState)
     return feedState
   })
 }
 
 function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = false) {
-  const { sweep, fullAtMs, markMs, startedMs } = known
-  const due = full || fullAtMs === null || nowMs - fullAtMs >= feed.fullEveryMs || markMs === null || !hasRecent(feed)
-  const pass: Pass = due ? 'full' : 'recent'
-  // One that was cut off on its first page is begun again; it does not count as another in which a market was missing.
-  const again = known.pass === 'full' && startedMs > (fullAtMs ?? 0)
-  return { pass, cursor: '', page: 0, startedMs: nowMs, reachedMs: null, sweep: due && !again ? sweep + 1 : sweep }
+  const { fullPass, fullAtMs, readUntilMs, startedMs } = known
+  const isFullDue =
+    full || fullAtMs === null || nowMs - fullAtMs >= feed.fullEveryMs || readUntilMs === null || !hasRecent(feed)
+  const pass: Pass = isFullDue ? 'full' : 'recent'
+  // A full pass that stopped on its first page starts again under the same number, or it would count as one more pass
+  // in which markets were missing.
+  const isRestart = known.pass === 'full' && startedMs > (fullAtMs ?? 0)
+  const nextFullPass = isFullDue && !isRestart ? fullPass + 1 : fullPass
+  return { pass, cursor: '', page: 0, startedMs: nowMs, newestSeenMs: null, fullPass: nextFullPass }
 }
 
-/** Longer than the longest a page can take with all its tries. */
+/** Longer than a page can take with all its retries. */
 const lockMs = (feed: MarketFeed): number => triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond
 
-/** Lets somebody else read; what goes wrong here ends by itself when the time is up. */
+/** Ignores errors, because the lock expires anyway. */
 async function releaseFeed(context: MarketsContext, source: string, holder: string): Promise<void> {
   await context.state
     .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder))
@@ -151,7 +153,7 @@ function isLastPage(
   return oldestMs !== undefined && oldestMs < sinceMs
 }
 
-/** Waits so long that requests keep to the feed's rate. */
+/** Limits requests to the feed's `perSecond`. */
 function createPacer(context: MarketsContext, { perSecond }: MarketFeed): (signal: AbortSignal) => Promise<void> {
   let lastMs = Number.NEGATIVE_INFINITY
   return async (signal) => {
@@ -179,10 +181,7 @@ async function fetchPage(
       const retryAfterMs = error instanceof FetchError ? (error.retryAfterMs ?? 0) : 0
       const [byte = 0] = context.random.bytes(1)
       const waitMs = Math.max(retryAfterMs, firstWaitMs * 2 ** (tries - 1) * (1 + byte / 512))
-      context.log.debug(
-        { source: feed.id, tries, waitMs, reason: (error as Error).message },
-        'a page is asked for again',
-      )
+      context.log.debug({ source: feed.id, tries, waitMs, reason: (error as Error).message }, 'retrying page')
       await context.clock.sleep(Math.min(waitMs, longestWaitMs), signal)
       signal.throwIfAborted()
     }
@@ -197,29 +196,29 @@ function isRetryable(error: unknown): boolean {
 }
 
 interface PageOfPass extends FeedPage {
-  readonly found: ReturnType<typeof newRecordsIn>
+  readonly newRecords: ReturnType<typeof newRecordsIn>
   readonly last: boolean
 }
 
-/** Records in one transaction, about: whoever else writes waits for it. A record of the source is never taken apart. */
+/** Approximate number of records per transaction, because other writers wait for it. A source record is never split. */
 const partRecords = 200
 
-/** The records of a page in parts, at least one. */
-async function splitPage(feed: MarketFeed, renames: Renames, where: string, { found }: PageOfPass) {
+/** The records of a page in parts; at least one part. */
+async function splitPage(feed: MarketFeed, renames: Renames, location: string, { newRecords }: PageOfPass) {
   let part: MarketRecord[] = []
   const parts = [part]
-  for (const [at, value] of found) {
+  for (const [at, value] of newRecords) {
     if (part.length >= partRecords) {
       part = []
       parts.push(part)
     }
-    for (const record of decompose(value, feed.record, renames, `${where} record ${at + 1}`)) part.push(record)
+    for (const record of decompose(value, feed.record, renames, `${location} record ${at + 1}`)) part.push(record)
     await nextEventLoopTurn()
   }
   return parts
 }
 
-/** The page and what it says about presence, part by part. What is counted and the cursor come with the last. */
+/** Writes the records and presence of a page, part by part. Rejects and the cursor are written with the last part. */
 async function writePage(
   context: MarketsContext,
   feed: MarketFeed,
@@ -232,19 +231,19 @@ async function writePage(
   const rejects: Reject[] = []
   for (const [at, records] of parts.entries()) {
     const isLast = at === parts.length - 1
-    const wrote = await context.state.write(async (tx) => {
+    const result = await context.state.write(async (tx) => {
       const nowMs = context.clock.now()
       const report = await writePart(tx, feed, feedState, records, nowMs)
       if (!isLast) return { report }
       await storeRejects(tx, feed.id, [...rejects, ...report.rejects], nowMs)
       return { report, end: await advanceFeed(tx, context, feed, feedState, page, nowMs) }
     })
-    total.changed += wrote.report.changed
-    total.written += wrote.report.written
-    rejects.push(...wrote.report.rejects)
-    if (wrote.end) return { ...total, ...wrote.end, rejected: rejects.length }
+    total.changed += result.report.changed
+    total.written += result.report.written
+    rejects.push(...result.report.rejects)
+    if (result.end) return { ...total, ...result.end, rejected: rejects.length }
   }
-  throw new Error('a page without a last part')
+  throw new Error('the page has no parts')
 }
 
 async function writePart(
@@ -254,8 +253,8 @@ async function writePart(
   records: readonly MarketRecord[],
   nowMs: number,
 ): Promise<PutReport> {
-  const now = await readFeedState(tx, feed.id)
-  if (now?.holder !== feedState.holder) throw new FeedLocked(feed.id, now?.heldUntilMs ?? 0)
+  const current = await readFeedState(tx, feed.id)
+  if (current?.holder !== feedState.holder) throw new FeedLocked(feed.id, current?.heldUntilMs ?? 0)
   const report = await putMarkets(tx, records, nowMs, { source: feed.id, isDeferred: feedState.fullAtMs === null })
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
   await dropResolvedRejects(
@@ -264,11 +263,11 @@ async function writePart(
     records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`)),
   )
   const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
-  await recordPresence(tx, feed.id, seen, feedState.sweep, nowMs)
+  await recordPresence(tx, feed.id, seen, feedState.fullPass, nowMs)
   return report
 }
 
-/** The cursor after the page; after a full pass also what it did not show. */
+/** Stores the cursor after a page, and after a full pass also the markets that have vanished. */
 async function advanceFeed(
   tx: StateWriter,
   context: MarketsContext,
@@ -277,18 +276,18 @@ async function advanceFeed(
   { last, next, newestMs }: PageOfPass,
   nowMs: number,
 ) {
-  const held = { ...feedState, heldUntilMs: nowMs + lockMs(feed) }
+  const renewed = { ...feedState, heldUntilMs: nowMs + lockMs(feed) }
   if (!last || feedState.pass !== 'full') {
-    const after = last ? afterLastPage(held, newestMs, nowMs) : afterPage(held, next ?? '', newestMs)
+    const after = last ? afterLastPage(renewed, newestMs, nowMs) : afterPage(renewed, next ?? '', newestMs)
     await storeFeedState(tx, after)
-    return { standing: after, vanished: 0 }
+    return { feedState: after, vanished: 0 }
   }
-  const absent = await countAbsent(tx, feed.id, feedState.sweep, feed.vanishShareMax)
-  const after = afterLastPage({ ...held, absent }, newestMs, nowMs)
+  const absent = await countAbsent(tx, feed.id, feedState.fullPass, feed.vanishShareMax)
+  const after = afterLastPage({ ...renewed, absent }, newestMs, nowMs)
   await storeFeedState(tx, after)
-  if (absent > 0) return { standing: after, vanished: 0 }
+  if (absent > 0) return { feedState: after, vanished: 0 }
   await dropUnseenRejects(tx, feed.id, feedState.startedMs)
   const others = context.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
-  const vanished = await markVanished(tx, feed.id, others, feedState.sweep, feed.vanishAfter, nowMs)
-  return { standing: after, vanished: vanished.length }
+  const vanished = await markVanished(tx, feed.id, others, feedState.fullPass, feed.vanishAfter, nowMs)
+  return { feedState: after, vanished: vanished.length }
 }

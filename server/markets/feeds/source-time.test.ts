@@ -6,13 +6,13 @@ import { putMarkets } from '../records/put-markets.ts'
 import { parseFeedPage } from './feed-page.ts'
 import { sourceMs } from './source-time.ts'
 
-// Far from UTC, where a time without a zone would be another one.
+// A time zone far from UTC, so that a wrong interpretation shows.
 process.env.TZ = 'Asia/Tokyo'
 assert.notEqual(new Date(0).getTimezoneOffset(), 0)
 
 const noonMs = Date.UTC(2026, 10, 15, 12)
 
-test('a time without a zone is UTC; zones of whole hours and days alone are read, other texts are not', () => {
+test('a time without a zone is UTC; zones of whole hours and plain dates are accepted, other texts are not', () => {
   for (const text of ['2026-11-15T12:00:00', '2026-11-15 12:00:00', '2026-11-15T12:00', '2026-11-15T12:00:00Z']) {
     assert.equal(sourceMs(text), noonMs, text)
   }
@@ -25,7 +25,7 @@ test('a time without a zone is UTC; zones of whole hours and days alone are read
   }
 })
 
-test('which of two statements is newer does not depend on the time zone of the machine', async () => {
+test('which of two versions is newer does not depend on the time zone of the machine', async () => {
   await using context = await openContext()
   const state = (bestBid: number, updatedAt: string) =>
     context.state.write((tx) =>
@@ -36,7 +36,7 @@ test('which of two statements is newer does not depend on the time zone of the m
   assert.equal((await state(0.3, '2026-11-15T11:30:00Z')).stale, 1)
 })
 
-test('nor does how far a feed has been read', async () => {
+test('readUntilMs does not depend on the time zone of the machine', async () => {
   await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://feed.test' }] } })
   const [feed] = context.settings.markets.feeds as [MarketFeed]
   const page = parseFeedPage([{ updatedAt: '2026-11-15T12:00:00' }, { updatedAt: '2026-11-15T11:00:00Z' }], feed, '')

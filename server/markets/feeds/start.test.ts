@@ -6,7 +6,7 @@ import { serveScript } from '#test/scripted-server.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { startMarkets } from './start.ts'
 
-test('what was left for later and cannot be written is tried again, and the feeds are read meanwhile', async () => {
+test('writing deferred documents is retried after a failure, and feeds are read meanwhile', async () => {
   await using server = await serveScript({ body: [{ id: '2', slug: 'two' }] }, { body: [] })
   const paging = { kind: 'offset', size: 2, overlap: 0 }
   await using context = await openContext({
@@ -19,7 +19,7 @@ test('what was left for later and cannot be written is tried again, and the feed
   let failed = 0
   const state = stateWith(context.state, {
     get: async (sql, ...values) => {
-      if (isFull && sql.includes('market_unsettled')) {
+      if (isFull && sql.includes('market_deferred_documents')) {
         failed += 1
         throw new Error('the disk is full')
       }
@@ -31,8 +31,8 @@ test('what was left for later and cannot be written is tried again, and the feed
       ({ slug }) => slug,
     )
   const stop = new AbortController()
-  const told: string[] = []
-  const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => told.push(is))
+  const reports: string[] = []
+  const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => reports.push(is))
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     for (let turn = 0; !(await isSo()); turn++) {
       assert.ok(turn < 5000, 'in time')
@@ -40,7 +40,7 @@ test('what was left for later and cannot be written is tried again, and the feed
       context.clock.advance(100)
     }
   }
-  await until(() => failed > 2 && told.includes('page'))
+  await until(() => failed > 2 && reports.includes('page'))
   assert.deepEqual(await slugs(), [])
   isFull = false
   await until(async () => (await slugs()).length === 2)

@@ -1,6 +1,5 @@
-// The loops behind the markets: every feed read at its interval, versions dropped when their time is up, and whether
-// what has arrived is fresh enough to be called ready.
-
+// The background loops of the markets group: reads every feed at its interval, writes deferred documents and deletes old
+// versions. Also reports readiness: whether every feed has been read completely and recently.
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
@@ -11,16 +10,14 @@ import { writeDeferred } from '../records/rebuild.ts'
 import { findFeedProblem, readFeedStates } from './feed-state.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
-/** A pass over a large source takes hours; its requests have limits of their own. */
+/** A pass over a large source takes hours. Each request has its own timeout. */
 const passMaxMs = 86_400_000
 const backoffMaxMs = 300_000
 const catchUpAgainMs = 5000
 const pruneEveryMs = 3_600_000
 const dayMs = 86_400_000
 
-export type FeedReport = {
-  readonly source: string
-} /** After each page, with what the pass has brought so far. */ & (
+export type FeedReport = { readonly source: string } /** After each page, with the totals of the pass so far. */ & (
   | { readonly is: 'page'; readonly report: PassReport }
   | { readonly is: 'done'; readonly report: PassReport }
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
@@ -30,14 +27,14 @@ export type FeedReport = {
 export async function startMarkets(
   context: MarketsContext,
   signal: AbortSignal,
-  onReport: (notice: FeedReport) => void = () => {},
+  onReport: (report: FeedReport) => void = () => {},
 ): Promise<void> {
   const holder = context.random.uuid()
   const loops = context.settings.markets.feeds.map((feed) => followFeed(context, feed, holder, signal, onReport))
   await Promise.all([...loops, writeDeferredDocuments(context, signal), pruneVersions(context, signal)])
 }
 
-/** Writes the documents that an interrupted import or first pass left for its end. */
+/** Writes the documents that an interrupted import or first pass has deferred. */
 async function writeDeferredDocuments(context: MarketsContext, signal: AbortSignal): Promise<void> {
   const done = new AbortController()
   await poll(
@@ -50,10 +47,7 @@ async function writeDeferredDocuments(context: MarketsContext, signal: AbortSign
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
         const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-        context.log.warn(
-          { failures: outcome.failures, reason },
-          'documents that were left for later could not be written',
-        )
+        context.log.warn({ failures: outcome.failures, reason }, 'deferred documents could not be written')
       },
     },
     AbortSignal.any([signal, done.signal]),
@@ -65,10 +59,10 @@ async function followFeed(
   feed: MarketFeed,
   holder: string,
   signal: AbortSignal,
-  onReport: (notice: FeedReport) => void,
+  onReport: (report: FeedReport) => void,
 ): Promise<void> {
   let running: Promise<unknown> = Promise.resolve()
-  // One server owns a data folder, so whoever held the feed before is gone, or is a command that can be repeated.
+  // One server owns a data folder, so the previous owner of the lock is gone, or is a command that can be repeated.
   let takeOver = true
   await poll(
     context,
@@ -93,20 +87,20 @@ async function followFeed(
 function toFeedReport({ log }: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): FeedReport {
   if (outcome.is === 'failed') {
     const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-    log.warn({ source: id, failures: outcome.failures, reason }, 'markets could not be read')
+    log.warn({ source: id, failures: outcome.failures, reason }, 'feed could not be read')
     return { source: id, is: 'failed', failures: outcome.failures, reason }
   }
   const report = outcome.value
-  if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'markets are back')
-  if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records were rejected')
+  if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'feed is readable again')
+  if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records rejected')
   if (report.absent > 0) {
-    log.warn({ source: id, absent: report.absent }, 'a full pass left out too many markets; none is marked as vanished')
+    log.warn({ source: id, absent: report.absent }, 'full pass omitted too many markets; none marked as vanished')
   }
-  log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'markets were read')
+  log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'feed pass finished')
   return { source: id, is: 'done', report }
 }
 
-/** Drops versions whose time is up, a little at a time (behaviour/markets.md#history). */
+/** Deletes versions older than `historyDays`, in small batches (behaviour/markets.md#history). */
 export async function pruneVersions(context: MarketsContext, signal: AbortSignal): Promise<void> {
   const { historyDays } = context.settings.markets
   while (historyDays > 0 && !signal.aborted) {
@@ -116,29 +110,29 @@ export async function pruneVersions(context: MarketsContext, signal: AbortSignal
         await nextEventLoopTurn()
     } catch (error) {
       if (signal.aborted) return
-      context.log.warn({ reason: (error as Error).message }, 'old market versions could not be dropped')
+      context.log.warn({ reason: (error as Error).message }, 'old market versions could not be deleted')
     }
     await context.clock.sleep(pruneEveryMs, signal)
   }
 }
 
-/** One finding per feed: ok when everything has been read once, nothing is left out, and a pass was finished lately. */
+/** One finding per feed. Ok if a full pass has finished, no markets are unexpectedly missing, and the feed is not stale. */
 export async function marketFindings(
   context: Pick<MarketsContext, 'state' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { markets, groups } = context.settings
-  if (!groups.markets.on || markets.feeds.length === 0) return []
+  if (!groups.markets.enabled || markets.feeds.length === 0) return []
   const feedStates = new Map((await readFeedStates(context.state)).map((one) => [one.source, one]))
   return markets.feeds.map(({ id, staleMs }) => {
     const feedState = feedStates.get(id)
     const name = `market feed ${id}`
     if (!feedState || feedState.fullAtMs === null || feedState.doneAtMs === null) {
-      return { name, ok: false, message: `is being read for the first time, ${feedState?.page ?? 0} pages so far` }
+      return { name, ok: false, message: `first full pass in progress, ${feedState?.page ?? 0} pages read` }
     }
     const ageMs = context.clock.now() - feedState.doneAtMs
     const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
     const problem = findFeedProblem(feedState)
-    // A rejected record concerns one market: report it, but keep the server in rotation for everything else.
+    // A rejected record concerns one market. Report it, but stay ready for all others.
     const ok = ageMs <= staleMs && feedState.absent === 0
     return { name, ok, message: problem ? `${lastRead}; ${problem.message}` : lastRead }
   })

@@ -8,7 +8,7 @@ import { openContext } from '#test/context.ts'
 import { readFeed } from './read-feed.ts'
 import { verifyFeed } from './verify-feed.ts'
 
-/** Twelve markets, read once; two pages by offset or by cursor. */
+/** Twelve markets that were read once, in two pages by offset or by cursor. */
 async function openRead(paging: object, more: object = {}) {
   const world = new LiveMarkets('reread', () => systemClock.now() - 60_000)
   const server = await startMarketFeed({ seed: 'reread', listing: world })
@@ -30,7 +30,7 @@ for (const [name, paging, more] of [
   ['offset', { kind: 'offset' }, {}],
   ['cursor', { kind: 'keyset' }, { list: 'data', query: { style: 'wrapped' } }],
 ] as const) {
-  test(`by ${name}: records of any page agree with what is stored, each once`, async () => {
+  test(`by ${name}: records of any page agree with the stored ones`, async () => {
     await using context = await openRead(paging, more)
     assert.deepEqual(await verifyFeed(context, context.feed, 5, first), { same: 5, movedOn: 0, differing: [] })
     assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 8, movedOn: 0, differing: [] })
@@ -39,7 +39,7 @@ for (const [name, paging, more] of [
   })
 }
 
-test('a stored field that the feed does not show is a difference, and so is a market that is not there', async () => {
+test('a different stored field and a market that is not stored are differences', async () => {
   await using context = await openRead({ kind: 'offset' })
   await context.state.write(async (tx) => {
     await tx.run(
@@ -49,11 +49,11 @@ test('a stored field that the feed does not show is a difference, and so is a ma
   })
   const { same, differing } = await verifyFeed(context, context.feed, 100, first)
   assert.equal(same, 6)
-  assert.match(differing[0] ?? '', /^market 1: question is "Not .*", the feed main shows "/)
-  assert.equal(differing[1], 'market 2: the feed main shows it, and it is not stored')
+  assert.match(differing[0] ?? '', /^market 1: question is "Not .*", but "/)
+  assert.equal(differing[1], 'market 2: listed by feed main, but not stored')
 })
 
-test('what has changed at the source since, or is told differently by two feeds, is not a difference', async () => {
+test('later changes at the source and markets of two feeds are not differences', async () => {
   await using context = await openRead({ kind: 'offset' })
   const meddle = (id: string, from: string, to: string) =>
     context.state.write((tx) =>
@@ -62,7 +62,7 @@ test('what has changed at the source since, or is told differently by two feeds,
   await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
   await meddle('2', '"question":"', '"question":"Not ')
   await context.state.write((tx) =>
-    tx.run(`insert into market_sightings (source, market_id, sweep, seen_ms) values ('other', '2', 1, 1)`),
+    tx.run(`insert into market_feed_presence (source, market_id, full_pass, seen_ms) values ('other', '2', 1, 1)`),
   )
   assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 6, movedOn: 2, differing: [] })
 })

@@ -1,5 +1,5 @@
-// Some records of a feed read once more and held against what is stored, for the doctor (behaviour/operations.md#doctor). A feed moves on
-// while one looks: a record that says it changed later than the stored one is not compared.
+// Reads some records of a feed again and compares them with the stored ones, for the doctor (behaviour/operations.md#doctor).
+// Records that changed at the source since they were stored are not compared.
 import { stringifyJson } from '#api/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { fetchJson } from '#sources/http-client.ts'
@@ -15,17 +15,17 @@ import { sourceMs } from './source-time.ts'
 
 export interface FeedVerification {
   readonly same: number
-  /** Changed at the source since it was read, or not told when. */
+  /** Changed at the source since it was read, or without a time of change. */
   readonly movedOn: number
-  /** Another content under the same time of change. */
+  /** Different content with the same time of change. */
   readonly differing: readonly string[]
 }
 
-/** A cursor leads from page to page: so many are gone through at most. */
+/** With cursors, a random page is reached by following up to this many pages. */
 const pagesMax = 5
 const valueCharsMax = 60
 
-/** `draw(until)`: a whole number from 0 up to and without it. */
+/** `draw(until)` returns a random integer from 0 to `until`, exclusive. */
 export async function verifyFeed(
   context: Pick<MarketsContext, 'state'>,
   feed: MarketFeed,
@@ -54,7 +54,7 @@ async function readRandomPage(
   }
   if (feed.paging.kind === 'offset') {
     const known = await state.get<{ count: number }>(
-      'select count(*) as count from market_sightings where source = ?',
+      'select count(*) as count from market_feed_presence where source = ?',
       feed.id,
     )
     return (await fetchPage(String(draw(Math.max(1, known?.count ?? 0))))).records
@@ -74,14 +74,14 @@ async function compareRecord(
 ): Promise<void> {
   const { kind, id } = record
   const normalized = normalizeRecord(record)
-  // It was rejected when it came; `tetrad markets rejects` lists it.
+  // It was rejected; `tetrad markets rejects` lists it.
   if (normalized.problems.length > 0) return
   const statedMs = sourceMs(normalized.fields.updatedAt)
   const stored = await currentRecords(state).record(kind, id)
   if (!stored) {
-    const readUntilMs = (await readFeedState(state, feed.id))?.markMs ?? null
+    const readUntilMs = (await readFeedState(state, feed.id))?.readUntilMs ?? null
     if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.movedOn += 1
-    else tally.differing.push(`${kind} ${id}: the feed ${feed.id} shows it, and it is not stored`)
+    else tally.differing.push(`${kind} ${id}: listed by feed ${feed.id}, but not stored`)
     return
   }
   const [difference] = Object.entries(diffRecords(kind, stored, mergeRecord(stored, record, normalized)))
@@ -95,14 +95,14 @@ async function compareRecord(
     tally.movedOn += 1
   } else {
     const [field, [was, is]] = difference
-    tally.differing.push(`${kind} ${id}: ${field} is ${shortJson(was)}, the feed ${feed.id} shows ${shortJson(is)}`)
+    tally.differing.push(`${kind} ${id}: ${field} is ${shortJson(was)}, but ${shortJson(is)} in feed ${feed.id}`)
   }
 }
 
-/** Two feeds may say different things of one market; the one that spoke last is stored. */
+/** Two feeds may have different versions of a market; the last one read is stored. */
 const isInOtherFeed = async (state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> =>
   (await state.get(
-    'select 1 as one from market_sightings where market_id = ? and source <> ? limit 1',
+    'select 1 as one from market_feed_presence where market_id = ? and source <> ? limit 1',
     id,
     feed.id,
   )) !== undefined

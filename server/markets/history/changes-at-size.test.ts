@@ -1,4 +1,5 @@
-// What lists of changes and the writing of documents cost, behaviour/markets.md#history-limits: statements and turns are counted, nothing is timed.
+// The cost of listing changes and writing documents (behaviour/markets.md#history-limits). Statements and turns of the
+// event loop are counted; nothing is timed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,14 +25,14 @@ const tagged = (tags: number): MarketRecord[] => {
   ]
 }
 
-/** Entries at the end of the log, as if so much had happened. */
+/** Appends versions to the log. */
 const append = (context: TestContext, names: readonly (readonly [kind: string, id: string])[]) =>
   context.state.write(async (tx) => {
     const from = (await tx.get<{ seq: number }>('select seq from market_revision'))?.seq ?? 0
     const rows = names.map(([kind, id], at): Value[] => [
       ...[from + at + 1, testNowMs + at, kind, id, 'changed', '{"bestBid":[0.1,0.2]}'],
     ])
-    await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'what', 'diff'], rows)
+    await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows)
     await tx.run('update market_revision set seq = ?, at_ms = ?', from + names.length, testNowMs + names.length)
     return from + names.length
   })
@@ -51,7 +52,7 @@ function counting(reader: StateReader): { reader: StateReader; statements: () =>
 }
 
 describe('changes of one market', () => {
-  test('a page that finds nothing takes few statements and many turns, and says where to go on', async () => {
+  test('a page without matches takes few statements, yields often, and has a cursor to continue', async () => {
     await using context = await openContext()
     await put(context, ...tagged(60))
     await append(
@@ -65,13 +66,13 @@ describe('changes of one market', () => {
     assert.ok(result.next !== undefined && result.next > 0)
     assert.ok(statements() < 200, `${statements()} statements`)
     assert.ok(turns >= 8, `${turns} turns`)
-    // 12 000 in pages of 5000 and what was created before: each page begins where the last one ended.
+    // 12 000 versions in pages of 5000: each page starts where the last one ended.
     const rest = await listMarketChanges(reader, '1', { ...options, cursor: result.next })
     const end = await listMarketChanges(reader, '1', { ...options, cursor: rest.next })
     assert.deepEqual([rest.next, end.next], [result.next - 5000, undefined])
   })
 
-  test('any history in pages of any size is the whole of it, newest first, each once', async () => {
+  test('pages of any size give the whole history, newest first, each change once', async () => {
     const name = fc.constantFrom(...(['market/1', 'market/2', 'tag/t0', 'tag/t1', 'tag/t2', 'tag/t9'] as const))
     const history = fc.array(name, { minLength: 1, maxLength: 60 })
     await fc.assert(
@@ -100,19 +101,19 @@ describe('changes of one market', () => {
     )
   })
 
-  test('400: a market that shows more records than can be drawn together is refused, not answered in part', async () => {
+  test('400: a market with too many related records is refused', async () => {
     await using context = await openContext()
     await put(context, ...tagged(1001))
     await assert.rejects(listMarketChanges(context.state, '1', { limit: 1, related: true }), {
-      code: 'markets.too_much',
-      message: /leave `related` out/,
+      code: 'markets.too_many_changes',
+      publicMessage: /without `related`/,
     })
     assert.equal((await listMarketChanges(context.state, '1', { limit: 1, related: false })).changes.length, 1)
   })
 })
 
-describe('changes of chosen records', () => {
-  test('pages that find nothing end at the head, and never beyond it', async () => {
+describe('filtered changes', () => {
+  test('pages without matches end at the newest change', async () => {
     await using context = await openContext()
     const head = await append(
       context,
@@ -139,7 +140,7 @@ describe('changes of chosen records', () => {
     assert.deepEqual(beyond, { changes: [], next: head + 7, more: false })
   })
 
-  test('a stream that catches up looks once in a turn, so that others have theirs, and says that it lives', async () => {
+  test('a stream that catches up reads once per turn of the event loop and sends heartbeats', async () => {
     await using context = await openContext()
     await append(
       context,
@@ -167,9 +168,9 @@ describe('changes of chosen records', () => {
     stop.abort()
     context.clock.advance(250)
     await following
-    // 60 000 entries, 5000 in one look.
+    // 60 000 versions, 5000 per read.
     assert.equal(new Set(looks).size, 12)
-    assert.match(text, /still here/)
+    assert.match(text, /heartbeat/)
   })
 })
 
@@ -182,13 +183,13 @@ describe('documents', () => {
       fields: { slug: `m-${at}`, description: 'x'.repeat(2000) },
     }),
   )
-  /** In one statement: what one reader sees at one moment. */
+  /** One statement, so one consistent state. */
   const volumes = async (context: TestContext) => {
     const rows = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
     return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
   }
 
-  test('are written with a turn for others between them, who see all of them before or all of them after', async () => {
+  test('are written with yields in between, and readers see all of them before or after', async () => {
     await using context = await openContext()
     await put(context, event(1), ...markets)
     const seen: number[][] = []
@@ -208,7 +209,7 @@ describe('documents', () => {
     assert.deepEqual(await volumes(context), [2])
   })
 
-  test('that were left for later are found upwards in batches, each written once', async () => {
+  test('that were deferred are found in batches, and each is written once', async () => {
     await using context = await openContext()
     const events = Array.from(
       { length: 450 },
@@ -236,18 +237,18 @@ describe('documents', () => {
   })
 })
 
-test('a page by kind reads its stretch of the log and puts nothing in order, whatever the filter', async (t) => {
+test('a filtered page reads its range of the log without sorting', async (t) => {
   await using context = await openContext()
   if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
-  const asked: (readonly [string, ...Value[]])[] = []
+  const statements: (readonly [string, ...Value[]])[] = []
   const all: StateReader['all'] = (sql, ...values) => {
-    asked.push([sql, ...values])
+    statements.push([sql, ...values])
     return context.state.all(sql, ...values)
   }
   for (const filter of [{}, { kinds: ['market', 'tag'] as const }, { marketIds: new Set(['1', '2']) }])
     await listChangesAfter(stateWith(context.state, { all }), 0, 100, filter)
-  assert.equal(asked.length, 3)
-  for (const [sql, ...values] of asked) {
+  assert.equal(statements.length, 3)
+  for (const [sql, ...values] of statements) {
     const plan = await context.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
     const steps = plan.map(({ detail }) => detail).join('; ')
     assert.match(steps, /SEARCH market_versions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/)

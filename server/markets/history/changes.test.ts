@@ -1,4 +1,4 @@
-// The changes of markets over HTTP: two lists and a stream, and the client that follows it.
+// The changes of markets over HTTP: two lists, a stream, and the client that follows the stream.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -64,8 +64,8 @@ const short = ({ kind, id, change, fields }: MarketChange) =>
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${server.url}${path}`, { headers })
 
-describe('200: a market’s own changes', () => {
-  test('200: newest first, field by field, under any of its names', async () => {
+describe('200: changes of one market', () => {
+  test('200: newest first, field by field, by any of its slugs', async () => {
     const { changes, next } = await client.markets.changesBySlug({ slug: 'one' })
     assert.deepEqual(changes.map(short), [
       'market/1 changed slug pastSlugs',
@@ -80,7 +80,7 @@ describe('200: a market’s own changes', () => {
     assert.equal(next, null)
   })
 
-  test('200: in pages, only some fields, and with the records the market shows', async () => {
+  test('200: in pages, only some fields, and with related records', async () => {
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page = await client.markets.changesBySlug({
@@ -104,8 +104,8 @@ describe('200: a market’s own changes', () => {
   })
 })
 
-describe('200: everybody’s changes', () => {
-  test('200: oldest first, each once, whatever the page size, and fits the contract', async () => {
+describe('200: changes of all markets', () => {
+  test('200: oldest first, each once, for any page size, and as in the contract', async () => {
     const seen: string[] = []
     let after: string | undefined
     for (let more = true; more; ) {
@@ -121,25 +121,25 @@ describe('200: everybody’s changes', () => {
     assert.deepEqual([last.changes, last.next, last.more], [[], after, false])
   })
 
-  test('200: of some kinds, and of some markets', async () => {
+  test('200: filtered by kind and by market', async () => {
     const events = await client.markets.changes({ kinds: ['event'] })
     assert.deepEqual(events.changes.map(short), ['event/10 created', 'event/10 changed volume'])
     const two = await client.markets.changes({ slugs: ['two', 'nobody'] })
     assert.deepEqual(two.changes.map(short), ['market/2 created'])
   })
 
-  test('the contract names the kinds the server knows', () => assert.deepEqual(changeKinds, kindNames))
+  test('the contract lists the kinds of the server', () => assert.deepEqual(changeKinds, kindNames))
 })
 
 describe('404, 410, 422', () => {
-  test('404: an unknown slug; 422: a cursor that is none', async () => {
+  test('404: an unknown slug; 422: an invalid cursor', async () => {
     await assert.rejects(client.markets.changesBySlug({ slug: 'nobody' }), { status: 404, notFound: true })
     const bad = await get('/markets/changes?after=x')
     assert.equal(bad.status, 422)
     assert.deepEqual(checker(MarketsFailure)(await bad.json()), [])
   })
 
-  test('410: a cursor before what is kept, so that nobody believes to have seen everything', async () => {
+  test('410: a cursor before the stored history, because changes would be missed', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tetrad-gone-'))
     const small = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: other, log: silentLog })
     const write = (ms: number, bestBid: number) =>
@@ -162,7 +162,7 @@ describe('404, 410, 422', () => {
   })
 })
 
-test('anything in any parameter: never a 500, always the shape of the group', async () => {
+test('any parameter value gives no 500 and always the error format of the group', async () => {
   const words = [
     '',
     '0',
@@ -194,7 +194,7 @@ test('anything in any parameter: never a 500, always the shape of the group', as
 })
 
 describe('the stream', () => {
-  test('200: changes as they happen, each once, resumed where it was cut', async () => {
+  test('200: changes as they happen, each once, resumed after a disconnect', async () => {
     const stop = new AbortController()
     const seen: string[] = []
     const following = (async () => {
@@ -215,7 +215,7 @@ describe('the stream', () => {
     await reader?.cancel()
   })
 
-  test('503: no more followers than allowed, and a place that is left is free again; HEAD takes none', async () => {
+  test('503: the number of streams is limited, closed streams free their slot, and HEAD takes none', async () => {
     assert.equal((await fetch(`${server.url}/markets/changes/stream`, { method: 'HEAD' })).status, 200)
     await untilFree()
     const held = [await openStream(), await openStream()]
@@ -227,7 +227,7 @@ describe('the stream', () => {
     await untilFree()
   })
 
-  test('a server that stops ends its streams, and at once', async () => {
+  test('a server that stops ends its streams at once', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tetrad-stop-'))
     const small = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: other, log: silentLog })
     const response = await fetch(`${small.url}/markets/changes/stream`)
@@ -248,7 +248,7 @@ describe('the stream', () => {
     return reader
   }
 
-  /** A caller that left is noticed a moment later. */
+  /** A disconnect is noticed a moment later. */
   async function untilFree() {
     for (let tries = 0; tries < 100; tries++) {
       const readers = []
@@ -265,7 +265,7 @@ describe('the stream', () => {
   }
 })
 
-describe('4.8, packed', () => {
+describe('4.8, gzip', () => {
   const raw = (path: string, encoding: string) =>
     new Promise<Buffer>((resolve) => {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -278,7 +278,7 @@ describe('4.8, packed', () => {
     return { head: message.toString('latin1', 0, at).toLowerCase(), body: message.subarray(at + 4) }
   }
 
-  test('200: gzip for whoever takes it, with a tag of its own; the same bytes inside', async () => {
+  test('200: gzip if the caller accepts it, with its own ETag and the same content', async () => {
     for (const path of ['/markets/slug/uno', '/markets/slug/uno?include_tag=false']) {
       const plain = split(await raw(path, 'identity'))
       const packed = split(await raw(path, 'br, gzip;q=0.5'))
@@ -292,7 +292,7 @@ describe('4.8, packed', () => {
     assert.doesNotMatch(split(await raw('/markets/slug/uno', 'gzip;q=0')).head, /content-encoding/)
   })
 
-  test('304: by the tag of the form that would be sent', async () => {
+  test('304: by the ETag of the form that would be sent', async () => {
     const first = await get('/markets/slug/uno', { 'accept-encoding': 'gzip' })
     const etag = first.headers.get('etag') ?? ''
     await first.arrayBuffer()

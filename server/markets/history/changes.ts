@@ -1,5 +1,5 @@
-// The log of versions as callers read it: a market's own changes running back in time, and everybody's running forward
-// from a cursor. Each read is bounded (behaviour/markets.md#history-limits): a page that finds nothing within the bound says where to go on.
+// Reads the version log: the changes of one market, newest first, and the changes of all records after a cursor, oldest
+// first. Each read is limited (behaviour/markets.md#history-limits); an empty page has a cursor to continue from.
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -8,19 +8,19 @@ import type { KindName } from '../records/kinds.ts'
 import { currentRecords, loadRecordGraph } from '../records/record-graph.ts'
 import { parseVersion, readLogHead, type VersionRow } from './versions.ts'
 
-/** Entries looked at for one page, whatever is asked for. */
+/** Versions scanned for one page. */
 const scanMax = 5000
-/** Records whose changes are drawn together for one market. */
+/** Records whose changes are merged for one market. */
 const relatedMax = 1000
 
 type ChangeRow = VersionRow & { readonly slug: string | null }
 
-const columns = 'select v.seq, v.at_ms, v.kind, v.id, v.what, v.diff, r.slug from'
+const columns = 'select v.seq, v.at_ms, v.kind, v.id, v.change_type, v.diff, r.slug from'
 const withSlug = 'left join market_records r on r.kind = v.kind and r.id = v.id'
 
 export interface ChangeFilter {
   readonly kinds?: readonly KindName[] | undefined
-  /** Markets by id; other kinds are then left out. */
+  /** Only changes of these markets, and of no other kind of record. */
   readonly marketIds?: ReadonlySet<string> | undefined
 }
 
@@ -40,11 +40,11 @@ export async function listChangesAfter(
   const { kinds, marketIds } = filter
   const { seq: head } = await readLogHead(reader)
   const until = kinds || marketIds ? Math.min(after + scanMax, head) : head
-  const [wanted, values] = conditionOf(filter)
+  const [condition, values] = conditionOf(filter)
   const rows = await reader.all<ChangeRow>(
-    // The stretch first, then what is wanted of it: otherwise a kind is looked up in the whole log and put in order.
-    `${columns} (select * from market_versions where seq > ? and seq <= ? order by seq limit ?) v ${withSlug} ${wanted} order by v.seq limit ?`,
-    ...[after, until, wanted === '' ? limit + 1 : scanMax, ...values, limit + 1],
+    // Select the range first, then filter it. Otherwise the planner filters and sorts the whole log.
+    `${columns} (select * from market_versions where seq > ? and seq <= ? order by seq limit ?) v ${withSlug} ${condition} order by v.seq limit ?`,
+    ...[after, until, condition === '' ? limit + 1 : scanMax, ...values, limit + 1],
   )
   const shown = rows.slice(0, limit)
   const isFull = rows.length > limit
@@ -65,8 +65,8 @@ const isOneOf = (column: string, count: number): string =>
   count === 0 ? '1 = 0' : `${column} in (${Array(count).fill('?').join()})`
 
 /**
- * The cursor to start from. Without one: before the oldest entry that is kept. One that points to entries that were
- * dropped, or to ones that are not there yet, is refused: nobody shall believe to have seen everything (behaviour/markets.md#history-boundaries).
+ * The cursor to start from. Default: before the oldest version. A cursor before deleted versions or after the newest one
+ * is refused, because the caller would miss changes (behaviour/markets.md#history-boundaries).
  */
 export async function resolveCursor(reader: StateReader, after: string | undefined): Promise<number> {
   const { seq, horizonMs } = await readLogHead(reader)
@@ -74,16 +74,15 @@ export async function resolveCursor(reader: StateReader, after: string | undefin
   const first = (oldest?.seq ?? seq + 1) - 1
   if (after === undefined) return first
   const cursor = Number(after)
-  if (horizonMs !== undefined && cursor < first) throw historyGone(`Changes up to ${first} are no longer kept.`, seq)
-  if (cursor > seq)
-    throw historyGone(`${cursor} is ahead of the newest change here, so it is no cursor of this history.`, seq)
+  if (horizonMs !== undefined && cursor < first) throw historyGone(`Changes up to ${first} have been deleted.`, seq)
+  if (cursor > seq) throw historyGone(`${cursor} is not a cursor of this history: it is after the newest change.`, seq)
   return cursor
 }
 
 const historyGone = (what: string, head: number): Fault =>
-  new Fault('markets.history_gone', { message: `${what} Read the markets anew and go on with after=${head}.` })
+  new Fault('markets.history_expired', { message: `${what} Read all markets again and continue with after=${head}.` })
 
-/** Ids of markets by slug, present or past; unknown slugs name nobody. */
+/** Ids of markets by current or past slug. Unknown slugs are ignored. */
 export async function findMarketIds(reader: StateReader, slugs: readonly string[]): Promise<Set<string>> {
   const ids = new Set<string>()
   for (const slug of slugs) {
@@ -93,11 +92,11 @@ export async function findMarketIds(reader: StateReader, slugs: readonly string[
   return ids
 }
 
-/** behaviour/markets.md#past-slugs. */
+/** The order of precedence is in behaviour/markets.md#past-slugs. */
 export const findMarketId = async (reader: StateReader, slug: string): Promise<string | undefined> =>
   (
     await reader.get<{ market_id: string }>(
-      'select market_id from market_slugs where slug = ? order by past, seq desc, market_id limit 1',
+      'select market_id from market_slugs where slug = ? order by rank, seq desc, market_id limit 1',
       slug,
     )
   )?.market_id
@@ -107,7 +106,7 @@ export interface BackwardPage {
   readonly next: number | undefined
 }
 
-/** Changes of one market from `cursor` back, newest first. */
+/** Changes of one market from `cursor` backwards, newest first. */
 export async function listMarketChanges(
   reader: StateReader,
   marketId: string,
@@ -118,7 +117,7 @@ export async function listMarketChanges(
   const only = fields && new Set(fields)
   const changes: MarketChange[] = []
   let scanned = 0
-  // What is committed while this reads stays out, or it would be there in parts.
+  // Exclude changes that are committed during the read: only some of them would be seen.
   const { seq: head } = await readLogHead(reader)
   for await (const row of mergeNewestFirst(reader, names, Math.min(options.cursor ?? head, head))) {
     if (changes.length >= limit || scanned >= scanMax) return { changes, next: row.seq }
@@ -131,17 +130,17 @@ export async function listMarketChanges(
 
 type RecordName = readonly [KindName, string]
 
-/** What has been read of one record, oldest first, and how much to read next. */
+/** Versions of one record that have been read, oldest first. */
 interface RecordBuffer {
   readonly name: RecordName
   readonly rows: ChangeRow[]
   readonly block: number
 }
 
-/** A record that changes often is read in larger and larger blocks, one that does not in a small one. */
+/** The block size grows for records with many changes. */
 const [blockMin, blockMax, blockGrowth] = [4, 256, 4]
 
-/** The entries of all these records as one list. */
+/** Merges the versions of several records, newest first. */
 async function* mergeNewestFirst(
   reader: StateReader,
   names: readonly RecordName[],
@@ -176,24 +175,24 @@ function indexOfNewest(buffers: readonly RecordBuffer[]): number {
   return newest
 }
 
-/** The market and every record its answer shows now. */
+/** The market and every record that its response contains now. */
 async function listShownRecords(reader: StateReader, marketId: string): Promise<RecordName[]> {
-  const present = currentRecords(reader)
+  const current = currentRecords(reader)
   let count = 0
   const bounded = (kind: KindName, id: string) => {
     count += 1
-    if (count > relatedMax) throw new Fault('markets.too_much', { message: tooManyRelated })
-    return present.record(kind, id)
+    if (count > relatedMax) throw new Fault('markets.too_many_changes', { message: tooManyRelated })
+    return current.record(kind, id)
   }
-  // What is only referred to is not shown as a record.
+  // Referring records are only shown as references, so their changes do not count.
   const graph = await loadRecordGraph({ record: bounded, referring: async () => [] }, [marketId], yieldInOrder)
   return graph.names()
 }
 
-const tooManyRelated = `This market shows more than ${relatedMax} records; leave \`related\` out.`
+const tooManyRelated = `This market has more than ${relatedMax} related records. Repeat the request without \`related\`.`
 
 function toMarketChange(row: ChangeRow, only?: ReadonlySet<string>): MarketChange {
-  const { seq, atMs, kind, id, what, diff } = parseVersion(row)
+  const { seq, atMs, kind, id, changeType, diff } = parseVersion(row)
   const entries = Object.entries(diff).filter(([field]) => !only || only.has(field))
   return {
     cursor: String(seq),
@@ -201,7 +200,7 @@ function toMarketChange(row: ChangeRow, only?: ReadonlySet<string>): MarketChang
     kind,
     id,
     ...(row.slug !== null && { slug: row.slug }),
-    change: what,
+    change: changeType,
     fields: entries.map(([field, [before, after]]) => ({
       field,
       ...(before !== null && { before }),

@@ -1,4 +1,4 @@
-// Versions, and 4.8 with `asOf`.
+// The version log, and spec 4.8 with `asOf`.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
@@ -28,7 +28,7 @@ const first: readonly MarketRecord[] = [
   record('tag', '7', { label: 'Seven' }),
 ]
 
-/** What happens, a second apart. */
+/** Changes, a second apart. */
 const versions: readonly (readonly MarketRecord[])[] = [
   first,
   [record('market', '1', { slug: 'one', question: 'One?', bestBid: 0.5 })],
@@ -48,45 +48,45 @@ const slugs = ['one', 'two', 'due', 'uno', 'first', 'four', 'nowhere']
 
 const textOf = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : undefined)
 
-async function askPast(context: TestContext, slug: string, atMs: number, include_tag = true, headers = {}) {
+async function requestAsOf(context: TestContext, slug: string, atMs: number, include_tag = true, headers = {}) {
   const asOf = new Date(atMs).toISOString()
   const outcome = await bySlug.handle({ slug, include_tag, asOf }, context, testRequestInfo({ headers }))
   return outcome.is === 'bytes' ? textOf(outcome.bytes) : outcome.is
 }
 
-test('200: asOf answers what was answered then, byte for byte, with and without tags', async () => {
+test('200: asOf returns the earlier response byte for byte, with and without tags', async () => {
   await using context = await openContext()
-  const told: { slug: string; tags: boolean; atMs: number; text: string | undefined }[] = []
+  const responses: { slug: string; tags: boolean; atMs: number; text: string | undefined }[] = []
   for (const chapter of versions) {
     await put(context, ...chapter)
     for (const slug of slugs) {
       for (const tags of [true, false]) {
         const ready = await findMarketResponse(context, slug, tags)
-        told.push({ slug, tags, atMs: context.clock.now(), text: textOf(ready?.bytes) })
+        responses.push({ slug, tags, atMs: context.clock.now(), text: textOf(ready?.bytes) })
       }
     }
     context.clock.advance(1000)
   }
-  assert.ok(new Set(told.map(({ text }) => text)).size > 12, 'the story changes the answers')
-  for (const { slug, tags, atMs, text } of told) {
+  assert.ok(new Set(responses.map(({ text }) => text)).size > 12, 'the changes affect the responses')
+  for (const { slug, tags, atMs, text } of responses) {
     for (const later of [0, 999]) {
-      const past = await askPast(context, slug, atMs + later, tags)
+      const past = await requestAsOf(context, slug, atMs + later, tags)
       if (text !== undefined) assert.equal(past, text, `${slug} at ${atMs - testNowMs + later}`)
     }
   }
 })
 
-test('200: whoever knows only the present name may ask about the time before it', async () => {
+test('200: the current slug can be used for times before it existed', async () => {
   await using context = await openContext()
   for (const chapter of versions) {
     await put(context, ...chapter)
     context.clock.advance(1000)
   }
-  const past = JSON.parse((await askPast(context, 'uno', testNowMs)) ?? '')
+  const past = JSON.parse((await requestAsOf(context, 'uno', testNowMs)) ?? '')
   assert.deepEqual([past.slug, past.bestBid, past.events[0].markets.length], ['one', 0.4, 2])
 })
 
-test('200: a past answer says what time it is about, and has the tag it had', async () => {
+test('200: a past response has its as-of time and its earlier ETag', async () => {
   await using context = await openContext()
   await put(context, ...first)
   const then = await findMarketResponse(context, 'one', true)
@@ -98,34 +98,38 @@ test('200: a past answer says what time it is about, and has the tag it had', as
   assert.equal(outcome.headers?.etag, then?.etag)
   assert.deepEqual(outcome.confidence, { asOf: '2026-11-15T12:00:01.000Z' })
   assert.equal(outcome.headers?.['cache-control'], 'public, max-age=3600')
-  // What is being written at this moment may still be stamped with a time after the newest entry.
+  // A write in progress may still get a time after the newest version.
   context.clock.advance(5000)
   const open = { slug: 'one', include_tag: true, asOf: '2026-11-15T12:00:07' }
   const young = await bySlug.handle(open, context, testRequestInfo())
   assert.equal(young.is === 'bytes' && young.headers?.['cache-control'], 'public, max-age=5')
-  assert.equal(await askPast(context, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
+  assert.equal(await requestAsOf(context, 'one', testNowMs, true, { 'if-none-match': then?.etag }), 'unchanged')
 })
 
-test('404: a market that was not known yet at a time that is covered, and one that never was', async () => {
+test('404: a market that did not exist yet at a covered time, and an unknown market', async () => {
   await using context = await openContext()
-  assert.equal(await askPast(context, 'one', testNowMs), 'nothing')
+  assert.equal(await requestAsOf(context, 'one', testNowMs), 'nothing')
   await put(context, ...first)
   context.clock.advance(1000)
   await put(context, record('market', '4', { slug: 'four' }))
-  assert.equal(await askPast(context, 'four', testNowMs + 999), 'nothing')
-  assert.notEqual(await askPast(context, 'four', testNowMs + 1000), 'nothing')
-  assert.equal(await askPast(context, 'nowhere', testNowMs), 'nothing')
+  assert.equal(await requestAsOf(context, 'four', testNowMs + 999), 'nothing')
+  assert.notEqual(await requestAsOf(context, 'four', testNowMs + 1000), 'nothing')
+  assert.equal(await requestAsOf(context, 'nowhere', testNowMs), 'nothing')
 })
 
-test('410: a time before anything was kept, though nothing was ever dropped', async () => {
+test('410: a time before the first version, even if no version was deleted', async () => {
   await using context = await openContext()
   await put(context, ...first)
-  const message = 'What is kept here begins at 2026-11-15T12:00:00.000Z; ask for then or later.'
-  await assert.rejects(askPast(context, 'one', testNowMs - 1), { code: 'markets.history_gone', status: 410, message })
-  assert.notEqual(await askPast(context, 'one', testNowMs), 'nothing')
+  const publicMessage = 'The stored history starts at 2026-11-15T12:00:00.000Z. Use this time or later.'
+  await assert.rejects(requestAsOf(context, 'one', testNowMs - 1), {
+    code: 'markets.history_expired',
+    status: 410,
+    publicMessage,
+  })
+  assert.notEqual(await requestAsOf(context, 'one', testNowMs), 'nothing')
 })
 
-test('410: a time before what is kept is refused, not answered with nothing', async () => {
+test('410: a time before the stored history', async () => {
   await using context = await openContext()
   await put(context, ...first)
   context.clock.advance(10_000)
@@ -133,51 +137,51 @@ test('410: a time before what is kept is refused, not answered with nothing', as
   const cutoffMs = testNowMs + 5000
   assert.equal(await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs)), 6)
   assert.equal(await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs)), 0)
-  await assert.rejects(askPast(context, 'one', testNowMs), { code: 'markets.history_gone', status: 410 })
-  assert.equal(JSON.parse((await askPast(context, 'one', cutoffMs)) ?? '').bestBid, 0.4)
-  assert.equal(JSON.parse((await askPast(context, 'one', context.clock.now())) ?? '').bestBid, 0.5)
+  await assert.rejects(requestAsOf(context, 'one', testNowMs), { code: 'markets.history_expired', status: 410 })
+  assert.equal(JSON.parse((await requestAsOf(context, 'one', cutoffMs)) ?? '').bestBid, 0.4)
+  assert.equal(JSON.parse((await requestAsOf(context, 'one', context.clock.now())) ?? '').bestBid, 0.5)
 })
 
-test('422: a time that has not come yet; the present may be asked for, also by a clock that was set back', async () => {
+test('422: a time in the future; the current time is accepted, also after the clock was set back', async () => {
   await using context = await openContext()
   await put(context, ...first)
   const problems = [
     {
       at: ['query', 'asOf'],
-      message: 'must not be in the future; here it is 2026-11-15T12:00:00.000Z',
+      message: 'must not be in the future; the server time is 2026-11-15T12:00:00.000Z',
       value: undefined,
     },
   ]
-  await assert.rejects(askPast(context, 'one', testNowMs + 1), { code: 'input.invalid', problems })
-  assert.notEqual(await askPast(context, 'one', testNowMs), 'nothing')
+  await assert.rejects(requestAsOf(context, 'one', testNowMs + 1), { code: 'input.invalid', problems })
+  assert.notEqual(await requestAsOf(context, 'one', testNowMs), 'nothing')
   const later = [record('market', '1', { slug: 'one', bestBid: 0.9 })]
   await context.state.write((tx) => putMarkets(tx, later, testNowMs + 5000))
-  assert.equal(JSON.parse((await askPast(context, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
-  await assert.rejects(askPast(context, 'one', testNowMs + 5001), { code: 'input.invalid' })
+  assert.equal(JSON.parse((await requestAsOf(context, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
+  await assert.rejects(requestAsOf(context, 'one', testNowMs + 5001), { code: 'input.invalid' })
 })
 
-test('422: a time that is none', async () => {
+test('422: an invalid time', async () => {
   await using context = await openContext()
-  const ask = bySlug.handle(
+  const request = bySlug.handle(
     { slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' },
     context,
     testRequestInfo(),
   )
-  await assert.rejects(ask, { code: 'input.invalid' })
+  await assert.rejects(request, { code: 'input.invalid' })
 })
 
-test('an entry holds the changed fields of one record, however many markets show it', async () => {
+test('a version has the changed fields of one record, however many markets show it', async () => {
   await using context = await openContext()
   await put(context, ...first)
   const { seq } = await readLogHead(context.state)
   assert.equal(seq, 6, 'one entry for each record that was created')
   const { written } = await put(context, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
   assert.equal(written, 2)
-  const rows = await context.state.all('select kind, id, what, diff from market_versions where seq > ?', seq)
-  assert.deepEqual(rows, [{ kind: 'event', id: '10', what: 'changed', diff: '{"volume":[1,3]}' }])
+  const rows = await context.state.all('select kind, id, change_type, diff from market_versions where seq > ?', seq)
+  assert.deepEqual(rows, [{ kind: 'event', id: '10', change_type: 'changed', diff: '{"volume":[1,3]}' }])
 })
 
-test('numbers and times of entries only rise, whatever the clock does', async () => {
+test('numbers and times of versions only increase, even if the clock is set back', async () => {
   await using context = await openContext()
   const at = (ms: number, bid: number) =>
     context.state.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
@@ -197,7 +201,7 @@ test('numbers and times of entries only rise, whatever the clock does', async ()
   )
 })
 
-test('the same again, and what is put aside, make no entry', async () => {
+test('unchanged records and unknown fields create no version', async () => {
   await using context = await openContext()
   await put(context, ...first)
   const before = await readLogHead(context.state)
@@ -205,13 +209,13 @@ test('the same again, and what is put aside, make no entry', async () => {
   assert.deepEqual(await readLogHead(context.state), before)
 })
 
-test('integers of any size come back with every digit, from now and from then', async () => {
+test('integers of any size are exact, in current and past responses', async () => {
   await using context = await openContext()
   const big = (n: bigint) => record('market', '1', { slug: 'one', marketGroup: n })
   await put(context, big(12345678901234567890n))
   context.clock.advance(1000)
   await put(context, big(12345678901234567891n))
-  assert.match((await askPast(context, 'one', testNowMs)) ?? '', /"marketGroup":12345678901234567890\b/)
+  assert.match((await requestAsOf(context, 'one', testNowMs)) ?? '', /"marketGroup":12345678901234567890\b/)
   assert.match(
     textOf((await findMarketResponse(context, 'one', true))?.bytes) ?? '',
     /"marketGroup":12345678901234567891\b/,

@@ -1,68 +1,73 @@
-// A market as it was known at a time: its records, and all it shows, taken back along the log of versions and written
-// by the same hand that writes today's document. What was answered then is answered again, byte for byte.
+// Builds the response about a market as of a past time. Undoes later changes of the market and of all records it shows,
+// then writes the document with the current code, so the result is byte for byte what was returned at that time.
 //
-// 1. Nothing is said about a time before the oldest entry that is kept (behaviour/markets.md#history, behaviour/markets.md#history-boundaries).
-// 2. A slug is looked up among the names of that time first, then among today's: whoever knows a market by its present
-//    name may ask about its past.
-// 3. What one answer may read is bounded; beyond that it is refused in words (behaviour/markets.md#history-limits).
+// 1. Times before the oldest stored version are refused (behaviour/markets.md#history-boundaries).
+// 2. A slug is looked up among the slugs of that time first, then among the current ones.
+// 3. The number of reads per request is limited (behaviour/markets.md#history-limits).
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, yieldInOrder } from '../event-loop-yielder.ts'
 import { type Document, type RecordReference, type StoredRecord, writeMarket } from '../records/documents.ts'
-import { type KindName, kinds } from '../records/kinds.ts'
+import { type KindName, kinds, type MarketKey } from '../records/kinds.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
 import { slugRanks } from '../records/put-markets.ts'
 import { loadRecordGraph, type RecordSource } from '../records/record-graph.ts'
+import { findMarketId } from './changes.ts'
 import { readRecordAfter } from './snapshots.ts'
 import { readHistoryStartMs } from './versions.ts'
 
 export interface PastMarket extends Document {
   readonly id: string
-  /** Its name at that time. */
+  /** The slug at that time. */
   readonly slug: string
 }
 
-/** Versions and records read for one answer; an event of 300 markets takes some 20 000. */
+/** Versions and records read for one response. An event of 300 markets takes about 20 000. */
 const usualReadsMax = 100_000
-/** What looking for a record costs, in versions. */
+/** The cost of looking up a record, in versions. */
 const recordReads = 10
 
 export async function marketAsOf(
   reader: StateReader,
-  slug: string,
+  key: MarketKey,
   asOfMs: number,
   readsMax = usualReadsMax,
 ): Promise<PastMarket | undefined> {
-  await refuseDropped(reader, asOfMs)
+  await refuseDeleted(reader, asOfMs)
   const last = await reader.get<{ seq: number }>(
     'select seq from market_versions where at_ms <= ? order by at_ms desc, seq desc limit 1',
     asOfMs,
   )
   const until = last?.seq ?? 0
   const records = recordsAsOf(reader, until, readsMax)
-  const id = (await findMarketIdAsOf(reader, records, slug, until)) ?? (await findCurrentMarketId(reader, slug))
+  const id =
+    typeof key === 'string'
+      ? ((await findMarketIdAsOf(reader, records, key, until)) ?? (await findMarketId(reader, key)))
+      : key.id
   const graph = id === undefined ? undefined : await loadRecordGraph(records, [id], yieldInOrder)
-  // Versions may have been dropped meanwhile (1).
-  await refuseDropped(reader, asOfMs)
+  // Versions may have been deleted meanwhile (1).
+  await refuseDeleted(reader, asOfMs)
   if (!graph || id === undefined) return undefined
   const document = writeMarket(graph, id, new Map())
   return document && { ...document, id, slug: textOrNull(graph.record('market', id)?.fields.slug) ?? '' }
 }
 
-async function refuseDropped(reader: StateReader, asOfMs: number): Promise<void> {
+async function refuseDeleted(reader: StateReader, asOfMs: number): Promise<void> {
   const fromMs = await readHistoryStartMs(reader)
   if (fromMs === undefined || asOfMs >= fromMs) return
   const begins = new Date(fromMs).toISOString()
-  throw new Fault('markets.history_gone', { message: `What is kept here begins at ${begins}; ask for then or later.` })
+  throw new Fault('markets.history_expired', {
+    message: `The stored history starts at ${begins}. Use this time or later.`,
+  })
 }
 
-/** Records as they were after the entry with this number. */
+/** Records as they were after the version `seq`. */
 function recordsAsOf(reader: StateReader, seq: number, readsMax: number): RecordSource {
   const yielder = new EventLoopYielder(yieldInOrder)
   let reads = 0
   const spend = async (more: number): Promise<void> => {
     reads += more
-    if (reads >= readsMax) throw new Fault('markets.too_much')
+    if (reads >= readsMax) throw new Fault('markets.too_many_changes')
     await yielder.spend(more)
   }
   const read = new Map<string, StoredRecord | undefined>()
@@ -86,12 +91,12 @@ function recordsAsOf(reader: StateReader, seq: number, readsMax: number): Record
           if (linked === 1) shown.push({ id: other, slug, title })
           continue
         }
-        const then = await record(from, other)
-        if (!then?.links[through]?.includes(id)) continue
+        const past = await record(from, other)
+        if (!past?.links[through]?.includes(id)) continue
         shown.push({
           id: other,
-          slug: textOrNull(then.fields.slug),
-          title: textOrNull(then.fields.question ?? then.fields.title),
+          slug: textOrNull(past.fields.slug),
+          title: textOrNull(past.fields.question ?? past.fields.title),
         })
       }
       return shown
@@ -100,13 +105,13 @@ function recordsAsOf(reader: StateReader, seq: number, readsMax: number): Record
 }
 
 interface Candidate extends RecordReference {
-  /** 1: it links there now. */
+  /** 1: the link exists now. */
   readonly linked: number
   /** 1: it changed after that time. */
   readonly later: number
 }
 
-/** Whoever links there now or did once, in the order of the document. */
+/** Records with a current or former link to this one, in the order of the document. */
 const selectCandidates = `
   select r.id, r.slug, r.title, l.linked,
     case when exists (select 1 from market_versions v where v.kind = r.kind and v.id = r.id and v.seq > ?)
@@ -119,30 +124,30 @@ const selectCandidates = `
   join market_records r on r.kind = l.from_kind and r.id = l.from_id
   order by length(r.id), r.id limit ?`
 
-/** The rule of behaviour/markets.md#past-slugs, held against the names of that time. */
+/** Applies the rule of behaviour/markets.md#past-slugs to the slugs of that time. */
 async function findMarketIdAsOf(
   reader: StateReader,
   records: RecordSource,
   slug: string,
   seq: number,
 ): Promise<string | undefined> {
-  const rows = await reader.all<{ market_id: string; since: number }>(
-    'select market_id, since from market_slugs where slug = ? order by market_id',
+  const rows = await reader.all<{ market_id: string; since_seq: number }>(
+    'select market_id, since_seq from market_slugs where slug = ? order by market_id',
     slug,
   )
-  let best: { id: string; past: number; changed: number } | undefined
-  for (const { market_id: id, since } of rows) {
-    const then = await records.record('market', id)
-    if (!then || since > seq) continue
-    const past = slugRank(then, slug)
+  let best: { id: string; rank: number; changeSeq: number } | undefined
+  for (const { market_id: id, since_seq: sinceSeq } of rows) {
+    const past = await records.record('market', id)
+    if (!past || sinceSeq > seq) continue
+    const rank = slugRank(past, slug)
     const last = await reader.get<{ seq: number }>(
       `select seq from market_versions
-       where kind = 'market' and id = ? and seq <= ? and what in ('created', 'changed') order by seq desc limit 1`,
+       where kind = 'market' and id = ? and seq <= ? and change_type in ('created', 'changed') order by seq desc limit 1`,
       id,
       seq,
     )
-    const changed = last?.seq ?? 0
-    if (!best || past < best.past || (past === best.past && changed > best.changed)) best = { id, past, changed }
+    const changeSeq = last?.seq ?? 0
+    if (!best || rank < best.rank || (rank === best.rank && changeSeq > best.changeSeq)) best = { id, rank, changeSeq }
   }
   return best?.id
 }
@@ -151,13 +156,5 @@ function slugRank({ fields }: StoredRecord, slug: string): number {
   if (fields.slug === slug) return slugRanks.present
   return parsePastSlugs(fields.pastSlugs).includes(slug) ? slugRanks.listed : slugRanks.former
 }
-
-const findCurrentMarketId = async (reader: StateReader, slug: string): Promise<string | undefined> =>
-  (
-    await reader.get<{ market_id: string }>(
-      'select market_id from market_slugs where slug = ? order by past, seq desc, market_id limit 1',
-      slug,
-    )
-  )?.market_id
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)

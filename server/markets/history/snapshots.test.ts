@@ -1,4 +1,4 @@
-// Keyframes among versions, decisions/store-market-versions-as-differences.md: what they save, and that they change no answer.
+// Snapshots among versions (decisions/store-market-versions-as-differences.md): they save reads and change no response.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -28,7 +28,7 @@ const first = [market('1', { bestBid: 0 }), market('2', {}), event({ title: 'Ten
 const countOf = async ({ state }: TestContext, table: string) =>
   (await state.get<{ n: number }>(`select count(*) as n from ${table}`))?.n
 
-/** The same reader, and the rows it has given. */
+/** The reader with a count of the rows it returned. */
 function counted(reader: StateReader): { reader: StateReader; rows: () => number } {
   let rows = 0
   return {
@@ -47,7 +47,7 @@ function counted(reader: StateReader): { reader: StateReader; rows: () => number
   }
 }
 
-/** One second and one price after another; what was answered at the beginning. */
+/** Changes the price once per second and returns the first response. */
 async function trades(context: TestContext, count: number): Promise<string | undefined> {
   await put(context, ...first)
   const etag = (await findMarketResponse(context, 'm-1', true))?.etag
@@ -62,29 +62,29 @@ async function trades(context: TestContext, count: number): Promise<string | und
   return etag
 }
 
-describe('a question about the past', () => {
-  test('reads a keyframe’s worth of versions of each record, however often it has changed since', async () => {
+describe('a request about the past', () => {
+  test('reads at most the versions between two snapshots of each record', async () => {
     await using context = await openContext()
     const etag = await trades(context, 3 * snapshotEvery + 50)
-    assert.equal(await countOf(context, 'market_keyframes'), 6)
+    assert.equal(await countOf(context, 'market_snapshots'), 6)
     const { reader, rows } = counted(context.state)
     assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
-    // Two markets of 350 changes each; what else is read are single rows.
+    // Two markets with 350 changes each; all other reads are single rows.
     assert.ok(rows() <= 2 * snapshotEvery + 50, `${rows()} rows were read`)
   })
 
-  test('400: is refused where it would read more than one answer may, and says what to do', async () => {
+  test('400: is refused beyond the limit of reads, with advice', async () => {
     await using context = await openContext()
     await trades(context, 60)
     await assert.rejects(marketAsOf(context.state, 'm-1', testNowMs, 100), {
-      code: 'markets.too_much',
+      code: 'markets.too_many_changes',
       status: 400,
-      message: /ask for a later time/,
+      publicMessage: /Request a later time/,
     })
     assert.ok(await marketAsOf(context.state, 'm-1', testNowMs + 50_000, 100))
   })
 
-  test('lets others have their turn while it reads', async () => {
+  test('yields to the event loop while it reads', async () => {
     await using context = await openContext()
     await put(context, ...first)
     const diff = '{"bestBid":[0.1,0.2]}'
@@ -97,14 +97,14 @@ describe('a question about the past', () => {
       diff,
     ])
     await context.state.write((tx) =>
-      tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'what', 'diff'], rows),
+      tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows),
     )
     const { turns } = await countLoopTurns(() => marketAsOf(context.state, 'm-1', testNowMs))
     assert.ok(turns >= 30, `${turns} turns in 20 000 versions`)
   })
 })
 
-test('1: any history, with keyframes or without, gives what was answered then', async () => {
+test('1: any history, with or without snapshots, gives the earlier responses', async () => {
   const step = fc.record({
     id: fc.constantFrom('1', '2'),
     title: fc.constantFrom('Ten', 'X', 'Zehn'),
@@ -116,37 +116,37 @@ test('1: any history, with keyframes or without, gives what was answered then', 
     fc.asyncProperty(history, async (steps) => {
       await using context = await openContext()
       await put(context, ...first)
-      const told: { atMs: number; slug: string; etag: string | undefined }[] = []
+      const responses: { atMs: number; slug: string; etag: string | undefined }[] = []
       for (const [at, { id, title, bestBid, apart }] of steps.entries()) {
         context.clock.advance(1000)
         // `volume` counts up, so that the market and the event change in every step.
         await put(context, market(id, { bestBid, volumeNum: at }, apart ? [] : ['10']), event({ title, volume: at }))
         if (at % 15 > 0) continue
         const slug = `m-${1 + (at % 2)}`
-        told.push({ atMs: context.clock.now(), slug, etag: (await findMarketResponse(context, slug, true))?.etag })
+        responses.push({ atMs: context.clock.now(), slug, etag: (await findMarketResponse(context, slug, true))?.etag })
       }
       const check = async (how: string) => {
-        for (const { atMs, slug, etag } of told) {
+        for (const { atMs, slug, etag } of responses) {
           assert.equal((await marketAsOf(context.state, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
         }
       }
-      assert.ok(((await countOf(context, 'market_keyframes')) ?? 0) >= 2)
+      assert.ok(((await countOf(context, 'market_snapshots')) ?? 0) >= 2)
       await check('with keyframes')
-      await context.state.write((tx) => tx.run('delete from market_keyframes'))
+      await context.state.write((tx) => tx.run('delete from market_snapshots'))
       await check('without')
     }),
-    // A history that fails is told as it is: making it smaller takes long.
+    // Without shrinking, which takes long.
     { numRuns: 2, endOnFailure: true },
   )
 })
 
-test('a keyframe goes with the versions before it, so that none is taken for a later state', async () => {
+test('a snapshot is deleted with the versions that follow it, so that it is not used for a later state', async () => {
   await using context = await openContext()
   await trades(context, snapshotEvery + 10)
   const cutoffMs = context.clock.now() + 1
   while ((await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))) > 0);
   assert.equal(await countOf(context, 'market_versions'), 0)
-  assert.equal(await countOf(context, 'market_keyframes'), 0)
+  assert.equal(await countOf(context, 'market_snapshots'), 0)
   const etag = (await findMarketResponse(context, 'm-1', true))?.etag
   context.clock.advance(5000)
   await put(context, market('1', { bestBid: 0.99 }))

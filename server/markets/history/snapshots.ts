@@ -1,7 +1,7 @@
-// Whole records among their versions (decisions/store-market-versions-as-differences.md): a record as it was at a time is taken back from the next keyframe after that
-// time, over `frameEvery` changes at most, however long ago it was and however often the record has changed since.
+// Snapshots of records among their versions (decisions/store-market-versions-as-differences.md). A past state is computed
+// from the next snapshot after it, by undoing at most `snapshotEvery` changes, however old it is.
 //
-// 1. A keyframe with number n is the record after every version up to n, and never changes.
+// 1. A snapshot with number n is the record after all versions up to n. It never changes.
 // 2. It is written in the transaction that writes the version.
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
@@ -9,7 +9,7 @@ import type { KindName } from '../records/kinds.ts'
 import { currentRecords, parseStoredRecord } from '../records/record-graph.ts'
 import { parseVersion, undoChanges, type VersionRow } from './versions.ts'
 
-/** Changes of a record from one keyframe to the next: about a tenth of what the versions between them take. */
+/** Changes between two snapshots. A snapshot takes about a tenth of the space of these changes. */
 export const snapshotEvery = 100
 
 export async function putSnapshot(
@@ -20,7 +20,7 @@ export async function putSnapshot(
   { fields, links }: { readonly fields: string; readonly links: string },
 ): Promise<void> {
   await tx.run(
-    `insert into market_keyframes (kind, id, seq, fields, links) values (?, ?, ?, ?, ?)
+    `insert into market_snapshots (kind, id, seq, fields, links) values (?, ?, ?, ?, ?)
      on conflict (kind, id, seq) do nothing`,
     ...[kind, id, seq, fields, links],
   )
@@ -32,14 +32,14 @@ interface SnapshotRow {
   readonly links: string
 }
 
-/** Versions read at once. */
+/** Versions per query. */
 const blockRows = 250
 
 /**
- * The record after the version with this number. What is read is told to `spend` before the next block.
+ * The record after the version `seq`. Calls `spend` with the number of rows after each query.
  *
- * A change that is committed while this reads does no harm: the present is read before the versions, and what counts of each field
- * is the oldest change after `seq`.
+ * Concurrent commits do not matter: the current record is read before the versions, and the oldest change after `seq`
+ * determines each field.
  */
 export async function readRecordAfter(
   reader: StateReader,
@@ -49,7 +49,7 @@ export async function readRecordAfter(
   spend: (rows: number) => Promise<void>,
 ): Promise<StoredRecord | undefined> {
   const snapshot = await reader.get<SnapshotRow>(
-    'select seq, fields, links from market_keyframes where kind = ? and id = ? and seq >= ? order by seq limit 1',
+    'select seq, fields, links from market_snapshots where kind = ? and id = ? and seq >= ? order by seq limit 1',
     ...[kind, id, seq],
   )
   let stored = snapshot ? parseStoredRecord(snapshot) : await currentRecords(reader).record(kind, id)
@@ -63,10 +63,10 @@ export async function readRecordAfter(
   return stored
 }
 
-/** From `from` back to `after`, which is left out, newest first. Whether a feed shows a market is no change of it. */
+/** From `from` back to `after` (exclusive), newest first. `vanished` and `returned` do not change the record. */
 const readChangesBack = (reader: StateReader, kind: KindName, id: string, from: number, after: number) =>
   reader.all<VersionRow>(
-    `select * from market_versions where kind = ? and id = ? and seq <= ? and seq > ? and what in ('created', 'changed')
+    `select * from market_versions where kind = ? and id = ? and seq <= ? and seq > ? and change_type in ('created', 'changed')
      order by seq desc limit ?`,
     ...[kind, id, from, after, blockRows],
   )

@@ -1,9 +1,10 @@
-// The log of what changed when: one entry per change of one record, holding only the fields that changed.
+// The version log: one version per change of a record, with only the fields that changed.
 //
-// 1. An entry is written in the transaction that makes the change, so the log and the records never disagree.
-// 2. Numbers and times of entries only rise, whatever the clock does: "as of a time" is "up to a number".
-// 3. A change is stored once, at its record; a document is never stored twice (decisions/store-market-versions-as-differences.md).
-// 4. Entries are dropped oldest first, and the time from which on all are there is remembered with them.
+// 1. A version is written in the transaction that changes the record, so the log and the records always agree.
+// 2. Numbers and times of versions only increase, even if the clock is set back. So a time corresponds to a number.
+// 3. A change is stored once, with its record, not with every document that shows the record
+//    (decisions/store-market-versions-as-differences.md).
+// 4. Versions are deleted oldest first, and the time from which the log is complete is stored with it.
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
@@ -11,7 +12,7 @@ import { type KindName, kinds } from '../records/kinds.ts'
 
 export type ChangeType = 'created' | 'changed' | 'vanished' | 'returned'
 
-/** Field → value before and after; null where there was or is none. Links are lists of ids. */
+/** Field → value before and after; null: no value. Links are lists of ids. */
 export type Diff = Readonly<Record<string, readonly [before: unknown, after: unknown]>>
 
 export interface Version {
@@ -19,15 +20,14 @@ export interface Version {
   readonly atMs: number
   readonly kind: KindName
   readonly id: string
-  readonly what: ChangeType
+  readonly changeType: ChangeType
   readonly diff: Diff
 }
 
-/** Where the log stands. */
 export interface LogHead {
   readonly seq: number
   readonly atMs: number
-  /** Entries before this time have been dropped. */
+  /** Versions before this time have been deleted. */
   readonly horizonMs: number | undefined
 }
 
@@ -38,7 +38,7 @@ export async function readLogHead(reader: StateReader): Promise<LogHead> {
   return { seq: row?.seq ?? 0, atMs: row?.at_ms ?? 0, horizonMs: row?.horizon_ms ?? undefined }
 }
 
-/** The time from which on every entry is there; undefined while there has been none. */
+/** The time from which the log is complete; undefined if it is empty. */
 export async function readHistoryStartMs(reader: StateReader): Promise<number | undefined> {
   const { horizonMs } = await readLogHead(reader)
   if (horizonMs !== undefined) return horizonMs
@@ -46,7 +46,7 @@ export async function readHistoryStartMs(reader: StateReader): Promise<number | 
   return oldest?.at_ms ?? undefined
 }
 
-/** The log, open for one transaction. */
+/** Appends versions within one transaction. */
 export class VersionLog {
   readonly atMs: number
   readonly #tx: StateWriter
@@ -64,38 +64,38 @@ export class VersionLog {
     this.atMs = atMs
   }
 
-  /** The number of the last entry. */
+  /** The number of the last version. */
   get seq(): number {
     return this.#seq
   }
 
-  async append(kind: KindName, id: string, what: ChangeType, diff: Diff = {}): Promise<void> {
+  async append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): Promise<void> {
     this.#seq += 1
     this.#count += 1
     await this.#tx.run(
-      'insert into market_versions (seq, at_ms, kind, id, what, diff) values (?, ?, ?, ?, ?, ?)',
+      'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)',
       this.#seq,
       this.atMs,
       kind,
       id,
-      what,
+      changeType,
       stringifyJson(diff),
     )
   }
 
-  /** `shown`: documents changed too, so what is kept in memory is out of date. */
-  async close(shown: boolean): Promise<void> {
-    if (this.#count === 0 && !shown) return
+  /** `hasNewDocuments`: cached responses are out of date. */
+  async close(hasNewDocuments: boolean): Promise<void> {
+    if (this.#count === 0 && !hasNewDocuments) return
     await this.#tx.run(
       'update market_revision set seq = ?, at_ms = ?, revision = revision + ?',
       this.#seq,
       this.atMs,
-      shown ? 1 : 0,
+      hasNewDocuments ? 1 : 0,
     )
   }
 }
 
-/** Two states of a record, field by field, in the order of the contract. */
+/** Compares two states of a record field by field, in the order of the contract. */
 export function diffRecords(kind: KindName, before: StoredRecord, after: StoredRecord): Diff {
   const diff: Record<string, readonly [unknown, unknown]> = {}
   for (const name of Object.keys(kinds[kind].schema.properties)) {
@@ -106,12 +106,16 @@ export function diffRecords(kind: KindName, before: StoredRecord, after: StoredR
   return diff
 }
 
-/** The record before some changes, newest first; undefined before it was there. */
-export function undoChanges(kind: KindName, after: StoredRecord, changes: readonly Pick<Version, 'what' | 'diff'>[]) {
+/** Undoes changes, newest first. Undefined if the record did not exist then. */
+export function undoChanges(
+  kind: KindName,
+  after: StoredRecord,
+  changes: readonly Pick<Version, 'changeType' | 'diff'>[],
+) {
   const fields: Record<string, unknown> = { ...after.fields }
   const links: Record<string, readonly string[]> = { ...after.links }
-  for (const { what, diff } of changes) {
-    if (what === 'created') return undefined
+  for (const { changeType, diff } of changes) {
+    if (changeType === 'created') return undefined
     for (const [name, [before]] of Object.entries(diff)) {
       const part: Record<string, unknown> = name in kinds[kind].links ? links : fields
       if (before === null) delete part[name]
@@ -126,23 +130,23 @@ export interface VersionRow {
   readonly at_ms: number
   readonly kind: KindName
   readonly id: string
-  readonly what: ChangeType
+  readonly change_type: ChangeType
   readonly diff: string
 }
 
-export const parseVersion = ({ seq, at_ms, kind, id, what, diff }: VersionRow): Version => ({
+export const parseVersion = ({ seq, at_ms, kind, id, change_type, diff }: VersionRow): Version => ({
   seq,
   atMs: at_ms,
   kind,
   id,
-  what,
+  changeType: change_type,
   diff: parseJson(diff) as Diff,
 })
 
-/** In one transaction: short enough not to be felt. */
+/** Versions per transaction; few enough not to delay other writers. */
 const dropBatch = 500
 
-/** Drops entries before a time, some at once; resolves to how many, and is to be called again until none are left. */
+/** Deletes some versions before a time and returns how many. Call it until it returns 0. */
 export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number): Promise<number> {
   const dropped = await tx.run(
     'delete from market_versions where seq in (select seq from market_versions where at_ms < ? order by at_ms limit ?)',
@@ -155,9 +159,9 @@ export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number): Pro
       cutoffMs,
       cutoffMs,
     )
-    // Without the versions that follow it a keyframe would be taken for a later one.
+    // Without the versions that follow it, a snapshot would be used for later times.
     await tx.run(
-      `delete from market_keyframes where seq <
+      `delete from market_snapshots where seq <
          coalesce((select min(seq) from market_versions), (select seq + 1 from market_revision))`,
     )
   }

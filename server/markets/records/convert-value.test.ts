@@ -67,7 +67,7 @@ const cases: readonly [name: string, schema: TSchema, rows: readonly (readonly [
   ],
 ]
 for (const [name, schema, rows] of cases) {
-  test(`${name} is kept, converted where that is safe, and left out otherwise`, () => {
+  test(`${name} is kept, converted if that is safe, and otherwise removed`, () => {
     for (const [value, expected] of rows) assert.deepEqual(convertValue(schema, value), expected, String(value))
   })
 }

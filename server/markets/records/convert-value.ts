@@ -1,6 +1,6 @@
-// Converts a value to the type that the contract gives its field, where the meaning is certain: decimal text to a number, a
-// number to decimal text, and other notations of a time to ISO 8601. Feeds change the type of a field without notice, and
-// one such field must not hide a market.
+// Converts a value to the type of its field in the contract, if the meaning is certain: decimal text to a number, a number
+// to decimal text, and other time formats to ISO 8601. Feeds change the types of fields without notice, and one such field
+// must not make a market unavailable.
 import { parseJson } from '#api/json.ts'
 import type { TSchema } from '#api/kit.ts'
 import { sourceMs } from '../feeds/source-time.ts'
@@ -25,8 +25,8 @@ const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 function toNumber(value: unknown): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value
   if (typeof value !== 'string' || !numberText.test(value)) return undefined
-  const found = parseJson(value) as number | bigint
-  return found === Number.POSITIVE_INFINITY || found === Number.NEGATIVE_INFINITY ? undefined : found
+  const number = parseJson(value) as number | bigint
+  return number === Number.POSITIVE_INFINITY || number === Number.NEGATIVE_INFINITY ? undefined : number
 }
 
 const plainNumberFormat = new Intl.NumberFormat('en', { useGrouping: false, maximumFractionDigits: 100 })
@@ -41,7 +41,7 @@ function toText(value: unknown): string | undefined {
 
 const timeText = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?(?:[Zz]|([+-]\d\d):?(\d\d)?)?)?$/
 
-/** A time without a zone is UTC, and a day begins at midnight UTC. */
+/** A time without a zone is UTC; a date is midnight UTC. */
 function toIsoTime(value: unknown): string | undefined {
   if (typeof value !== 'string' || sourceMs(value) === undefined) return undefined
   const [, day, minute = '00:00', second = ':00', zoneHour, zoneMinute = '00'] = timeText.exec(value) ?? []

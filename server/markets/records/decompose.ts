@@ -1,29 +1,29 @@
-// From one nested record, as sources write them, to the records it is made of: a market with its events, their series,
-// and so on down. A rename table says how the source spells what the contract knows. Pure.
+// Splits a nested record of a source into single records: a market, its events, their series and so on. A rename table
+// maps the source's field names to those of the contract. Pure.
 //
-// 1. What stands inside another record is partial: it adds to what is known of it (behaviour/markets.md#partial-records).
-// 2. A field that is left out says nothing about a link; null and an empty list say that there is none. A link that cannot
-//    be read counts as null, and its value is handed on as a field, where it is reported as drift.
-// 3. Lists that close a circle are derived here (behaviour/markets.md#references) and not read, except the markets of an event that is
-//    itself on top: there they are how markets arrive.
+// 1. A record inside another record is partial: it only adds to the stored record (behaviour/markets.md#partial-records).
+// 2. A missing field does not change a link; null and an empty list remove it. An invalid link counts as null, and its
+//    value is passed on as a field, where it is reported as drift.
+// 3. Back references are derived (behaviour/markets.md#references), so they are not read. The exception are the markets of
+//    a top-level event, because event feeds deliver their markets that way.
 import { Text } from '#api/kit.ts'
 import { convertValue } from './convert-value.ts'
 import { type KindName, kindNames, kinds } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'
 
-/** Kind, or `all` → name in the source → name here. */
+/** Kind, or `all` → name in the source → name in the contract. */
 export type RenameTable = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What is inside comes before what it is inside of. */
+/** Inner records come before the records that contain them. */
 export function decompose(value: unknown, kind: KindName, renames: Renames, location = ''): MarketRecord[] {
-  const found: MarketRecord[] = []
-  addRecord(value, kind, renames, found, false)
-  return location === '' ? found : found.map((record) => ({ ...record, place: location }))
+  const records: MarketRecord[] = []
+  addRecord(value, kind, renames, records, false)
+  return location === '' ? records : records.map((record) => ({ ...record, location }))
 }
 
-/** A rename table, ready to use. */
+/** A rename table, indexed by kind. */
 export class Renames {
   readonly #byKind: ReadonlyMap<KindName, ReadonlyMap<string, string>>
 
@@ -35,7 +35,7 @@ export class Renames {
     this.#byKind = new Map(names.filter(([, map]) => map.size > 0))
   }
 
-  /** The record in our spelling. Where a source has both spellings, ours wins. */
+  /** If a source has both names, the contract's name wins. */
   apply(kind: KindName, members: Members): Members {
     const map = this.#byKind.get(kind)
     if (!map) return members
@@ -49,17 +49,17 @@ export class Renames {
   }
 }
 
-/** Adds the record and what is inside it; resolves to its id, undefined where it has none. */
+/** Adds the record and the records inside it. Returns its id; undefined if it has none. */
 function addRecord(
   value: unknown,
   kind: KindName,
   renames: Renames,
-  found: MarketRecord[],
+  records: MarketRecord[],
   partial: boolean,
   extra: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    found.push({ kind, id: '', fields: {}, problems: [{ at: [], message: 'must be an object' }] })
+    records.push({ kind, id: '', fields: {}, problems: [{ at: [], message: 'must be an object' }] })
     return undefined
   }
   const members = renames.apply(kind, value as Members)
@@ -67,7 +67,7 @@ function addRecord(
   if (id === undefined) {
     const message =
       members.id === undefined || members.id === null || members.id === '' ? 'is required' : 'must be string'
-    found.push({ kind, id: '', fields: { slug: members.slug }, problems: [{ at: ['id'], message }] })
+    records.push({ kind, id: '', fields: { slug: members.slug }, problems: [{ at: ['id'], message }] })
     return undefined
   }
   const fields: Record<string, unknown> = {}
@@ -76,32 +76,32 @@ function addRecord(
     const link = ownMember(kinds[kind].links, name)
     const reference = ownMember(kinds[kind].references, name)
     if (member === undefined || name === '__proto__' || (reference && partial)) continue
-    const ids = link && addLinked(member, link, renames, found)
-    // What a market is inside of holds unless the market itself names others.
+    const ids = link && addLinked(member, link, renames, records)
+    // A market inside an event links to that event, unless it lists events itself.
     if (link) links[name] = ids?.length ? ids : (extra[name] ?? ids ?? null)
     if (reference?.from === 'market' && Array.isArray(member)) {
-      for (const one of member) addNestedMarket(one, id, renames, found)
+      for (const market of member) addNestedMarket(market, id, renames, records)
     } else if (!ids) fields[name] = member
   }
-  found.push({ kind, id, fields, links, partial })
+  records.push({ kind, id, fields, links, partial })
   return id
 }
 
-/** A source may have a field with a name that every object inherits. */
+/** A field of a source may have the name of an inherited property, such as `constructor`. */
 const ownMember = <T>(members: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(members, name) ? members[name] : undefined
 
-/** A number is an id too. */
+/** Ids may be numbers. */
 function idOf(value: unknown): string | undefined {
   const text = convertValue(Text, value) as string | undefined
   return text === '' ? undefined : text
 }
 
-/** A market inside its event. One that is only named there, cut to its reference or its id, says nothing new. */
-function addNestedMarket(value: unknown, eventId: string, renames: Renames, found: MarketRecord[]): void {
+/** A market inside its event. An id or a short reference is ignored. */
+function addNestedMarket(value: unknown, eventId: string, renames: Renames, records: MarketRecord[]): void {
   if (value === null || idOf(value) !== undefined) return
   if (typeof value === 'object' && Object.keys(value).length <= 3) return
-  addRecord(value, 'market', renames, found, false, { events: [eventId] })
+  addRecord(value, 'market', renames, records, false, { events: [eventId] })
 }
 
 interface LinkTarget {
@@ -109,20 +109,20 @@ interface LinkTarget {
   readonly one?: true
 }
 
-/** Undefined for null, and for what is neither a record nor a list of records where one is due. */
+/** Undefined for null, and if a list was expected instead of a record or the reverse. */
 function addLinked(
   member: unknown,
   { to, one }: LinkTarget,
   renames: Renames,
-  found: MarketRecord[],
+  records: MarketRecord[],
 ): string[] | undefined {
   const isList = Array.isArray(member)
   if (one ? isList || (typeof member !== 'object' && idOf(member) === undefined) : !isList) return undefined
   if (member === null) return undefined
   const list: readonly unknown[] = isList ? member : [member]
   return list.flatMap((value) => {
-    // An id alone points to a record that is stated elsewhere.
-    const id = value === null ? undefined : (idOf(value) ?? addRecord(value, to, renames, found, true))
+    // A plain id refers to a record that is delivered elsewhere.
+    const id = value === null ? undefined : (idOf(value) ?? addRecord(value, to, renames, records, true))
     return id === undefined ? [] : [id]
   })
 }

@@ -1,8 +1,9 @@
-// Writes a market's answer out of its records. Pure: everything it may show has been fetched before.
+// Writes the response about a market from its records, which have been loaded before. Pure.
 //
-// 1. Fields stand in the order of the contract, so the same records give the same bytes and the same tag.
-// 2. The market's own tags stand last, so the answer without them is the same bytes cut short (behaviour/markets.md#tags).
-// 3. A link to a record that is not there yet shows nothing, and a list of such links is left out.
+// 1. Fields are in the order of the contract, so the same records give the same bytes and the same ETag.
+// 2. The market's own tags come last, so the response without tags is a prefix of these bytes
+//    (behaviour/markets.md#tags).
+// 3. A link to a record that is not stored is omitted. A list is omitted if none of its records is stored.
 import { stringifyJson } from '#api/json.ts'
 import { etagOf } from '#http/etag.ts'
 import { type KindName, kinds, type Reference } from './kinds.ts'
@@ -12,30 +13,30 @@ export interface StoredRecord {
   readonly links: Readonly<Record<string, readonly string[]>>
 }
 
-/** What a reference shows of a record. */
+/** The fields of a record that a reference shows. */
 export interface RecordReference {
   readonly id: string
   readonly slug: string | null
   readonly title: string | null
 }
 
-/** The fetched records. */
+/** The loaded records. */
 export interface RecordGraph {
   record(kind: KindName, id: string): StoredRecord | undefined
-  /** Those that link to this record, in order. */
+  /** The records that link to this one, in order. */
   referring(reference: Reference, id: string): readonly RecordReference[]
-  /** Every record that was found. */
+  /** Every loaded record. */
   names(): (readonly [KindName, string])[]
 }
 
 export interface Document {
   readonly body: Uint8Array
-  /** Byte at which the tags begin, comma included; -1 without tags. */
+  /** Offset of the tags, including the comma before them; -1 without tags. */
   readonly tagsAt: number
   readonly etag: string
 }
 
-/** Text of records already written in this run: an event of 300 markets is written once, not 300 times. */
+/** Texts of records that are already written, so that an event of 300 markets is written once, not 300 times. */
 export type WrittenTexts = Map<string, string | undefined>
 
 export function writeMarket(graph: RecordGraph, id: string, written: WrittenTexts): Document | undefined {
@@ -47,7 +48,7 @@ export function writeMarket(graph: RecordGraph, id: string, written: WrittenText
   return { body, tagsAt: tags === '' ? -1 : Buffer.byteLength(head) + 1, etag: etagOf(body) }
 }
 
-/** The answer without the market's own tags. */
+/** The response without the market's own tags. */
 export function withoutTags(body: Uint8Array, tagsAt: number): Uint8Array {
   return tagsAt < 0 ? body : Buffer.concat([body.subarray(0, tagsAt), closing])
 }
@@ -68,12 +69,12 @@ function writeMembers(
   id: string,
   record: StoredRecord,
   written: WrittenTexts,
-  wanted: (name: string) => boolean,
+  isIncluded: (name: string) => boolean,
 ): string {
   const { schema, links, references } = kinds[kind]
   const parts: string[] = []
   for (const name of Object.keys(schema.properties)) {
-    if (!wanted(name)) continue
+    if (!isIncluded(name)) continue
     const link = links[name]
     const reference = references[name]
     const text = link
@@ -103,7 +104,7 @@ function writeLinked(
 
 function writeReferences(shown: readonly RecordReference[], { title: titleName }: Reference): string | undefined {
   if (shown.length === 0) return undefined
-  // A member that is undefined is left out.
+  // JSON.stringify omits undefined members.
   return JSON.stringify(
     shown.map(({ id, slug, title }) => ({ id, slug: slug ?? undefined, [titleName]: title ?? undefined })),
   )

@@ -1,13 +1,12 @@
-// Fields in which a source differs from the contract: unknown ones, and values of another type. They are counted by source,
-// kind, field and problem (behaviour/markets.md#unknown-fields), so that an operator sees a source change before a caller does. Only records that
-// are new or different are counted.
+// Counts drift: fields in which a source differs from the contract, by source, kind, field and problem
+// (behaviour/markets.md#unknown-fields). It shows operators that a source has changed. Only new or changed records count.
 import { stringifyJson } from '#api/json.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { KindName } from './kinds.ts'
 
 const sampleCharsMax = 80
 const nameCharsMax = 128
-/** A source that invents a name per record must not fill the disk. */
+/** A source with a different field name in every record must not fill the disk. */
 const fieldsMax = 2000
 
 /** `unknown`: not in the contract. `converted`: served in the contract's type. `left out`: cannot be used, not served. */
@@ -25,7 +24,7 @@ export interface Drift {
   readonly kind: KindName
   readonly field: string
   readonly problem: DriftProblem
-  /** Records that carried it when they were new or different. */
+  /** New or changed records with this problem. */
   readonly records: number
   readonly firstMs: number
   readonly lastMs: number
@@ -38,7 +37,7 @@ type Count = { kind: KindName; field: string; problem: DriftProblem; records: nu
 export class DriftCount {
   readonly #counts = new Map<string, Count>()
 
-  /** What one record differs in; a field counts once for each problem. */
+  /** Adds the drift of one record. A field counts once per problem. */
   add(kind: KindName, drift: readonly FieldProblem[]): void {
     const counted = new Set<string>()
     for (const { field: name, value, problem } of drift) {
@@ -46,8 +45,8 @@ export class DriftCount {
       const key = `${kind}/${problem}/${field}`
       if (counted.has(key)) continue
       counted.add(key)
-      const found = this.#counts.get(key)
-      if (found) found.records += 1
+      const count = this.#counts.get(key)
+      if (count) count.records += 1
       else {
         const sample = (stringifyJson(value) ?? 'null').slice(0, sampleCharsMax)
         this.#counts.set(key, { kind, field, problem, records: 1, sample })

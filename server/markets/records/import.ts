@@ -1,5 +1,5 @@
-// Market records out of files, in batches: each batch is one transaction, so a run that is cut off has done whole
-// batches, and running it again changes nothing that is there already.
+// Imports market records from files in batches. Each batch is one transaction, so an interrupted import has stored whole
+// batches, and running it again does not change them.
 import { parseJson } from '#api/json.ts'
 import type { MarketsContext } from '../context.ts'
 import { decompose, type Renames } from './decompose.ts'
@@ -12,15 +12,15 @@ import { writeDeferred } from './rebuild.ts'
 /** A batch is written when it has this many records of the file, or this many characters. */
 const batchRecords = 200
 const batchChars = 4_194_304
-/** Others who wait to write get their turn between batches. */
+/** Lets other writers in between batches. */
 const pauseMs = 2
 
 export interface ImportTotals {
-  /** Records of the file, good and bad. */
+  /** Records in the file, valid or not. */
   readonly read: number
-  /** Stored records that are new or different, those inside others included. */
+  /** New or changed records, including records inside others. */
   readonly changed: number
-  /** Answers that are new or different. */
+  /** New or changed documents. */
   readonly written: number
   readonly stale: number
   readonly rejected: number
@@ -29,7 +29,7 @@ export interface ImportTotals {
 export interface ImportOptions {
   readonly kind: KindName
   readonly renames: Renames
-  /** Whose drift it is. */
+  /** The source under which drift is counted. */
   readonly source: string
   /** Name of the file, for rejects. */
   readonly file: string
@@ -46,17 +46,17 @@ export async function importMarkets(
   const { kind, renames, source, file, onReject, onBatch, signal } = options
   const totals = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
   let batch: MarketRecord[] = []
-  let waiting = 0
+  let recordCount = 0
   let chars = 0
-  const reject = async (one: Reject) => {
+  const addReject = async (reject: Reject) => {
     totals.rejected += 1
-    await onReject(one)
+    await onReject(reject)
   }
   const flush = async () => {
     if (batch.length === 0) return
     const records = batch
     batch = []
-    waiting = 0
+    recordCount = 0
     chars = 0
     const report: PutReport = await context.state.write((tx) =>
       putMarkets(tx, records, context.clock.now(), { source, isDeferred: true }),
@@ -64,7 +64,7 @@ export async function importMarkets(
     totals.changed += report.changed
     totals.written += report.written
     totals.stale += report.stale
-    for (const one of report.rejects) await reject(one)
+    for (const reject of report.rejects) await addReject(reject)
     onBatch?.({ ...totals })
     await context.clock.sleep(pauseMs, signal)
   }
@@ -74,16 +74,16 @@ export async function importMarkets(
     const location = `${file}:${item.line}`
     const value = 'text' in item ? parseRecord(item.text) : { problem: item.problem }
     if ('problem' in value) {
-      await reject({ kind, id: '', slug: '', place: location, problems: [{ at: [], message: value.problem }] })
+      await addReject({ kind, id: '', slug: '', location, problems: [{ at: [], message: value.problem }] })
       continue
     }
     batch.push(...decompose(value.json, kind, renames, location))
-    waiting += 1
+    recordCount += 1
     chars += 'text' in item ? item.text.length : 0
-    if (waiting >= batchRecords || chars >= batchChars) await flush()
+    if (recordCount >= batchRecords || chars >= batchChars) await flush()
   }
   if (!signal?.aborted) await flush()
-  // Also when it was stopped: what went in is answered from now on.
+  // Also after an abort, so that the imported records are served.
   totals.written += await writeDeferred(context.state, () => context.clock.now())
   return totals
 }

@@ -1,19 +1,18 @@
-// Cuts a stream of bytes into JSON records, so that a file of any size needs the memory of one record. It takes a list,
-// records one after another, one per line, or a single record, and finds out which by itself.
+// Splits a stream of bytes into JSON records, so that a file of any size needs the memory of one record. It detects the
+// format: a list, concatenated records, one record per line, or a single record.
 //
-// 1. Whatever way the bytes are cut into chunks, the same records come out.
-// 2. A record that is broken costs itself only, as long as its brackets and quotes still close; in a file of lines, as
-//    long as its line ends. What is wrong is said with the line it begins on.
-// 3. A record beyond `recordBytesMax` is refused without being kept.
+// 1. The result does not depend on how the bytes are split into chunks.
+// 2. An invalid record does not affect others, as long as its brackets and quotes are balanced or, with one record per
+//    line, its line ends. Problems are reported with the line on which the record starts.
+// 3. A record larger than `recordBytesMax` is refused and not buffered.
 
 export type SplitRecord =
   | { readonly line: number; readonly text: string }
-  /** What is wrong with the bytes themselves. */
   | { readonly line: number; readonly problem: string }
 
 export interface SplitOptions {
   readonly recordBytesMax?: number
-  /** One record per line, whatever the first line looks like. */
+  /** Force one record per line. */
   readonly lines?: boolean
 }
 
@@ -22,14 +21,14 @@ const [openBrace, closeBrace, openList, closeList] = [0x7b, 0x7d, 0x5b, 0x5d]
 const byteOrderMark: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf])
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
 
-/** `start`: nothing seen yet. `list`: inside the outer list. `objects`: one after another. `after`: past the list. */
+/** `start`: nothing read yet. `list`: inside the outer list. `objects`: concatenated records. `after`: after the list. */
 type Mode = 'start' | 'list' | 'objects' | 'lines' | 'after' | 'ignored'
 
 export class JsonSplitter {
   readonly #bytesMax: number
   #mode: Mode
   #line = 1
-  /** The record being read: where it began, how deep it is in, and whether inside a text. */
+  /** The current record: whether it has started, where, the nesting depth, and whether it is inside a string. */
   #begun = false
   #startLine = 1
   #depth = 0
@@ -37,7 +36,7 @@ export class JsonSplitter {
   #escaped = false
   #parts: Uint8Array[] = []
   #size = 0
-  /** Whether the first record ended on the line it began on, as long as nothing but spaces followed it. */
+  /** Whether the first record ended on the line it started on, and only spaces have followed it. */
   #firstLineEnded = false
   #count = 0
   #records: SplitRecord[] = []
@@ -56,14 +55,14 @@ export class JsonSplitter {
     return this.#takeRecords()
   }
 
-  /** What is left when the bytes end. */
+  /** The rest after the last chunk. */
   end(): SplitRecord[] {
     const open = this.#mode === 'list' || ((this.#depth > 0 || this.#inText) && this.#begun)
     if (open) {
-      const what = this.#begun ? 'the record' : 'the list'
+      const subject = this.#begun ? 'the record' : 'the list'
       this.#records.push({
         line: this.#begun ? this.#startLine : this.#line,
-        problem: `${what} does not end; is the file cut short?`,
+        problem: `${subject} does not end; the file may be truncated`,
       })
     } else if (this.#begun || this.#mode === 'lines') this.#endRecord()
     return this.#takeRecords()
@@ -85,7 +84,7 @@ export class JsonSplitter {
     return at + 1
   }
 
-  /** Before the first value and after the last. */
+  /** Reads bytes before the first value and after the last. */
   #readOutside(chunk: Uint8Array, at: number): number {
     const byte = chunk[at] as number
     if (this.#mode === 'ignored') return chunk.length
@@ -101,7 +100,7 @@ export class JsonSplitter {
     return byte === openList ? at + 1 : at
   }
 
-  /** Values of a list or one after another, until the mode changes or the chunk ends. */
+  /** Reads values of a list or concatenated values, until the mode changes or the chunk ends. */
   #readValues(chunk: Uint8Array, start: number): number {
     const inList = this.#mode === 'list'
     let from = start
@@ -132,7 +131,7 @@ export class JsonSplitter {
         this.#firstLineEnded = !inList && this.#count === 0 && this.#startLine === this.#line
         this.#endRecord()
       } else if (this.#depth === 0 && (inList ? byte === comma || byte === closeList : byte === newline)) {
-        // A value without brackets ends where the next begins.
+        // A value without brackets ends at the separator.
         this.#keep(chunk, from, at)
         const first = this.#count === 0
         this.#endRecord()
@@ -149,7 +148,7 @@ export class JsonSplitter {
     return at + 1
   }
 
-  /** A copy: the chunk may be reused by whoever gave it. */
+  /** Copies, because the caller may reuse the chunk. */
   #keep(chunk: Uint8Array, from: number, until: number): void {
     this.#size += until - from
     if (this.#size > this.#bytesMax) this.#parts = []
@@ -160,7 +159,7 @@ export class JsonSplitter {
     const bytes = this.#parts.length === 1 ? (this.#parts[0] as Uint8Array) : Buffer.concat(this.#parts)
     const line = this.#startLine
     if (this.#size > this.#bytesMax) {
-      this.#records.push({ line, problem: `a record of more than ${this.#bytesMax} bytes` })
+      this.#records.push({ line, problem: `the record is larger than ${this.#bytesMax} bytes` })
     } else if (!bytes.every(isSpace)) this.#records.push(toSplitRecord(line, bytes))
     this.#count += 1
     this.#parts = []

@@ -1,9 +1,9 @@
-// The ten kinds of records behind a market's answer, and how they show each other. Derived from the contract, so a field
-// added there is stored and served from then on.
+// The ten kinds of records in a market's response, and the links between them. Derived from the contract, so a field that
+// is added there is stored and served.
 //
-// 1. A record holds its own values; other records stand in it as links, by id.
-// 2. One relation is stored from one side only: a market names its events, an event its series. Seen from the other
-//    side they are references, cut to three fields (behaviour/markets.md#references), and so there are no cycles.
+// 1. A record stores its own values, and links to other records by id.
+// 2. A relation is stored on one side only: a market links to its events, an event to its series. The other side shows
+//    references with three fields (behaviour/markets.md#references), so there are no cycles.
 import type { TObject } from '#api/kit.ts'
 import { changeKinds } from '#api/wire/market-changes.ts'
 import {
@@ -22,17 +22,20 @@ import {
 export const kindNames = changeKinds
 export type KindName = (typeof kindNames)[number]
 
+/** What a market is looked up by: a slug, present or past, or its id. */
+export type MarketKey = string | { readonly id: string }
+
 /** A field that holds other records; `one`: a single one instead of a list. */
 interface LinkField {
   readonly to: KindName
   readonly one?: true
 }
 
-/** A field that shows, cut short, the records of another kind that link to this one. */
+/** A field with short references to the records of another kind that link to this one. */
 export interface Reference {
   readonly from: KindName
   readonly to: KindName
-  /** What the title of the other record is called there. */
+  /** The field name of the other record's title. */
   readonly title: 'question' | 'title'
 }
 
@@ -100,7 +103,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   image: plainKind(ImageOptimization),
 }
 
-/** The fields of a kind that hold its own values, in the order of the contract. */
+/** The fields of a kind without links and references, in the order of the contract. */
 export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = byKind((name) => {
   const { schema, links, references } = kinds[name]
   return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))

@@ -1,8 +1,7 @@
-// A market's answer, ready to be sent: one lookup by slug, past slugs included. The answers asked for last are kept in
+// A market's answer, ready to be sent: one lookup by slug, past slugs included, or by id. The answers asked for last are kept in
 // memory, headers and all. One whose document has been left for later (behaviour/markets.md#bulk-writes) is put together when it is asked for.
 //
-// A response that was read while the store changed is sent, but not kept (response-cache.ts).
-
+// A response that was read while the store changed is sent, but not cached (response-cache.ts).
 import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
 import type { State } from '#storage/state.ts'
@@ -10,60 +9,73 @@ import type { MarketsContext } from '../context.ts'
 import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
 import { withoutTags } from './documents.ts'
+import type { MarketKey } from './kinds.ts'
 import { gzipBody } from './rebuild.ts'
 
 export interface MarketResponse {
-  /** The market's present slug. */
+  /** The market's current slug. */
   readonly slug: string
   readonly bytes: Uint8Array
   readonly etag: string
   readonly modifiedMs: number
-  /** No feed shows it any more. */
+  /** No feed lists it any more. */
   readonly vanished: boolean
-  /** As of its own time: when it changed last, or was last seen. */
+  /** `x-tetrad-as-of` is the time of the last change or, if vanished, when a feed last listed it. */
   readonly headers: Record<string, string>
 }
 
-/** The answer in its four forms; the rarely asked ones are made when they are asked for. */
+/** The response in four forms: with or without tags, plain or gzipped. Rare forms are built on demand. */
 export interface ResponseForms {
-  readonly form: (tags: boolean, packed: boolean) => MarketResponse
+  readonly form: (tags: boolean, isGzip: boolean) => MarketResponse
   readonly byteCount: number
 }
 
 interface DocumentRow {
   readonly slug: string
   readonly body: Uint8Array
-  readonly packed: Uint8Array | null
+  readonly body_gzip: Uint8Array | null
   readonly vanished_ms: number | null
   readonly tags_at: number
   readonly etag: string
   readonly modified_ms: number
 }
 
+const columns = 'd.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms'
+
 /** A present slug beats a past one; among several past ones the market that changed last (behaviour/markets.md#past-slugs). */
 const selectBySlug = `
-  select d.slug, d.body, d.packed, d.tags_at, d.etag, d.modified_ms, d.vanished_ms
+  select ${columns}
   from market_slugs s left join market_documents d on d.market_id = s.market_id
-  where s.slug = ? order by s.past, s.seq desc, s.market_id limit 1`
+  where s.slug = ? order by s.rank, s.seq desc, s.market_id limit 1`
+
+const selectById = `
+  select ${columns}
+  from market_records r left join market_documents d on d.market_id = r.id
+  where r.kind = 'market' and r.id = ?`
 
 export async function findMarketResponse(
   context: MarketsContext,
-  slug: string,
+  key: MarketKey,
   tags: boolean,
   isGzip = false,
 ): Promise<MarketResponse | undefined> {
   const { state, settings } = context
   const { responses } = context.markets
   await responses.dropOutdated(state)
-  let forms = responses.find(slug)
+  const isSlug = typeof key === 'string'
+  // No slug has a slash.
+  const cacheKey = isSlug ? key : `id/${key.id}`
+  let forms = responses.find(cacheKey)
   if (!forms) {
     const version = state.version()
-    const row = await state.get<DocumentRow | UnwrittenRow>(selectBySlug, slug)
+    const row = isSlug
+      ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
+      : await state.get<DocumentRow | UnwrittenRow>(selectById, key.id)
     if (!row) return undefined
-    const whole = row.body === null ? await buildUnwritten(state, slug) : row
-    forms = buildForms(whole, slug, settings.markets.maxAgeSeconds)
+    const whole = row.body === null ? await buildUnwritten(state, key) : row
+    forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
     if (whole === row && state.version() === version)
-      responses.keep(slug, forms, settings.markets.cacheMegabytes * 2 ** 20)
+      responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
   }
   return forms.form(tags, isGzip)
 }
@@ -71,25 +83,28 @@ export async function findMarketResponse(
 type UnwrittenRow = { readonly [name in keyof DocumentRow]: null }
 
 /** As of the newest entry of the log, which is one moment of the store whatever is committed while it is put together. */
-async function buildUnwritten(state: State, slug: string): Promise<DocumentRow> {
+async function buildUnwritten(state: State, key: MarketKey): Promise<DocumentRow> {
   const { atMs } = await readLogHead(state)
-  const market = await marketAsOf(state, slug, atMs).catch((error: unknown) => {
-    if (error instanceof Fault && error.code === 'markets.too_much') return undefined
+  const market = await marketAsOf(state, key, atMs).catch((error: unknown) => {
+    if (error instanceof Fault && error.code === 'markets.too_many_changes') return undefined
     throw error
   })
   if (!market) throw new Fault('markets.not_covered', beingWrittenFault)
-  return { ...market, tags_at: market.tagsAt, packed: null, modified_ms: atMs, vanished_ms: null }
+  return { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null }
 }
 
-/** More is drawn together for it than a call may read: it waits for its document. */
-const beingWrittenFault = { message: 'This market has come in and its answer is being written.', retryAfterMs: 10_000 }
+/** The market has too many related records to build the response for one request. */
+const beingWrittenFault = {
+  message: 'This market has been stored, and its response is being prepared.',
+  retryAfterMs: 10_000,
+}
 
-function buildForms(row: DocumentRow, askedSlug: string, maxAgeSeconds: number): ResponseForms {
+function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: number): ResponseForms {
   const { body, tags_at: tagsAt, etag } = row
-  // Other bytes need another tag; these bytes follow from those, so their tags may too.
+  // Each form needs its own ETag. The forms are derived from one document, so a suffix suffices.
   const toResponse = (bytes: Uint8Array, suffix: string, query: string): MarketResponse => {
     const tag = suffix === '' ? etag : `${etag.slice(0, -1)}-${suffix}"`
-    const contentLocation = row.slug !== askedSlug && {
+    const contentLocation = row.slug !== requestedSlug && {
       'content-location': `/markets/slug/${encodeURIComponent(row.slug)}${query}`,
     }
     const headers = {
@@ -99,7 +114,7 @@ function buildForms(row: DocumentRow, askedSlug: string, maxAgeSeconds: number):
       vary: 'accept-encoding',
       ...(suffix.includes('g') && { 'content-encoding': 'gzip' }),
       ...contentLocation,
-      // Where no feed shows it any more, what is known of it is as of then (behaviour/markets.md#vanished-markets).
+      // See behaviour/markets.md#vanished-markets.
       'x-tetrad-as-of': new Date(row.vanished_ms ?? row.modified_ms).toISOString(),
     }
     return {
@@ -112,26 +127,26 @@ function buildForms(row: DocumentRow, askedSlug: string, maxAgeSeconds: number):
     }
   }
   const plain = toResponse(body, '', '')
-  const gzipped = row.packed ? toResponse(row.packed, 'g', '') : plain
+  const gzipped = row.body_gzip ? toResponse(row.body_gzip, 'g', '') : plain
   const bareQuery = '?include_tag=false'
   const bodyWithoutTags = lazy(() => withoutTags(body, tagsAt))
   const withoutTagsForm = lazy(() => toResponse(bodyWithoutTags(), tagsAt < 0 ? '' : 't', bareQuery))
   const withoutTagsGzipped = lazy(() => {
-    if (tagsAt < 0) return row.packed ? toResponse(row.packed, 'g', bareQuery) : withoutTagsForm()
+    if (tagsAt < 0) return row.body_gzip ? toResponse(row.body_gzip, 'g', bareQuery) : withoutTagsForm()
     const bytes = gzipBody(bodyWithoutTags())
     return bytes ? toResponse(bytes, 'tg', bareQuery) : withoutTagsForm()
   })
   return {
     form: (tags, isGzip) => (tags ? (isGzip ? gzipped : plain) : isGzip ? withoutTagsGzipped() : withoutTagsForm()),
-    // Counted as if all four were there: they may be.
-    byteCount: 2 * (body.byteLength + (row.packed?.byteLength ?? 0)),
+    // An upper limit: counts all four forms.
+    byteCount: 2 * (body.byteLength + (row.body_gzip?.byteLength ?? 0)),
   }
 }
 
-function lazy<T>(make: () => T): () => T {
-  let made: T | undefined
+function lazy<T>(create: () => T): () => T {
+  let value: T | undefined
   return () => {
-    made ??= make()
-    return made
+    value ??= create()
+    return value
   }
 }

@@ -1,4 +1,4 @@
-// Nested records in: what is inside them, how sources spell them, what old and partial ones do; and files of them.
+// Nested records: decomposition, rename tables, partial and older records; and import from files.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
@@ -36,7 +36,7 @@ async function readBody(context: TestContext, slug: string) {
 }
 
 describe('decompose', () => {
-  test('what is inside comes out as records with links, and circles are not followed', () => {
+  test('nested records become records with links, and back references are not followed', () => {
     const records = decompose(nested, 'market', new Renames())
     assert.deepEqual(
       records.map(({ kind, id, partial }) => `${kind}/${id}${partial ? ' partial' : ''}`),
@@ -50,11 +50,13 @@ describe('decompose', () => {
     })
   })
 
-  test('a record without an id or that is none is named and not linked; a number is an id, null is skipped', () => {
+  test('a record without a valid id is reported and not linked; a number is an id, null is skipped', () => {
     const bad = { id: '1', tags: [{ label: 'x' }, { id: {} }, true, null, { id: 7 }, 5, '8'], events: 'none' }
     const records = decompose(bad, 'market', new Renames(), 'file:3')
     assert.deepEqual(
-      records.map(({ kind, id, problems = [], place }) => `${place} ${kind}/${id} ${problems.map((p) => p.message)}`),
+      records.map(
+        ({ kind, id, problems = [], location }) => `${location} ${kind}/${id} ${problems.map((p) => p.message)}`,
+      ),
       [
         'file:3 tag/ is required',
         'file:3 tag/ must be string',
@@ -67,7 +69,7 @@ describe('decompose', () => {
     assert.equal(records.at(-1)?.fields.events, 'none', 'handed on, to be reported')
   })
 
-  test('a market inside an event belongs to it, also when its own events are null or empty', () => {
+  test('a market inside an event links to it, even if its own events are null or empty', () => {
     for (const events of [undefined, null, []]) {
       const market = { id: '1', slug: 'm', question: 'One?', active: true, events }
       const [record] = decompose({ id: '10', markets: [market, null, '2', { id: '3' }] }, 'event', new Renames())
@@ -75,7 +77,7 @@ describe('decompose', () => {
     }
   })
 
-  test('a rename table speaks of one kind or of all; where both spellings are there, ours wins', async () => {
+  test('a rename table applies to one kind or to all; the name of the contract has precedence', async () => {
     await using context = await openContext()
     const table = {
       all: { ident: 'id' },
@@ -103,7 +105,7 @@ describe('decompose', () => {
     )
   })
 
-  test('events on top bring their markets with them', async () => {
+  test('top-level events include their markets', async () => {
     await using context = await openContext()
     const markets = [
       { id: '1', slug: 'one', question: 'One?', active: true },
@@ -115,8 +117,8 @@ describe('decompose', () => {
   })
 })
 
-describe('statements', () => {
-  test('a record inside another adds, null takes away, and on top it is whole', async () => {
+describe('partial and older records', () => {
+  test('a nested record only adds, null removes, and a top-level record replaces', async () => {
     await using context = await openContext()
     const event = { id: '10', title: 'Ten', subtitle: 'T', score: '1-0' }
     await put(context, { ...nested, events: [event] })
@@ -128,7 +130,7 @@ describe('statements', () => {
     assert.deepEqual([market.question, market.tags.length], [undefined, 1])
   })
 
-  test('an older statement changes nothing, an equally old one does', async () => {
+  test('an older record changes nothing, one of the same time does', async () => {
     await using context = await openContext()
     await put(context, nested)
     const old = { ...nested, question: 'Old?', updatedAt: '2026-11-15T09:59:59.999Z' }
@@ -138,7 +140,7 @@ describe('statements', () => {
     assert.equal((await readBody(context, 'one')).question, 'New?')
   })
 
-  test('members of a value that the contract does not know go aside, too', async () => {
+  test('unknown members of a value are stored as extra fields too', async () => {
     await using context = await openContext()
     await put(context, { id: '1', slug: 'one', feeSchedule: { rate: 0.02, tiers: [1] } })
     assert.deepEqual((await readBody(context, 'one')).feeSchedule, { rate: 0.02 })
@@ -172,9 +174,7 @@ async function importText(context: TestContext, text: string) {
   const totals = await work
   return {
     totals,
-    rejects: rejects.map(
-      ({ place: location, id, problems: [p] }) => `${location} ${id} ${p?.at.join('.')} ${p?.message}`,
-    ),
+    rejects: rejects.map(({ location, id, problems: [p] }) => `${location} ${id} ${p?.at.join('.')} ${p?.message}`),
   }
 }
 
@@ -186,7 +186,7 @@ describe('files', () => {
     '{"id":"4","slug":"four","events":[{"id":"10","title":"Ten","volume":"much"},{"title":"No id"}],"odd":1}',
   ].join('\n')
 
-  test('the good part goes in; the rest is told with file, line, field and reason', async () => {
+  test('valid records are stored; the others are reported with file, line, field and reason', async () => {
     await using context = await openContext()
     const { totals, rejects } = await importText(context, text)
     assert.deepEqual(rejects.map((line) => line.replace(/\(.*\)/, '(…)')).sort(), [
@@ -198,10 +198,10 @@ describe('files', () => {
     assert.equal((await readBody(context, 'four')).events[0].title, 'Ten')
   })
 
-  test('the same file again changes nothing: no record, no entry, no drift', async () => {
+  test('importing the same file again changes no record, version or drift', async () => {
     await using context = await openContext()
     await importText(context, text)
-    const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'unsettled']
+    const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'deferred_documents']
     const all = () => Promise.all(tables.map((name) => context.state.all(`select * from market_${name}`)))
     const before = await all()
     context.clock.advance(60_000)
@@ -210,7 +210,7 @@ describe('files', () => {
     assert.deepEqual(await all(), before)
   })
 
-  test('in bulk a series of many events is written once, and the answers are as if all came at once', async () => {
+  test('a bulk import writes each document once, with the same result as a single batch', async () => {
     const lines = Array.from({ length: 450 }, (_, at) =>
       JSON.stringify({
         ...{ id: String(at), slug: `m-${at}` },

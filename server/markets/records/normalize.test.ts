@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type KindName, ownFields } from './kinds.ts'
 import { normalizeRecord, parsePastSlugs } from './normalize.ts'
 
-test('null is no value; empty texts and lists, false and 0 are', () => {
+test('null is no value; empty strings and lists, false and 0 are values', () => {
   const { fields, problems, drift } = normalizeRecord({
     kind: 'market',
     id: '1',
@@ -26,30 +26,30 @@ test('null is no value; empty texts and lists, false and 0 are', () => {
   assert.deepEqual(event.fields, { id: '1', score: '', subEvents: [] })
 })
 
-test('what the contract does not know is put aside and not mixed in', () => {
-  const { fields, aside } = normalizeRecord({
+test('unknown fields are stored separately', () => {
+  const { fields, extraFields } = normalizeRecord({
     kind: 'tag',
     id: '7',
     fields: { label: 'Ports', zeta: 1, alpha: { deep: [1] } },
   })
   assert.deepEqual(fields, { id: '7', label: 'Ports' })
-  assert.equal(JSON.stringify(aside), '{"alpha":{"deep":[1]},"zeta":1}')
-  assert.equal(normalizeRecord({ kind: 'tag', id: '7', fields: {} }).aside, undefined)
+  assert.equal(JSON.stringify(extraFields), '{"alpha":{"deep":[1]},"zeta":1}')
+  assert.equal(normalizeRecord({ kind: 'tag', id: '7', fields: {} }).extraFields, undefined)
 })
 
-test('a value of another type is converted or left out, alone, and reported as drift', () => {
+test('a value of a wrong type is converted or removed, and reported as drift', () => {
   const stated = {
     ...{ slug: 'm', spread: '0.01', volume: 12.5, endDate: '2026-01-02 03:04:05+00', startDate: '2026-01-02' },
     ...{ active: 'yes', question: ['Open?'], score: '', feeSchedule: { rate: '0.5', exponent: {}, odd: 1 } },
   }
-  const { fields, aside, drift, problems, emptied } = normalizeRecord({ kind: 'market', id: '1', fields: stated })
+  const { fields, extraFields, drift, problems, emptied } = normalizeRecord({ kind: 'market', id: '1', fields: stated })
   assert.deepEqual(fields, {
     ...{ id: '1', slug: 'm', volume: '12.5', endDate: '2026-01-02T03:04:05+00:00', startDate: '2026-01-02T00:00:00Z' },
     ...{ spread: 0.01, feeSchedule: { rate: 0.5 } },
   })
   assert.deepEqual(problems, [])
   assert.deepEqual(emptied, ['question', 'active', 'score'])
-  assert.deepEqual(aside, {
+  assert.deepEqual(extraFields, {
     ...{ active: 'yes', question: ['Open?'], score: '', 'feeSchedule.exponent': {}, 'feeSchedule.odd': 1 },
   })
   assert.deepEqual(drift.map(({ field, problem }) => `${problem}: ${field}`).sort(), [
@@ -59,7 +59,7 @@ test('a value of another type is converted or left out, alone, and reported as d
   ])
 })
 
-test('in a list only the items that do not fit go', () => {
+test('only invalid items of a list are removed', () => {
   const { fields, drift } = normalizeRecord({ kind: 'event', id: '1', fields: { subEvents: ['a', null, 7, { b: 1 }] } })
   assert.deepEqual(fields, { id: '1', subEvents: ['a', '7'] })
   assert.deepEqual(
@@ -68,7 +68,7 @@ test('in a list only the items that do not fit go', () => {
   )
 })
 
-test('a market needs a slug, which others do without', () => {
+test('a market needs a slug; other kinds do not', () => {
   const problemsOf = (kind: KindName, fields: object) =>
     normalizeRecord({ kind, id: '1', fields: { ...fields } }).problems
   for (const slug of [undefined, null, '', {}]) {
@@ -78,7 +78,7 @@ test('a market needs a slug, which others do without', () => {
   for (const kind of ['event', 'tag', 'image'] as const) assert.deepEqual(problemsOf(kind, {}), [])
 })
 
-test('links that the kind does not have, or too many of one, are named', () => {
+test('unknown links and too many targets are reported', () => {
   const links = { tags: ['1'], chats: ['2'], iconOptimized: ['3', '4'] }
   const { problems } = normalizeRecord({ kind: 'market', id: '1', fields: { slug: 'm' }, links })
   assert.deepEqual(
@@ -87,7 +87,7 @@ test('links that the kind does not have, or too many of one, are named', () => {
   )
 })
 
-test('the same content is the same text, whatever the order it came in', () => {
+test('the same content gives the same text in any order', () => {
   const one = normalizeRecord({
     kind: 'market',
     id: '1',
@@ -103,7 +103,7 @@ test('the same content is the same text, whatever the order it came in', () => {
   assert.equal(JSON.stringify(one), JSON.stringify(two))
 })
 
-test('records shown by others are no values of their own', () => {
+test('linked records are not own values', () => {
   for (const name of ['events', 'tags', 'categories', 'imageOptimized']) assert.ok(!ownFields.market.has(name), name)
   for (const name of ['markets', 'series', 'chats', 'templates']) assert.ok(!ownFields.event.has(name), name)
   assert.ok(ownFields.collection.has('tags'), "a collection's tags are a text (spec 2.4)")

@@ -1,43 +1,44 @@
-// From a record as a source states it to the record as it is stored: null is left out (behaviour/markets.md#fields-without-a-value), a value of another
-// type is converted or left out, and what the contract does not know is put aside (behaviour/markets.md#unknown-fields).
+// Converts a record from the form of the source to the stored form. Nulls are removed
+// (behaviour/markets.md#fields-without-a-value), values of a wrong type are converted or removed, and unknown fields are
+// stored separately (behaviour/markets.md#unknown-fields).
 import type { TSchema } from '#api/kit.ts'
 import type { Problem } from '#core/fault.ts'
 import { convertValue } from './convert-value.ts'
 import type { FieldProblem } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 
-/** Ids of other records by field, in the order they are shown; null: the source says that there are none. */
+/** Ids of other records by field, in the order of the response; null: the source has none. */
 type StatedLinks = Readonly<Record<string, readonly string[] | null>>
 
 export interface MarketRecord {
   readonly kind: KindName
   readonly id: string
-  /** Own values by field; `id` need not be repeated. */
+  /** Own values by field; `id` is optional. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** A field left out stays as it was. */
+  /** Missing fields stay unchanged. */
   readonly links?: StatedLinks
-  /** Seen inside another record, where sources cut it short: fields left out stay as they were (behaviour/markets.md#partial-records). */
+  /** Part of another record: missing fields stay unchanged (behaviour/markets.md#partial-records). */
   readonly partial?: boolean
-  /** Where it was stated: file and line, or address and page. */
-  readonly place?: string
-  /** Why it cannot be stored, where that was found on the way here. */
+  /** File and line, or URL and page. */
+  readonly location?: string
+  /** Why it cannot be stored. */
   readonly problems?: readonly Problem[]
 }
 
 export interface NormalizedRecord {
   readonly fields: Readonly<Record<string, unknown>>
-  /** Own fields that were stated and have no value that can be used. */
+  /** Own fields that are present without a usable value. */
   readonly emptied: readonly string[]
   readonly links: StatedLinks
-  /** What is stored beside the record and not served: unknown fields, and values that cannot be used. */
-  readonly aside: Readonly<Record<string, unknown>> | undefined
+  /** Unknown fields and unusable values; stored, but not served. */
+  readonly extraFields: Readonly<Record<string, unknown>> | undefined
   /** Values that differ from the contract. */
   readonly drift: readonly FieldProblem[]
   /** Why the record is rejected. */
   readonly problems: readonly Problem[]
 }
 
-/** Names come out in the order of the contract, so the same content is always the same text. */
+/** Fields are in the order of the contract, so the same content gives the same text. */
 export function normalizeRecord(record: MarketRecord): NormalizedRecord {
   const { kind, id, links = {} } = record
   const stated: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
@@ -62,7 +63,7 @@ export function normalizeRecord(record: MarketRecord): NormalizedRecord {
     fields,
     emptied,
     links: Object.fromEntries(kindLinks),
-    aside: toAside(drift),
+    extraFields: toExtraFields(drift),
     drift,
     problems: [...(record.problems ?? []), ...missingSlug(record, fields.slug), ...invalidLinks(kind, links)],
   }
@@ -70,7 +71,7 @@ export function normalizeRecord(record: MarketRecord): NormalizedRecord {
 
 const isNullish = (value: unknown): boolean => value === null || value === undefined
 
-/** The value as the contract wants it; undefined where there is none that can be used. */
+/** The value in the type of the contract; undefined if it cannot be used. */
 function readValue(schema: TSchema, value: unknown, name: string, drift: FieldProblem[]): unknown {
   if (isNullish(value)) return undefined
   const { type, items, properties } = schema as ContainerSchema
@@ -80,10 +81,10 @@ function readValue(schema: TSchema, value: unknown, name: string, drift: FieldPr
   if (type === 'object' && properties && typeof value === 'object' && !Array.isArray(value)) {
     return readMembers(properties, value as Readonly<Record<string, unknown>>, name, drift)
   }
-  const found = convertValue(schema, value)
-  if (found === undefined) drift.push({ field: name, value, problem: 'left out' })
-  else if (found !== value) drift.push({ field: name, value, problem: 'converted' })
-  return found
+  const converted = convertValue(schema, value)
+  if (converted === undefined) drift.push({ field: name, value, problem: 'left out' })
+  else if (converted !== value) drift.push({ field: name, value, problem: 'converted' })
+  return converted
 }
 
 interface ContainerSchema {
@@ -98,27 +99,27 @@ function readMembers(
   name: string,
   drift: FieldProblem[],
 ): Record<string, unknown> {
-  const kept: Record<string, unknown> = {}
+  const members: Record<string, unknown> = {}
   for (const [member, schema] of Object.entries(properties)) {
-    const found = readValue(schema, value[member], `${name}.${member}`, drift)
-    if (found !== undefined) kept[member] = found
+    const converted = readValue(schema, value[member], `${name}.${member}`, drift)
+    if (converted !== undefined) members[member] = converted
   }
   for (const [member, inner] of Object.entries(value)) {
     if (Object.hasOwn(properties, member) || isNullish(inner)) continue
     drift.push({ field: `${name}.${member}`, value: inner, problem: 'unknown' })
   }
-  return kept
+  return members
 }
 
-function toAside(drift: readonly FieldProblem[]): Record<string, unknown> | undefined {
-  const kept = drift.filter(({ problem }) => problem !== 'converted')
-  if (kept.length === 0) return undefined
+function toExtraFields(drift: readonly FieldProblem[]): Record<string, unknown> | undefined {
+  const unserved = drift.filter(({ problem }) => problem !== 'converted')
+  if (unserved.length === 0) return undefined
   return Object.fromEntries(
-    kept.map(({ field, value }) => [field, value] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+    unserved.map(({ field, value }) => [field, value] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
   )
 }
 
-/** Nobody could ask for a market without a slug. Records of other kinds are found by id. */
+/** A market without a slug could not be requested. Other kinds are found by id. */
 function missingSlug({ kind, partial, problems = [] }: MarketRecord, slug: unknown): Problem[] {
   if (kind !== 'market' || partial || problems.length > 0 || (slug !== undefined && slug !== '')) return []
   return [{ at: ['slug'], message: 'is required' }]
@@ -135,7 +136,7 @@ function invalidLinks(kind: KindName, links: StatedLinks): Problem[] {
 
 const slugText = /^[A-Za-z0-9._~-]{1,256}$/
 
-/** Past slugs as sources write them: JSON in a string, or words with commas between (behaviour/markets.md#past-slugs). */
+/** Sources write past slugs as a JSON list in a string, or separated by commas (behaviour/markets.md#past-slugs). */
 export function parsePastSlugs(text: unknown): string[] {
   if (typeof text !== 'string') return []
   const values = text.trimStart().startsWith('[') ? parseJsonList(text) : text.split(',')

@@ -15,7 +15,7 @@ const record = (kind: KindName, id: string, fields: object, links: Record<string
 })
 
 /** Two markets of one event, another event of the same series, a tag everywhere. */
-const world: readonly MarketRecord[] = [
+const records: readonly MarketRecord[] = [
   record('market', '1', { slug: 'm-1', question: 'One?', active: true }, { events: ['10'], tags: ['7'] }),
   record('market', '2', { slug: 'm-2', question: 'Two?' }, { events: ['10'], tags: [] }),
   record('market', '3', { slug: 'm-3', question: 'Three?' }, { events: ['11'] }),
@@ -43,7 +43,7 @@ async function tagsOf(context: TestContext): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ market_id, etag }) => [market_id, etag]))
 }
 
-/** The markets whose documents a change wrote anew. */
+/** The markets whose documents a change rewrote. */
 async function writtenBy(context: TestContext, ...changes: MarketRecord[]): Promise<string[]> {
   const before = await tagsOf(context)
   await put(context, changes)
@@ -51,9 +51,9 @@ async function writtenBy(context: TestContext, ...changes: MarketRecord[]): Prom
   return Object.keys(after).filter((id) => after[id] !== before[id])
 }
 
-test('a document shows its records in full and what would be a cycle by reference', async () => {
+test('a document contains its records in full, and back references in short form', async () => {
   await using context = await openContext()
-  await put(context, world)
+  await put(context, records)
   assert.deepEqual(await readBody(context, 'm-1'), {
     id: '1',
     question: 'One?',
@@ -95,9 +95,9 @@ test('a document shows its records in full and what would be a cycle by referenc
   })
 })
 
-test('without tags only the own tags go, and nothing else changes', async () => {
+test('without tags, only the market’s own tags are removed', async () => {
   await using context = await openContext()
-  await put(context, world)
+  await put(context, records)
   const { tags, ...rest } = await readBody(context, 'm-1')
   assert.ok(tags)
   assert.deepEqual(await readBody(context, 'm-1', false), rest)
@@ -107,27 +107,27 @@ test('without tags only the own tags go, and nothing else changes', async () => 
   assert.deepEqual(await readBody(context, 'm-3', false), await readBody(context, 'm-3'))
 })
 
-test('JSON in a text passes byte for byte', async () => {
+test('JSON in a string is unchanged', async () => {
   await using context = await openContext()
   const outcomes = ' [ "Yes" ,"N\\u006f", "ü\u2028😀" ]'
   await put(context, [record('market', '1', { slug: 'm', outcomes })])
   assert.equal((await readBody(context, 'm')).outcomes, outcomes)
 })
 
-test('invariant 1: the same again changes nothing, not even the time', async () => {
+test('invariant 1: storing the same records again changes nothing, not even the time', async () => {
   await using context = await openContext()
-  const first = await put(context, world)
+  const first = await put(context, records)
   assert.deepEqual([first.changed, first.written, first.rejects.length], [10, 3, 0])
   context.clock.advance(60_000)
-  const again = await put(context, [...world].reverse())
+  const again = await put(context, [...records].reverse())
   assert.deepEqual([again.changed, again.written], [0, 0])
   const times = await context.state.all('select distinct modified_ms from market_documents')
   assert.deepEqual(times, [{ modified_ms: context.clock.now() - 60_000 }])
 })
 
-test('invariant 1: a link left out stays as it was; an empty list replaces it, null takes it away', async () => {
+test('invariant 1: a missing link stays; an empty list replaces it, null removes it', async () => {
   await using context = await openContext()
-  await put(context, world)
+  await put(context, records)
   await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
   assert.equal((await readBody(context, 'm-1')).tags.length, 1)
   await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: [] } }])
@@ -144,28 +144,28 @@ const affectedMarkets: readonly [name: string, change: MarketRecord, markets: st
   ['a series: its events’ markets', record('series', '20', { slug: 's-20', title: 'Y' }), ['1', '2', '3']],
   ['a tag: wherever it is shown', record('tag', '7', { label: 'VII' }), ['1', '2']],
   ['an image deep down', record('image', '40', { relID: 31 }), ['1', '2']],
-  ['a tag nobody shows', record('tag', '9', { label: 'Nine' }), []],
+  ['a tag that no market shows', record('tag', '9', { label: 'Nine' }), []],
   ['a new market of an event', record('market', '4', { slug: 'm-4' }, { events: ['11'] }), ['3', '4']],
   [
     'a market that leaves its event',
     record('market', '2', { slug: 'm-2', question: 'Two?' }, { events: ['11'] }),
     ['1', '2', '3'],
   ],
-  ['only what is put aside', record('tag', '7', { label: 'Seven', odd: 1 }), []],
+  ['only an unknown field', record('tag', '7', { label: 'Seven', odd: 1 }), []],
 ]
 for (const [name, change, markets] of affectedMarkets) {
-  test(`invariant 3: a change writes what shows it: ${name}`, async () => {
+  test(`invariant 3: a change writes only affected documents: ${name}`, async () => {
     await using context = await openContext()
-    await put(context, world)
+    await put(context, records)
     assert.deepEqual((await writtenBy(context, change)).sort(), markets)
   })
 }
 
-test('invariant 2: in any order and any batches the documents end up the same', async () => {
+test('invariant 2: any order and any batches give the same documents', async () => {
   await using expected = await openContext()
-  await put(expected, world)
-  const truth = await tagsOf(expected)
-  const orders = fc.shuffledSubarray([...world], { minLength: world.length })
+  await put(expected, records)
+  const expectedTags = await tagsOf(expected)
+  const orders = fc.shuffledSubarray([...records], { minLength: records.length })
   await using context = await openContext()
   await fc.assert(
     fc.asyncProperty(orders, fc.integer({ min: 1, max: 5 }), async (order, batch) => {
@@ -173,13 +173,13 @@ test('invariant 2: in any order and any batches the documents end up the same', 
         await context.state.write((tx) => tx.run(`delete from market_${table}`))
       }
       for (let at = 0; at < order.length; at += batch) await put(context, order.slice(at, at + batch))
-      assert.deepEqual(await tagsOf(context), truth)
+      assert.deepEqual(await tagsOf(context), expectedTags)
     }),
     { numRuns: 40 },
   )
 })
 
-test('a market without a slug is rejected by name, and the others go in', async () => {
+test('a market without a slug is rejected, and the others are stored', async () => {
   await using context = await openContext()
   const report = await put(context, [record('market', '1', { active: true }), record('market', '2', { slug: 'n' })])
   assert.deepEqual(
@@ -189,7 +189,7 @@ test('a market without a slug is rejected by name, and the others go in', async 
   assert.deepEqual(await readBody(context, 'n'), { id: '2', slug: 'n' })
 })
 
-test('an empty text is kept in the answer, in nested records, in references and in the history', async () => {
+test('an empty string is kept in responses, nested records, references and history', async () => {
   await using context = await openContext()
   await put(context, [
     record('market', '1', { slug: 'm', question: '', marketMakerAddress: '' }, { events: ['10'] }),
@@ -205,7 +205,7 @@ test('an empty text is kept in the answer, in nested records, in references and 
   assert.deepEqual(JSON.parse(last?.diff ?? ''), { slug: ['', 'ten'], title: ['Ten', ''] })
 })
 
-test('a nested record keeps its other fields when one cannot be used, and forgets that once it can', async () => {
+test('a nested record keeps its other fields if one is invalid, until the field is valid again', async () => {
   await using context = await openContext()
   const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fields: { ...fields }, partial: true })
   await put(context, [record('market', '1', { slug: 'm' }, { events: ['10'] }), event({ title: 'Ten', volume: 5 })])
@@ -214,7 +214,8 @@ test('a nested record keeps its other fields when one cannot be used, and forget
     return own
   }
   const asideOf = async () =>
-    (await context.state.get<{ aside: string }>("select aside from market_records where kind = 'event'"))?.aside
+    (await context.state.get<{ extra_fields: string }>("select extra_fields from market_records where kind = 'event'"))
+      ?.extra_fields
   await put(context, [event({ volume: { amount: 6 } })])
   assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten' }, 'not the volume of before')
   assert.equal(await asideOf(), '{"volume":{"amount":6}}')
@@ -223,16 +224,18 @@ test('a nested record keeps its other fields when one cannot be used, and forget
   assert.equal(await asideOf(), null)
 })
 
-test('what the contract does not know is kept, and not served', async () => {
+test('unknown fields are stored and not served', async () => {
   await using context = await openContext()
   await put(context, [record('market', '1', { slug: 'm', novel: [1, 2] })])
   assert.deepEqual(await readBody(context, 'm'), { id: '1', slug: 'm' })
-  assert.deepEqual(await context.state.get('select aside from market_records'), { aside: '{"novel":[1,2]}' })
+  assert.deepEqual(await context.state.get('select extra_fields from market_records'), {
+    extra_fields: '{"novel":[1,2]}',
+  })
 })
 
-test('a transaction that fails leaves no half update', async () => {
+test('a failed transaction leaves no partial update', async () => {
   await using context = await openContext()
-  await put(context, world)
+  await put(context, records)
   const before = await tagsOf(context)
   const broken = context.state.write(async (tx) => {
     await putMarkets(tx, [record('tag', '7', { label: 'Half' })], context.clock.now())

@@ -1,13 +1,13 @@
-// Market records in, documents out, in one transaction. Importers, feeds and the demo world all come through here.
+// Stores market records and writes the documents of all affected markets in one transaction. Imports, feeds and the demo
+// use it.
 //
-// 1. A record is stored once; stating it again replaces its values and the links it names, except that a record seen
-//    inside another only adds (behaviour/markets.md#partial-records). The same again changes nothing.
-// 2. When the transaction commits, the document of every market that shows a changed record has been written anew: a
-//    reader never sees a half update. In bulk (`later`) others than the market's own may follow; each is whole before
-//    and after.
-// 3. Only what shows a change is written: upwards along the links; and where a record's reference changed, from those
-//    that show the reference. References do not travel further, because nothing refers to a reference.
-// 4. A statement older than what is stored, by the source's own `updatedAt`, changes nothing (behaviour/markets.md#partial-records).
+// 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
+//    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
+// 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
+//    partial update. With `isDeferred`, documents of other markets may follow later; each one is always consistent.
+// 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly, and,
+//    if the reference of a record changed, those that show the reference.
+// 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records).
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
@@ -26,21 +26,21 @@ import { parseStoredRecord } from './record-graph.ts'
 export interface Reject {
   readonly kind: KindName
   readonly id: string
-  /** Empty where the record has none. */
+  /** Empty if the record has none. */
   readonly slug: string
-  /** Where it was stated. */
-  readonly place: string
+  /** File and line, or URL and page. */
+  readonly location: string
   readonly problems: readonly Problem[]
 }
 
 export interface PutReport {
-  /** Records that were new or different. */
+  /** New or changed records. */
   readonly changed: number
-  /** Documents whose bytes are new or different. */
+  /** New or changed documents. */
   readonly written: number
-  /** Records older than what is known. */
+  /** Records older than the stored ones. */
   readonly stale: number
-  /** Records that cannot be stored; the others went in. */
+  /** Records that cannot be stored; the others were stored. */
   readonly rejects: readonly Reject[]
 }
 
@@ -49,28 +49,27 @@ interface RecordRow {
   readonly title: string | null
   readonly fields: string
   readonly links: string
-  readonly aside: string | null
-  /** Changes since its last keyframe. */
-  readonly since: number
+  readonly extra_fields: string | null
+  readonly changes_since_snapshot: number
 }
 
 type Links = StoredRecord['links']
 
-/** A market's present slug, those in its `pastSlugs`, and those that it had when it was read before. */
+/** The market's current slug, the slugs in its `pastSlugs`, and its earlier slugs here. */
 export const slugRanks = { present: 0, listed: 1, former: 2 } as const
 type RecordNames = Pick<RecordRow, 'slug' | 'title'>
 
-/** What one transaction keeps track of. */
+/** The state of one transaction. */
 interface PutBatch {
   readonly tx: StateWriter
   readonly log: VersionLog
   readonly touched: TouchedRecords
   readonly drift: DriftCount
-  /** Markets that changed and were known before. */
+  /** Changed markets that were stored before. */
   readonly known: string[]
 }
 
-/** An event stands in each of its markets: the same words again need not be looked up. */
+/** An event is repeated in each of its markets. Skip identical copies. */
 function isRepeated(stated: Map<string, string>, { kind, id, fields, links }: MarketRecord): boolean {
   const name = `${kind}/${id}`
   const text = stringifyJson([fields, links])
@@ -80,16 +79,16 @@ function isRepeated(stated: Map<string, string>, { kind, id, fields, links }: Ma
 }
 
 export interface PutOptions {
-  /** Whose drift it is, where fields unknown to the contract are met. */
+  /** The source under which drift is counted. */
   readonly source?: string
   /**
-   * Writes only the documents that exist and whose own market changed; the others are left for `settle`. For bulk: a
-   * series of a thousand events is otherwise written a thousand times.
+   * Write only the documents of markets that changed and were stored before, and leave the others to `writeDeferred`. For
+   * bulk writes: otherwise the documents of a series with a thousand events are written a thousand times.
    */
   readonly isDeferred?: boolean
 }
 
-/** What checking and storing one costs, in rows read. */
+/** The cost of storing a record, in rows read. */
 const recordSteps = 20
 
 export async function putMarkets(
@@ -110,12 +109,12 @@ export async function putMarkets(
     if (isRepeated(stated, record)) continue
     const normalized = normalizeRecord(record)
     if (normalized.problems.length > 0) {
-      const { kind, id, place: location = '' } = record
+      const { kind, id, location = '' } = record
       rejects.push({
         kind,
         id,
         slug: textOrNull(record.fields.slug) ?? '',
-        place: location,
+        location,
         problems: normalized.problems,
       })
       continue
@@ -140,27 +139,28 @@ async function putRecord(
   const { kind, id } = record
   const { tx, log, touched } = batch
   const row = await tx.get<RecordRow>(
-    'select slug, title, fields, links, aside, since from market_records where kind = ? and id = ?',
+    'select slug, title, fields, links, extra_fields, changes_since_snapshot from market_records where kind = ? and id = ?',
     kind,
     id,
   )
   const old = row && parseStoredRecord(row)
   if (old && isOlder(normalized.fields.updatedAt, old.fields.updatedAt)) return 'stale'
   const next = mergeRecord(old, record, normalized)
-  const aside = mergeAside(row?.aside, record, normalized)
-  const put: Omit<RecordRow, 'since'> = {
+  const extraFields = mergeExtraFields(row?.extra_fields, record, normalized)
+  const put: Omit<RecordRow, 'changes_since_snapshot'> = {
     slug: textOrNull(next.fields.slug),
     title: textOrNull(next.fields.question ?? next.fields.title),
     fields: stringifyJson(next.fields),
     links: JSON.stringify(next.links),
-    aside,
+    extra_fields: extraFields,
   }
   const isChanged = !row || row.fields !== put.fields || row.links !== put.links
-  if (!isChanged && row.aside === aside) return 'same'
+  if (!isChanged && row.extra_fields === extraFields) return 'same'
   batch.drift.add(kind, normalized.drift)
-  const since = isChanged && row ? row.since + 1 : (row?.since ?? 0)
-  const isSnapshotDue = since >= snapshotEvery
-  await tx.run(upsertRecord, kind, id, put.slug, put.title, put.fields, put.links, put.aside, isSnapshotDue ? 0 : since)
+  const changeCount = (row?.changes_since_snapshot ?? 0) + (isChanged && row ? 1 : 0)
+  const isSnapshotDue = changeCount >= snapshotEvery
+  const columns = [put.slug, put.title, put.fields, put.links, put.extra_fields]
+  await tx.run(upsertRecord, kind, id, ...columns, isSnapshotDue ? 0 : changeCount)
   if (!isChanged) return 'changed'
   touched.add(kind, id)
   if (old && kind === 'market') batch.known.push(id)
@@ -172,7 +172,7 @@ async function putRecord(
   return 'changed'
 }
 
-/** What is stored from now on, names in the order of the contract. */
+/** The new state of a record, fields in the order of the contract. */
 export function mergeRecord(
   old: StoredRecord | undefined,
   { kind, partial }: MarketRecord,
@@ -189,18 +189,18 @@ export function mergeRecord(
   return { fields, links }
 }
 
-function mergeAside(
+function mergeExtraFields(
   old: string | null | undefined,
   { partial, fields }: MarketRecord,
-  { aside }: NormalizedRecord,
+  { extraFields }: NormalizedRecord,
 ): string | null {
-  if (!partial || !old) return aside ? stringifyJson(aside) : null
-  const kept = Object.entries(parseJson(old) as object).filter(([name]) => fields[name] === undefined)
-  const merged = { ...Object.fromEntries(kept), ...aside }
+  if (!partial || !old) return extraFields ? stringifyJson(extraFields) : null
+  const unchanged = Object.entries(parseJson(old) as object).filter(([name]) => fields[name] === undefined)
+  const merged = { ...Object.fromEntries(unchanged), ...extraFields }
   return Object.keys(merged).length > 0 ? stringifyJson(merged) : null
 }
 
-/** Where the slug, the title or the place of a record changed, those that show its reference are written anew. */
+/** If the slug, the title or the link of a record changed, the records that show its reference are affected too. */
 function touchReferences(
   { touched }: PutBatch,
   kind: KindName,
@@ -225,13 +225,15 @@ function isOlder(stated: unknown, stored: unknown): boolean {
 }
 
 const upsertRecord = `
-  insert into market_records (kind, id, slug, title, fields, links, aside, since) values (?, ?, ?, ?, ?, ?, ?, ?)
+  insert into market_records (kind, id, slug, title, fields, links, extra_fields, changes_since_snapshot)
+  values (?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (kind, id) do update set slug = excluded.slug, title = excluded.title, fields = excluded.fields,
-    links = excluded.links, aside = excluded.aside, since = excluded.since`
+    links = excluded.links, extra_fields = excluded.extra_fields,
+    changes_since_snapshot = excluded.changes_since_snapshot`
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** An empty list is a value (behaviour/markets.md#fields-without-a-value); a single record that is not there is none. */
+/** An empty list is a value (behaviour/markets.md#fields-without-a-value); a missing single record is not. */
 const orderLinks = (kind: KindName, links: NormalizedRecord['links']): Links =>
   Object.fromEntries(
     Object.entries(kinds[kind].links).flatMap(([name, { one }]) => {
@@ -259,22 +261,22 @@ const insertLink = `
   on conflict (to_kind, to_id, from_kind, from_id) do nothing`
 const insertFormerLink = insertLink.replace('market_links', 'market_former_links')
 
-/** A slug that the market had once stays with it, also where the source does not list it (behaviour/markets.md#past-slugs). */
+/** A market keeps its earlier slugs, even if the source does not list them (behaviour/markets.md#past-slugs). */
 async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: readonly string[], seq: number) {
-  const rows = await tx.all<{ slug: string; past: number }>(
-    'select slug, past from market_slugs where market_id = ?',
+  const rows = await tx.all<{ slug: string; rank: number }>(
+    'select slug, rank from market_slugs where market_id = ?',
     id,
   )
-  const before = new Map(rows.map((row) => [row.slug, row.past]))
-  const now = new Map<string, number>([...before.keys()].map((one) => [one, slugRanks.former]))
-  for (const one of past) now.set(one, slugRanks.listed)
+  const before = new Map(rows.map((row) => [row.slug, row.rank]))
+  const now = new Map<string, number>([...before.keys()].map((known) => [known, slugRanks.former]))
+  for (const listed of past) now.set(listed, slugRanks.listed)
   if (slug !== null) now.set(slug, slugRanks.present)
-  for (const [one, rank] of now) {
-    if (before.get(one) === rank) continue
+  for (const [known, rank] of now) {
+    if (before.get(known) === rank) continue
     await tx.run(
-      `insert into market_slugs (slug, market_id, past, seq, since) values (?, ?, ?, ?, ?)
-       on conflict (slug, market_id) do update set past = excluded.past`,
-      ...[one, id, rank, seq, seq],
+      `insert into market_slugs (slug, market_id, rank, seq, since_seq) values (?, ?, ?, ?, ?)
+       on conflict (slug, market_id) do update set rank = excluded.rank`,
+      ...[known, id, rank, seq, seq],
     )
   }
   await tx.run('update market_slugs set seq = ? where market_id = ?', seq, id)

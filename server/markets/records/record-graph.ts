@@ -1,4 +1,4 @@
-// Fetches everything that the documents of some markets may show, each record once.
+// Loads all records that the documents of some markets show, each record once.
 import { parseJson } from '#api/json.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -6,17 +6,17 @@ import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import type { RecordGraph, RecordReference, StoredRecord } from './documents.ts'
 import { type KindName, kinds, type Reference } from './kinds.ts'
 
-/** Where records come from: the present, or a past. */
+/** The current records, or those of a past time. */
 export interface RecordSource {
   record(kind: KindName, id: string): Promise<StoredRecord | undefined>
-  /** Those of `reference.from` that link to this record, in order. */
+  /** The records of kind `reference.from` that link to this one, in order. */
   referring(reference: Reference, id: string): Promise<readonly RecordReference[]>
 }
 
-/** Far beyond any real market's, but a bound: what one answer may draw together. */
+/** Limit of the records loaded for one set of documents; far more than real markets have. */
 const recordsMax = 200_000
 
-/** `rest`: how others get their turn meanwhile (breath.ts). */
+/** `yieldOnce`: how to yield to the event loop (event-loop-yielder.ts). */
 export async function loadRecordGraph(
   source: RecordSource,
   marketIds: readonly string[],
@@ -25,9 +25,9 @@ export async function loadRecordGraph(
   const yielder = new EventLoopYielder(yieldOnce)
   const records = new Map<string, StoredRecord | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
-  const found: (readonly [KindName, string])[] = []
-  const waiting: [KindName, string][] = marketIds.map((id) => ['market', id])
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
+  const names: (readonly [KindName, string])[] = []
+  const queue: [KindName, string][] = marketIds.map((id) => ['market', id])
+  for (let next = queue.pop(); next; next = queue.pop()) {
     const [kind, id] = next
     const name = `${kind}/${id}`
     if (records.has(name)) continue
@@ -36,10 +36,10 @@ export async function loadRecordGraph(
     await yielder.spend(statementSteps)
     records.set(name, record)
     if (!record) continue
-    found.push(next)
+    names.push(next)
     for (const [field, ids] of Object.entries(record.links)) {
       const to = kinds[kind].links[field]?.to
-      if (to) for (const target of ids) waiting.push([to, target])
+      if (to) for (const target of ids) queue.push([to, target])
     }
     for (const reference of Object.values(kinds[kind].references)) {
       const shown = await source.referring(reference, id)
@@ -50,7 +50,7 @@ export async function loadRecordGraph(
   return {
     record: (kind, id) => records.get(`${kind}/${id}`),
     referring: ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
-    names: () => found,
+    names: () => names,
   }
 }
 

@@ -1,7 +1,7 @@
-// Records that feeds show and that cannot be stored, because they have no id or no slug: where, which field, why, how often.
-// The rest of their page went in. A row stays for as long as the feed shows the record so, and until then the feed does not
-// count as complete (coverage.ts).
+// Records of feeds that cannot be stored because they have no id or no slug. The rest of their page is stored. A row is
+// deleted when the feed corrects or removes the record; until then, the feed counts as incomplete (coverage.ts).
 import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { MarketKey } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'
 import type { Reject } from './put-markets.ts'
 
@@ -10,13 +10,13 @@ const textCharsMax = 300
 
 export async function storeRejects(tx: StateWriter, source: string, rejects: readonly Reject[], nowMs: number) {
   if (rejects.length === 0) return
-  for (const { kind, id, slug, place: location, problems } of rejects) {
+  for (const { kind, id, slug, location, problems } of rejects) {
     const [problem] = problems
     const knownSlug = kind === 'market' && slug === '' && id !== '' ? await readStoredSlug(tx, id) : slug
     await tx.run(
-      `insert into market_rejects (source, kind, id, slug, field, reason, place, times, first_ms, last_ms)
+      `insert into market_rejects (source, kind, id, slug, field, reason, location, times, first_ms, last_ms)
        values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
-       on conflict (source, kind, id, slug, field) do update set reason = excluded.reason, place = excluded.place,
+       on conflict (source, kind, id, slug, field) do update set reason = excluded.reason, location = excluded.location,
          times = market_rejects.times + 1, last_ms = excluded.last_ms`,
       source,
       kind,
@@ -43,7 +43,7 @@ async function readStoredSlug(tx: StateReader, marketId: string): Promise<string
   return (await tx.get<{ slug: string | null }>(sql, marketId))?.slug ?? ''
 }
 
-/** Takes the rows away of records that could be stored this time. */
+/** Deletes the rows of records that could be stored this time. */
 export async function dropResolvedRejects(
   tx: StateWriter,
   source: string,
@@ -63,16 +63,17 @@ export async function dropResolvedRejects(
   }
 }
 
-/** After a full pass: takes the rows away whose records it did not show. */
+/** After a full pass: deletes the rows of records that it did not contain. */
 export const dropUnseenRejects = (tx: StateWriter, source: string, sinceMs: number): Promise<number> =>
   tx.run('delete from market_rejects where source = ? and last_ms < ?', source, sinceMs)
 
-/** Whether one of these feeds shows a market under this slug that cannot be stored. */
-export async function isRejected(reader: StateReader, slug: string, sources: readonly string[]): Promise<boolean> {
+/** Whether one of these feeds shows a market under this slug or id that cannot be stored. */
+export async function isRejected(reader: StateReader, key: MarketKey, sources: readonly string[]): Promise<boolean> {
   if (sources.length === 0) return false
-  const sql = "select source from market_rejects where slug = ? and kind = 'market'"
-  const rows = await reader.all<{ source: string }>(sql, slug)
-  return rows.some(({ source }) => sources.includes(source))
+  const [column, value] = typeof key === 'string' ? ['slug', key] : ['id', key.id]
+  const sql = `select source from market_rejects
+    where ${column} = ? and kind = 'market' and source in (${sources.map(() => '?').join()}) limit 1`
+  return (await reader.get(sql, value, ...sources)) !== undefined
 }
 
 export interface RejectRow {
@@ -82,7 +83,7 @@ export interface RejectRow {
   readonly slug: string
   readonly field: string
   readonly reason: string
-  readonly place: string
+  readonly location: string
   readonly times: number
   readonly firstMs: number
   readonly lastMs: number
@@ -90,7 +91,7 @@ export interface RejectRow {
 
 export const listRejects = (reader: StateReader, max: number): Promise<RejectRow[]> =>
   reader.all<RejectRow>(
-    `select source, kind, id, slug, field, reason, place, times, first_ms as "firstMs", last_ms as "lastMs"
+    `select source, kind, id, slug, field, reason, location, times, first_ms as "firstMs", last_ms as "lastMs"
      from market_rejects order by last_ms desc, source, kind, id, slug, field limit ?`,
     max,
   )

@@ -1,8 +1,8 @@
-// The responses about markets that were requested last.
+// Caches recently requested market responses.
 //
-// 1. A response is never older than the store: all are dropped when a market has changed. The markets' revision tells, and
-//    is read whenever the store's version has changed. A commit that touches no market costs one small read, not the cache.
-// 2. The cache has a size in bytes. The response that was requested longest ago goes first.
+// 1. A response is never older than the store: all are dropped when the revision of the markets has changed. The revision
+//    is read when the store's version has changed, so a commit that changes no market costs one small read.
+// 2. The cache is limited in bytes. The least recently used response is dropped first.
 import type { State } from '#storage/state.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 
@@ -10,9 +10,9 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   readonly #revisions = cacheUntilVersionChanges<number>()
   #revision = Number.NaN
   #byteCount = 0
-  readonly #kept = new Map<string, T>()
+  readonly #responses = new Map<string, T>()
 
-  /** To be called before anything is looked up. */
+  /** Call this before `find`. */
   async dropOutdated(state: State): Promise<void> {
     const revision = await this.#revisions(state, 'markets', async () => {
       const row = await state.get<{ revision: number }>('select revision from market_revision')
@@ -20,25 +20,25 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
     })
     if (revision === this.#revision) return
     this.#revision = revision
-    this.#kept.clear()
+    this.#responses.clear()
     this.#byteCount = 0
   }
 
   find(slug: string): T | undefined {
-    const found = this.#kept.get(slug)
-    if (!found) return undefined
-    this.#kept.delete(slug)
-    this.#kept.set(slug, found)
-    return found
+    const response = this.#responses.get(slug)
+    if (!response) return undefined
+    this.#responses.delete(slug)
+    this.#responses.set(slug, response)
+    return response
   }
 
   keep(slug: string, response: T, byteCountMax: number): void {
-    if (this.#kept.has(slug)) return
-    this.#kept.set(slug, response)
+    if (this.#responses.has(slug)) return
+    this.#responses.set(slug, response)
     this.#byteCount += response.byteCount
-    for (const [oldest, { byteCount }] of this.#kept) {
+    for (const [oldest, { byteCount }] of this.#responses) {
       if (this.#byteCount <= byteCountMax) break
-      this.#kept.delete(oldest)
+      this.#responses.delete(oldest)
       this.#byteCount -= byteCount
     }
   }

@@ -47,14 +47,14 @@ async function idsOf(context: Context, q: string, limit = 50): Promise<string[]>
 }
 
 describe('200', () => {
-  test('every word must begin a word of question, slug or tags; open markets first, then the most traded', async () => {
+  test('every word matches the start of a word of question, slug or tags; open markets first, then by volume', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
     const cases: readonly [q: string, ids: string[]][] = [
       ['harbour', ['501', '503', '502']],
       ['HARB will', ['501', '502']],
       ['bridge', ['501', '505']],
-      // "train" holds "rain", but does not begin with it
+      // "train" contains "rain", but does not start with it
       ['rain', ['503']],
       ['works', ['501']],
       ['elections', ['501']],
@@ -68,14 +68,14 @@ describe('200', () => {
     assert.deepEqual(await idsOf(context, 'harbour', 1), ['501'])
   })
 
-  test('without words: the open ones, the most traded first', async () => {
+  test('without words: open markets by volume', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
     assert.deepEqual(await idsOf(context, ''), ['501', '503', '504'])
     assert.deepEqual(await idsOf(context, '', 2), ['501', '503'])
   })
 
-  test('the reply shows enough to choose by', async () => {
+  test('a result has the fields to choose by', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
     const outcome = await search.handle({ q: 'freeze', limit: 20 }, context, testRequestInfo())
@@ -96,7 +96,7 @@ describe('200', () => {
     })
   })
 
-  test('what changes is found under its new words and in its new place, and no longer under the old', async () => {
+  test('a changed market is found by its new words and rank, and not by the old ones', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
     await put(context, [market('503', 'Snow at the quay?', { volumeNum: 5000 }), tag('1', 'Town Works')], testNowMs + 1)
@@ -109,7 +109,7 @@ describe('200', () => {
     assert.equal(rows.length, 5)
   })
 
-  test('words that very many markets have are looked for from the top', async () => {
+  test('very common words are searched by rank', async () => {
     await using context = await openContext()
     const many = Array.from({ length: 2500 }, (_, at) =>
       market(String(at), 'Will it?', { slug: `m-${at}`, volumeNum: at }),
@@ -124,13 +124,13 @@ describe('200', () => {
     assert.equal((await idsOf(context, 'wi', 50)).length, 50)
   })
 
-  test('markets that wait for their documents are searchable when they settle', async () => {
+  test('markets with deferred documents are found once these are written', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
     await context.state.write(async (tx) => {
       await tx.run('delete from market_search')
       await tx.run('delete from market_words')
-      await tx.run("insert into market_unsettled (kind, id) select 'market', market_id from market_documents")
+      await tx.run("insert into market_deferred_documents (kind, id) select 'market', market_id from market_documents")
     })
     assert.deepEqual(await idsOf(context, 'harbour'), [])
     await writeDeferred(context.state, () => testNowMs + 1)
@@ -139,7 +139,7 @@ describe('200', () => {
 })
 
 describe('over HTTP', () => {
-  test('200, 422 and 429: the client finds markets, limits hold and say what is wrong', async () => {
+  test('200, 422 and 429: the client finds markets, and limits are enforced with a reason', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-search-'))
     const server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: dir, log: silentLog })
     try {
@@ -151,13 +151,13 @@ describe('over HTTP', () => {
         [['501', true]],
       )
       assert.deepEqual(checker(extensions['markets.search'].reply)({ markets }), [])
-      const ask = (query: string) => fetch(`${server.url}/markets/search?${query}`)
+      const request = (query: string) => fetch(`${server.url}/markets/search?${query}`)
       for (const query of ['limit=51', 'limit=0', `q=${'x'.repeat(201)}`]) {
-        const refused = await ask(query)
+        const refused = await request(query)
         assert.equal(refused.status, 422, query)
         assert.deepEqual(checker(MarketsFailure)(await refused.json()), [])
       }
-      const many = await Promise.all(Array.from({ length: 12 }, () => ask('q=rain')))
+      const many = await Promise.all(Array.from({ length: 12 }, () => request('q=rain')))
       assert.ok(many.filter(({ status }) => status === 429).length >= 2)
     } finally {
       await server.close()
@@ -166,7 +166,7 @@ describe('over HTTP', () => {
   })
 })
 
-test('a search gives what comparing every market gives', async () => {
+test('a search gives the same result as comparing every market', async () => {
   const word = fc.constantFrom('harbour', 'harb', 'bridge', 'open', 'Rain', 'über', 'uber', '2026', 'x')
   const sentence = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '))
   await fc.assert(

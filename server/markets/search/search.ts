@@ -1,9 +1,8 @@
-// Markets found by words (behaviour/markets.md#search). A word that few markets have leads straight to them; words that very many have are
-// looked for from the top of the list, where they soon turn up.
+// Full-text search of markets (behaviour/markets.md#search). If one of the words is rare, the search uses the index of
+// words. If all are common, it scans the markets by rank, where matches are found soon.
 //
-// 1. What a market is found by is written in the transaction that writes its answer, and says the same.
-// 2. A search looks at `fewMax` or at `rowsMax` markets at most, and holds the store for one stretch at a time.
-
+// 1. The search index is written in the transaction that writes the document, so both agree.
+// 2. A search reads at most `fewMax` markets by index or `rowsMax` by scan, in several short queries.
 import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { FoundMarket } from '#api/wire/market-search.ts'
@@ -16,18 +15,18 @@ import { getFeedCoverage, toConfidence } from '../feeds/coverage.ts'
 import type { RecordGraph, StoredRecord } from '../records/documents.ts'
 
 const wordsMax = 8
-/** A word that no more markets have than this is worth following. */
+/** A word is rare if at most this many markets have it. */
 const fewMax = 2000
-/** Markets that are looked at from the top, and how many at a time. */
+/** Limits of the scan: in total and per query. */
 const rowsMax = 20_000
 const rowsPerScan = 5000
-/** More than any market's volume, less than makes a rank inexact. */
+/** Larger than any volume, and small enough that ranks are exact integers. */
 const openRank = 1e15
-/** Longer words are cut, words beyond these are left out. */
+/** Longer words are truncated; further words of a market are ignored. */
 const wordCharsMax = 40
 const wordsPerMarketMax = 100
 
-/** Small letters without accents; whatever is neither letter nor digit parts words. */
+/** Lower case without accents. Everything but letters and digits separates words. */
 export function splitWords(text: string): string[] {
   const plain = ascii.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '')
   return (plain.toLowerCase().match(wordPattern) ?? []).map(cutWord)
@@ -40,7 +39,7 @@ const cutWord = (word: string): string =>
 const isOpen = ({ active, closed, archived }: StoredRecord['fields']): boolean =>
   active !== false && closed !== true && archived !== true
 
-/** Whole units of what was traded are enough to order by. */
+/** Open markets first, then by traded volume in whole units. */
 function marketRank(fields: StoredRecord['fields']): number {
   const volume = Number(fields.volumeNum ?? fields.volume ?? 0)
   const units = volume > 0 ? Math.min(Math.floor(volume), openRank - 1) : 0
@@ -58,7 +57,7 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
   return [...new Set(texts.flatMap(splitWords))].slice(0, wordsPerMarketMax)
 }
 
-/** In the transaction that writes the market's document. */
+/** Call this in the transaction that writes the market's document. */
 export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: string): Promise<void> {
   const market = graph.record('market', id)
   if (!market) return
@@ -67,7 +66,7 @@ export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: stri
     id,
   )
   const [rank, words] = [marketRank(market.fields), marketWords(graph, market)]
-  // With a space before each, so that a word is found by its beginning.
+  // A space before each word lets a `like` pattern match the start of a word.
   const text = words.map((word) => ` ${word}`).join('')
   if (row?.rank === rank && row.words === text) return
   if (row) await tx.run('delete from market_search where rank = ? and market_id = ?', row.rank, id)
@@ -85,7 +84,7 @@ export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: stri
   )
 }
 
-/** Everything that begins so: no byte of UTF-8 is 255. */
+/** The range of keys that start with the word. UTF-8 has no byte 255. */
 const prefixRange = (word: string): [Uint8Array, Uint8Array] => [
   Buffer.from(word),
   Buffer.concat([Buffer.from(word), Buffer.of(255)]),
@@ -94,7 +93,7 @@ const prefixRange = (word: string): [Uint8Array, Uint8Array] => [
 const matchAllSql = (words: readonly string[]): string => words.map(() => ' and words like ?').join('')
 const patternsOf = (words: readonly string[]): string[] => words.map((word) => `% ${word}%`)
 
-/** Ids of the markets that have all the words, best first. */
+/** Ids of the markets that have all words, by rank. */
 async function searchIds(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
   let rarest: { readonly word: string; readonly count: number } | undefined
   for (const word of words) {
@@ -141,7 +140,7 @@ async function scanFromTop(state: StateReader, words: readonly string[], limit: 
        order by rank desc, market_id desc limit ?`,
       ...[from.rank, from.id, until.rank, until.id, ...patternsOf(words), limit],
     )
-    // A market that sinks while we read may come by twice.
+    // A market whose rank falls meanwhile may appear twice.
     for (const { id } of matches) if (found.size < limit) found.add(id)
     if (found.size >= limit || !end) break
     from = until
@@ -153,15 +152,15 @@ async function scanFromTop(state: StateReader, words: readonly string[], limit: 
 export async function searchMarkets(state: StateReader, q: string, limit: number): Promise<FoundMarket[]> {
   const words = [...new Set(splitWords(q))].slice(0, wordsMax)
   const ids = words.length > 0 ? await searchIds(state, words, limit) : await mostTraded(state, limit)
-  const found: FoundMarket[] = []
+  const markets: FoundMarket[] = []
   for (const id of ids) {
     const row = await state.get<{ fields: string }>(
       "select fields from market_records where kind = 'market' and id = ?",
       id,
     )
-    if (row) found.push(toFoundMarket(id, parseJson(row.fields) as StoredRecord['fields']))
+    if (row) markets.push(toFoundMarket(id, parseJson(row.fields) as StoredRecord['fields']))
   }
-  return found
+  return markets
 }
 
 async function mostTraded(state: StateReader, limit: number): Promise<string[]> {
@@ -181,7 +180,7 @@ const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket 
     ...Object.fromEntries(shownFields.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]]))),
   }) as FoundMarket
 
-/** Nothing rests on what is found, so it may be a moment old. */
+/** Search results may be slightly outdated, so the search reads from `state.recent`. */
 export const search = createHandler(
   extensions['markets.search'],
   marketsErrorFormat,

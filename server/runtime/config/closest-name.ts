@@ -1,22 +1,22 @@
-// Which known name a wrong one was probably meant to be.
+// Suggests a known name for a misspelled one.
 
 const nameCharsMax = 64
 
 export const didYouMean = (name: string | undefined): string => (name ? `; did you mean ${name}?` : '')
 
-/** The candidate with the fewest letters different, if few enough to be a slip. */
+/** The candidate with the smallest edit distance, if it is small enough. */
 export function findClosest(name: string, candidates: readonly string[]): string | undefined {
   if (name.length > nameCharsMax) return undefined
   const limit = Math.min(name.length - 1, Math.max(2, Math.floor(name.length / 4)))
   const ranked = candidates
-    .map((candidate) => ({ candidate, letters: lettersBetween(name.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ letters }) => letters <= limit)
-    .sort((a, b) => a.letters - b.letters)
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
   return ranked[0]?.candidate
 }
 
-/** Letters to insert, drop or change to get from one word to the other. */
-function lettersBetween(from: string, to: string): number {
+/** Levenshtein distance. */
+function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i++) {
     const next = [i]

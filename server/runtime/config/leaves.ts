@@ -1,5 +1,5 @@
-// The settings as a flat list: each one that takes a value of its own, with its path, its variable and its default.
-// Environment, flags and the reference page are all read off this list, so none of them can forget a setting.
+// All settings as a flat list with path, environment variable and schema. Variables, flags and the reference page are
+// derived from it.
 import { SettingsSchema } from '../settings.ts'
 
 /** The part of JSON Schema that the settings use. */
@@ -39,7 +39,7 @@ function variableOf(path: readonly string[]): string {
   return ['tetrad', ...snake].join('_').toUpperCase()
 }
 
-/** The schema of whatever stands at `path`, through sections and lists alike. */
+/** The schema at `path`, through sections and lists. */
 export function nodeAt(path: readonly string[]): SchemaNode | undefined {
   let node: SchemaNode | undefined = settingsNode
   for (const step of path) node = node?.properties?.[step] ?? node?.items

@@ -1,7 +1,7 @@
-// Reads YAML so that every complaint can name a line. The only file that names the YAML library.
+// Parses YAML and reports problems with line and column. The only file that imports the YAML library.
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
 
-/** An alias may be used, but not to blow a small file up into a large one. */
+/** Limits how much aliases can expand a file. */
 const aliasesMax = 100
 
 export interface YamlPosition {
@@ -16,13 +16,13 @@ export interface YamlProblem extends YamlPosition {
 export interface YamlFile {
   readonly value: unknown
   readonly problems: readonly YamlProblem[]
-  /** Where a setting is written: its value, or its name; for one that is missing, what should hold it. */
+  /** Position of the value or the name of a setting; for a missing setting, that of its section. */
   positionOf(path: readonly string[], part: 'name' | 'value'): YamlPosition
 }
 
 export function readYaml(text: string): YamlFile {
   const lines = new LineCounter()
-  // Uniqueness is checked below: the library compares each name with each other, a minute for 60 000 of them.
+  // Duplicate names are checked below. The check of the library is quadratic: one minute for 60 000 names.
   const document = parseDocument(text, {
     lineCounter: lines,
     uniqueKeys: false,
@@ -51,9 +51,9 @@ export function readYaml(text: string): YamlFile {
 export const writeYaml = (value: unknown): string => stringify(value, { lineWidth: 0 })
 
 function describeYamlError(code: string, message: string): string {
-  if (code === 'TAB_AS_INDENT') return 'a tab stands where spaces are expected; YAML is indented with spaces only'
-  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; a configuration is one document'
-  if (code === 'RESOURCE_EXHAUSTION') return 'the nesting is too deep to be read'
+  if (code === 'TAB_AS_INDENT') return 'a tab is used for indentation; use spaces'
+  if (code === 'MULTIPLE_DOCS') return 'a second document starts here; use a single document'
+  if (code === 'RESOURCE_EXHAUSTION') return 'the nesting is too deep'
   return `not valid YAML: ${message.replace(/\.$/, '')}`
 }
 

@@ -4,7 +4,7 @@ import { aliasProblems } from './aliases.ts'
 
 const message = (from: string, to: string) => aliasProblems({ paths: { [from]: to } })[0]?.message
 
-test('aliases whose names match are right, also when a segment is dropped or turned around', () => {
+test('aliases with matching placeholders are valid, also if segments are dropped or reordered', () => {
   for (const [from, to] of [
     ['/gamma/{slug}', '/markets/slug/{slug}'],
     ['/old', '/v2/api'],
@@ -17,20 +17,20 @@ test('aliases whose names match are right, also when a segment is dropped or tur
 })
 
 for (const [from, to, words] of [
-  ['/old/{a}', '/new/{b}', 'leads to {b}, but /old/{a} names {a}; use the same name on both sides'],
-  ['/old', '/new/{b}', 'leads to {b}, but /old names nothing; use the same name on both sides'],
-  ['/old/{a}/{a}', '/new/{a}', 'names {a} twice in /old/{a}/{a}'],
+  ['/old/{a}', '/new/{b}', 'uses {b}, but /old/{a} has {a}; use the same names on both sides'],
+  ['/old', '/new/{b}', 'uses {b}, but /old has no names; use the same names on both sides'],
+  ['/old/{a}/{a}', '/new/{a}', 'has {a} twice in /old/{a}/{a}'],
   ['/old/{a}-{b}', '/v2/api', 'has two names in one segment of /old/{a}-{b}'],
-  ['/old/{a-b}', '/new', 'has a brace in /old/{a-b} that names nothing; write {name}'],
-  ['/old/{1}', '/new', 'has a name in /old/{1} that begins with a digit'],
-  ['old', '/new', 'must lead from one path to another; old does not begin with /'],
-  ['/old', '/v2/apis', 'leads to /v2/apis, which is no path of this server'],
-  ['/old/{slug}', '/markets/slug/{slug}/x', 'leads to /markets/slug/{slug}/x, which is no path of this server'],
-  ['/old', '/new?x=1', 'must be paths alone; /new?x=1 has a query'],
+  ['/old/{a-b}', '/new', 'has an invalid brace in /old/{a-b}; write {name}'],
+  ['/old/{1}', '/new', 'has a name in /old/{1} that starts with a digit'],
+  ['old', '/new', 'must be a path on both sides; old does not start with /'],
+  ['/old', '/v2/apis', 'leads to /v2/apis, which is not a path of this server'],
+  ['/old/{slug}', '/markets/slug/{slug}/x', 'leads to /markets/slug/{slug}/x, which is not a path of this server'],
+  ['/old', '/new?x=1', 'must not contain a query or fragment; /new?x=1 does'],
 ] as const)
   test(`${from}: ${to} is refused`, () => assert.equal(message(from, to), words))
 
-test('every wrong alias is told, each at its place', () => {
+test('every invalid alias is reported with its path', () => {
   const found = aliasProblems({ paths: { '/a': '/{x}', '/b': '/v2/api', '/d': '/nowhere' } })
   assert.deepEqual(
     found.map(({ at }) => at),

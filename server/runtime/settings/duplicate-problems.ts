@@ -1,4 +1,4 @@
-// Names that are used twice in a list, which a schema cannot see.
+// Reports names that are used twice in a list, which a schema cannot check.
 import type { Problem } from '#core/fault.ts'
 
 export const duplicateProblems = (

@@ -1,50 +1,49 @@
-// Settings of group A: which chains are served and by which nodes, the limits of a search for a funding, and how label
-// lists are handed out.
+// Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
 
-const whole = (value: number, minimum: number, maximum: number, description: string) =>
+const integer = (value: number, minimum: number, maximum: number, description: string) =>
   withDefault(Type.Integer({ minimum, maximum, description }), value)
 
 export const Rpc = Type.Object(
   {
     url: PatternText('^https?://', 'begin with http:// or https://', {
-      description: 'JSON-RPC address of a node; a key in it is never logged.',
+      description: 'JSON-RPC URL of a node. A key in the URL is never logged.',
     }),
-    perSecond: whole(0, 0, 100_000, 'Calls in any rolling second, each member of a batch counted; 0: no limit.'),
-    batchMax: whole(50, 1, 1000, 'Calls sent in one request; 1: the node takes no batches.'),
-    timeoutMs: whole(10_000, 100, 600_000, 'How long one request may take.'),
+    perSecond: integer(0, 0, 100_000, 'Calls in any rolling second; each call of a batch counts. 0: no limit.'),
+    batchMax: integer(50, 1, 1000, 'Calls per batch request. 1: the node supports no batches.'),
+    timeoutMs: integer(10_000, 100, 600_000, 'Time limit of one request.'),
   },
   { additionalProperties: false },
 )
 
 const Chain = Type.Object(
   {
-    id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as the wire writes it.' }),
-    name: Type.String({ minLength: 1, description: 'Name for people.' }),
+    id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as in `chainid`.' }),
+    name: Type.String({ minLength: 1, description: 'Display name.' }),
     firstBlock: withDefault(
-      Type.Integer({ minimum: 0, description: 'First block that can hold a transfer; none before it needs reading.' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'First block that can contain a transfer. Earlier blocks are not read.',
+      }),
       0,
     ),
     mode: withDefault(
       oneOf(['probe', 'index', 'both'], {
         description:
-          'probe: search an archive node when asked. index: read every block ahead of time. both: probe while the index is not complete.',
+          'probe: search an archive node on request. index: read every block ahead of time. both: probe while the index is incomplete.',
       }),
       'probe',
     ),
-    archive: withDefault(
-      Type.Boolean({ description: 'The nodes keep old state; without it there is nothing to probe.' }),
-      true,
-    ),
-    finalityBlocks: whole(
+    archive: withDefault(Type.Boolean({ description: 'The nodes are archive nodes. Probing needs them.' }), true),
+    finalityBlocks: integer(
       0,
       0,
       1_000_000,
-      "Blocks behind the head that count as final; 0: ask the node for its own 'finalized' block.",
+      "Blocks behind the head that count as final. 0: use the node's 'finalized' block.",
     ),
     rpc: withDefault(
-      Type.Array(Rpc, { maxItems: 16, description: 'Nodes, best first; the next one is asked when one fails.' }),
+      Type.Array(Rpc, { maxItems: 16, description: 'Nodes, best first. The next one is used when one fails.' }),
       [],
     ),
   },
@@ -65,15 +64,20 @@ const chain = (id: string, name: string): ChainSettings => ({
 
 export const explorerSettings = section(
   {
-    chains: withDefault(Type.Array(Chain, { maxItems: 256, description: 'Chains that are served.' }), [
+    chains: withDefault(Type.Array(Chain, { maxItems: 256, description: 'Served chains.' }), [
       chain('1', 'Ethereum'),
       chain('137', 'Polygon'),
     ]),
     probe: section(
       {
-        timeoutMs: whole(20_000, 100, 600_000, 'Time limit of one search; less than server.answerTimeoutMs.'),
-        parallelMax: whole(32, 1, 1000, 'Searches that run at the same time.'),
-        fanOut: whole(
+        timeoutMs: integer(
+          20_000,
+          100,
+          600_000,
+          'Time limit of one search. Must be less than server.responseTimeoutMs.',
+        ),
+        parallelMax: integer(32, 1, 1000, 'Searches that run at the same time.'),
+        fanOut: integer(
           1,
           1,
           63,
@@ -84,16 +88,16 @@ export const explorerSettings = section(
     ),
     index: section(
       {
-        parallel: whole(4, 1, 64, 'Ranges of blocks read at the same time.'),
-        rangeBlocks: whole(100, 1, 10_000, 'Blocks read and committed together.'),
-        nearMax: whole(2048, 1, 100_000, 'Blocks that are not final yet and are kept, at most.'),
-        everyMs: whole(4000, 100, 600_000, 'How often the head is asked for.'),
+        parallel: integer(4, 1, 64, 'Ranges of blocks read at the same time.'),
+        rangeBlocks: integer(100, 1, 10_000, 'Blocks read and committed together.'),
+        unfinalizedMax: integer(2048, 1, 100_000, 'Unfinalized blocks that are stored, at most.'),
+        everyMs: integer(4000, 100, 600_000, 'How often the head is polled.'),
       },
-      'Reading every block ahead of time.',
+      'The index: reading every block ahead of time.',
     ),
     unavailableChains: withDefault(
       Type.Array(Type.String(), {
-        description: 'Chains whose label list answers "temporarily unavailable" (spec section 8).',
+        description: 'Chains whose label list is "temporarily unavailable" (spec section 8).',
       }),
       ['4326'],
     ),
@@ -102,18 +106,18 @@ export const explorerSettings = section(
         inlineMax: withDefault(
           Type.Integer({
             minimum: 0,
-            description: 'Longest list that is sent as an array; a longer one becomes a link.',
+            description: 'Longest list that is returned as an array. A longer one is a download link.',
           }),
           5000,
         ),
         linkSeconds: withDefault(
-          Type.Integer({ minimum: 1, maximum: 86_400, description: 'How long a download link is good.' }),
+          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Lifetime of a download link.' }),
           300,
         ),
         csvForSpreadsheets: withDefault(
           Type.Boolean({
             description:
-              'Put an apostrophe before values of the CSV download that a spreadsheet would run as a formula (= + - @). Off: values are written as they are.',
+              'Put an apostrophe before values of the CSV download that a spreadsheet would run as a formula (= + - @). false: values are unchanged.',
           }),
           false,
         ),

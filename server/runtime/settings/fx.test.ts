@@ -48,7 +48,7 @@ test('names used twice, unknown names and ranges the wrong way round are told to
     }),
     [
       'fx.sources.1.id is used twice',
-      'fx.limits must have a max (4) that is not below its min (5)',
+      'fx.limits must have a max (4) that is at least its min (5)',
       'fx.pairs.0.to must be the code of a token',
     ],
   )
@@ -56,17 +56,20 @@ test('names used twice, unknown names and ranges the wrong way round are told to
 
 test('a range names both of its ends: the one at fault may be a default', () => {
   assert.deepEqual(problemsOf({ limits: { max: '0.5' } }), [
-    'fx.limits must have a max (0.5) that is not below its min (1)',
+    'fx.limits must have a max (0.5) that is at least its min (1)',
   ])
   assert.deepEqual(problemsOf({ pairs: [{ from: 'USDC', to: 'EURC', max: '0.5' }] }), [
-    'fx.pairs.0 must have a max (0.5) that is not below its min (1)',
+    'fx.pairs.0 must have a max (0.5) that is at least its min (1)',
   ])
 })
 
 test('an amount with too many digits is told how many it may have', () => {
   for (const max of ['1'.repeat(19), '1.1234567']) {
     const [problem] = read({ limits: { max } }).problems
-    assert.equal(problem?.message, 'must be a decimal text with at most 18 digits before the point and 6 after it')
+    assert.equal(
+      problem?.message,
+      'must be a decimal with at most 18 digits before the point and 6 after it, as a string',
+    )
   }
   assert.deepEqual(read({ limits: { max: `${'1'.repeat(18)}.123456` } }).problems, [])
 })
@@ -78,16 +81,14 @@ test('each kind of source asks for what it needs and refuses what it cannot use'
   assert.deepEqual(of({ kind: 'http-json' }), ['fx.sources.0.url is required for http-json'])
   assert.deepEqual(of({ kind: 'ecb' }), ['fx.sources.0.url is required for ecb, or path'])
   assert.deepEqual(of({ kind: 'ecb', path: 'rates.xml' }), [])
-  assert.deepEqual(of({ kind: 'ecb', path: 'rates.xml', url }), [
-    'fx.sources.0.path must be left out where url is given',
-  ])
+  assert.deepEqual(of({ kind: 'ecb', path: 'rates.xml', url }), ['fx.sources.0.path must not be set together with url'])
   assert.deepEqual(of({ kind: 'file', path: 'rates.json', url }), ['fx.sources.0.url has no meaning for file'])
   assert.deepEqual(of({ kind: 'aggregator', url }), [
     'fx.sources.0.contract is required for aggregator',
     'fx.sources.0.pair is required for aggregator',
   ])
   assert.deepEqual(of({ kind: 'aggregator', url, contract, pair: 'EUR/EUR' }), [
-    'fx.sources.0.pair must be two currencies',
+    'fx.sources.0.pair must be two different currencies',
   ])
   assert.deepEqual(of({ kind: 'push' }), [])
   assert.deepEqual(of({ kind: 'push', closed: { timeZone: 'Mars/Olympus' } }), [

@@ -1,4 +1,4 @@
-// Settings of group B: currencies, pairs, prices' sources and the contracts behind the typed data.
+// FX settings: currencies, pairs, terms, rate sources and the contracts of the typed data.
 import { Address, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
@@ -11,29 +11,31 @@ export type { FxSource } from './fx-sources.ts'
 const Token = Type.Object(
   {
     code: PatternText('^[A-Za-z0-9]{2,16}$', 'be 2 to 16 letters and digits', {
-      description: 'Currency code on the wire.',
+      description: 'Currency code in requests and responses.',
     }),
-    tracks: PatternText('^[A-Z]{3}$', 'be three capital letters', { description: 'Reference currency it follows.' }),
-    decimals: Type.Integer({ minimum: 0, maximum: 36, description: 'Decimals of the token contract.' }),
+    tracks: PatternText('^[A-Z]{3}$', 'be three capital letters', {
+      description: 'Currency whose value the token follows.',
+    }),
+    decimals: Type.Integer({ minimum: 0, maximum: 36, description: 'Decimals of the token.' }),
     contract: { ...Address, description: 'Token contract on the chain of `fx.chainId`.' },
   },
   { additionalProperties: false },
 )
 
-/** Exact without floating point (behaviour/fx.md#basis-points): a whole number, or a text with up to two decimals. */
+/** Text for fractions, because floating point is not exact (behaviour/fx.md#basis-points). */
 const BasisPoints = (wholeMax: number, description: string) =>
   Type.Unsafe<number | string>({
     type: ['integer', 'string'],
     minimum: 0,
     maximum: wholeMax,
     pattern: '^\\d{1,4}(\\.\\d{1,2})?$',
-    'x-must': 'be a whole number, or a text with at most two decimals',
-    description: `${description} In basis points: a whole number, or a text such as "2.5".`,
+    'x-must': 'be an integer, or a string with at most two decimals',
+    description: `${description} In basis points: an integer, or a string such as "2.5".`,
   })
 
-const spreadBps = BasisPoints(9999, 'Taken off the mid.')
+const spreadBps = BasisPoints(9999, 'Subtracted from the mid.')
 const feeBps = BasisPoints(9999, 'Fee on the `to` amount.')
-const collateralBps = BasisPoints(10_000, 'Collateral on the `from` amount; 0 leaves it out.')
+const collateralBps = BasisPoints(10_000, 'Collateral on the `from` amount; 0: none.')
 
 const Terms = (spread: number) =>
   section(
@@ -56,33 +58,37 @@ const PairTerms = Type.Optional(
   ),
 )
 
-/** Few enough digits that the base units of any token stay far below 2^256. */
+/** Limited so that the base units of any token stay below 2^256. */
 const AmountText = (description: string) =>
-  PatternText('^\\d{1,18}(\\.\\d{1,6})?$', 'be a decimal text with at most 18 digits before the point and 6 after it', {
-    description: `${description} In units of \`from\`.`,
-  })
+  PatternText(
+    '^\\d{1,18}(\\.\\d{1,6})?$',
+    'be a decimal with at most 18 digits before the point and 6 after it, as a string',
+    {
+      description: `${description} In units of \`from\`.`,
+    },
+  )
 
-const least = AmountText('Smallest amount quoted.')
-const most = AmountText('Largest amount quoted.')
+const minAmount = AmountText('Smallest amount that is quoted.')
+const maxAmount = AmountText('Largest amount that is quoted.')
 
 const Pair = Type.Object(
   {
-    from: Type.String({ description: 'Currency code given away.' }),
-    to: Type.String({ description: 'Currency code received.' }),
-    offered: withDefault(Type.Boolean({ description: 'False: this direction is refused.' }), true),
-    min: Type.Optional(least),
-    max: Type.Optional(most),
+    from: Type.String({ description: 'Currency that the taker pays.' }),
+    to: Type.String({ description: 'Currency that the recipient gets.' }),
+    offered: withDefault(Type.Boolean({ description: 'False: requests for this direction are refused.' }), true),
+    min: Type.Optional(minAmount),
+    max: Type.Optional(maxAmount),
     instant: PairTerms,
     hourly: PairTerms,
     daily: PairTerms,
   },
-  { additionalProperties: false, description: 'What differs for one direction of one pair.' },
+  { additionalProperties: false, description: 'Overrides for one direction of a pair.' },
 )
 
 export const fxSettings = section(
   {
     chainId: withDefault(
-      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Chain the typed data is for.' }),
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Chain of the typed data.' }),
       1,
     ),
     permit2: withDefault(
@@ -90,8 +96,8 @@ export const fxSettings = section(
       '0x000000000022D473030F116dDEE9F6B43aC78BA3',
     ),
     spender: withDefault(
-      PatternText('^$|^0x[0-9a-fA-F]{40}$', 'be 0x and 40 hexadecimal digits', {
-        description: 'Contract that settles: it may pull the permitted tokens. Empty: only reference quotes are given.',
+      PatternText('^$|^0x[0-9a-fA-F]{40}$', 'be 0x followed by 40 hexadecimal digits', {
+        description: 'Settlement contract, which may transfer the permitted tokens. Empty: reference quotes only.',
       }),
       '',
     ),
@@ -100,42 +106,45 @@ export const fxSettings = section(
       { code: 'EURC', tracks: 'EUR', decimals: 6, contract: '0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c' },
     ]),
     terms: section({ instant: Terms(5), hourly: Terms(8), daily: Terms(12) }, 'Spread, fee and collateral by tenor.'),
-    limits: section({ min: withDefault(least, '1'), max: withDefault(most, '10000000') }, 'Amounts quoted.'),
+    limits: section(
+      { min: withDefault(minAmount, '1'), max: withDefault(maxAmount, '10000000') },
+      'Range of amounts that are quoted.',
+    ),
     pairs: withDefault(
       Type.Array(Pair, {
         maxItems: 4096,
         description:
-          'Every pair of two tokens is offered, unless both track the same currency; what differs goes here.',
+          'Overrides for single pairs. By default, every pair is offered, unless both tokens track the same currency.',
       }),
       [],
     ),
     expirySeconds: section(
       {
-        tradable: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'A tradable one.' }), 30),
-        reference: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'An indicative one.' }), 300),
+        tradable: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Tradable quotes.' }), 30),
+        reference: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Reference quotes.' }), 300),
       },
-      'How long a quote stands.',
+      'How long a quote is valid.',
     ),
-    sources: withDefault(Type.Array(Source, { maxItems: 64, description: 'Where rates come from.' }), []),
+    sources: withDefault(Type.Array(Source, { maxItems: 64, description: 'Rate sources.' }), []),
     outlierBps: withDefault(
-      BasisPoints(9999, 'A source that departs from the median of the others by more than this is left out.'),
+      BasisPoints(9999, 'A rate that differs from the median of the others by more than this is excluded.'),
       200,
     ),
     historyDays: withDefault(
-      Type.Integer({ minimum: 1, maximum: 36_500, description: 'How long rates are kept to be read back.' }),
+      Type.Integer({ minimum: 1, maximum: 36_500, description: 'How long the history of rates is kept.' }),
       30,
     ),
     rpcUrl: withDefault(
       PatternText('^$|^https?://', 'begin with http:// or https://', {
         description:
-          'JSON-RPC address of a node of `fx.chainId`: the check of a signature asks it what is on the chain.',
+          'JSON-RPC URL of a node of `fx.chainId`. Signature checks read balance, allowance and nonce from it.',
       }),
       '',
     ),
     crossVia: withDefault(
       Type.Array(PatternText('^[A-Z]{3}$', 'be three capital letters'), {
         maxItems: 16,
-        description: 'Currencies a pair without a direct rate is crossed through; the first that works is taken.',
+        description: 'Currencies through which a pair without a direct rate is crossed; the first that works is used.',
       }),
       ['USD', 'EUR'],
     ),
@@ -146,7 +155,7 @@ export const fxSettings = section(
 export type FxSettings = Static<typeof fxSettings>
 export type FxToken = Static<typeof Token>
 
-/** What a schema cannot see: names used twice, names that stand for nothing, ranges the wrong way round. */
+/** Checks that a schema cannot express: duplicate names, unknown names and reversed ranges. */
 export function fxProblems(fx: FxSettings): readonly Problem[] {
   const codes = fx.tokens.map((token) => token.code)
   const directions = fx.pairs.map((pair) => `${pair.from}/${pair.to}`)
@@ -160,9 +169,14 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
     ...duplicateProblems(directions, ['fx', 'pairs'], 'from'),
     ...fx.sources.flatMap((source: FxSource, index) => sourceProblems(source, ['fx', 'sources', String(index)])),
     ...rangeProblems(['fx', 'limits'], fx.limits.min, fx.limits.max),
-    // Nobody can settle from there (behaviour/fx.md#settling-contract).
+    // The zero address cannot settle (behaviour/fx.md#settling-contract).
     ...(/^0x0{40}$/i.test(fx.spender)
-      ? [{ at: ['fx', 'spender'], message: 'must not be the zero address; empty gives reference quotes only' }]
+      ? [
+          {
+            at: ['fx', 'spender'],
+            message: 'must not be the zero address; leave it empty to give reference quotes only',
+          },
+        ]
       : []),
   ]
   for (const [index, pair] of fx.pairs.entries()) {
@@ -177,8 +191,8 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
   return problems
 }
 
-/** Either end may be a default, so neither alone is named as the wrong one. */
+/** Either limit may be a default, so the problem is reported for both. */
 const rangeProblems = (at: readonly string[], min: string, max: string): readonly Problem[] =>
   compare(decimal(min), decimal(max)) > 0
-    ? [{ at, message: `must have a max (${max}) that is not below its min (${min})` }]
+    ? [{ at, message: `must have a max (${max}) that is at least its min (${min})` }]
     : []

@@ -1,9 +1,8 @@
-// Settings of the house itself: where it listens, what it lets in, how it is told apart by name.
-
+// Settings of the server itself: network, log, console, groups, aliases, plans, keys, limits and ingest.
 import { oneOf, PatternText, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 
-/** An object all of whose members have defaults, so that it may be left out whole. */
+/** An optional object whose members all have defaults. */
 export const section = <P extends Parameters<typeof Type.Object>[0]>(members: P, description: string) =>
   withDefault(Type.Object(members, { additionalProperties: false, description }), {} as never)
 
@@ -12,19 +11,16 @@ const wholeNumber = (value: number, description: string, minimum = 0) =>
 
 export const serverSettings = section(
   {
-    host: withDefault(
-      Type.String({ description: 'Address to listen on; loopback unless told otherwise.' }),
-      '127.0.0.1',
-    ),
+    host: withDefault(Type.String({ description: 'Address to listen on.' }), '127.0.0.1'),
     port: withDefault(
-      Type.Integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; 0 picks a free one.' }),
+      Type.Integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; 0: any free port.' }),
       8080,
     ),
     publicUrl: withDefault(
       Type.String({
         pattern: '^$|^https?://[^/]+$',
         description:
-          'Scheme and host that links are written with. Empty: the caller’s Host if that is an IP address, localhost or the host name of a group, otherwise the address of this server.',
+          'Scheme and host of links. Empty: the Host header if it is an IP address, localhost or the host name of a group, otherwise the address of this server.',
       }),
       '',
     ),
@@ -32,70 +28,79 @@ export const serverSettings = section(
       Type.Integer({
         minimum: 0,
         maximum: 16,
-        description: 'How many proxies of yours stand in front; the caller is who the outermost of them saw.',
+        description:
+          'Number of your proxies in front of the server. The caller is the address that the outermost one sees.',
       }),
       0,
     ),
-    cors: withDefault(Type.Boolean({ description: 'Let pages of other origins read.' }), true),
-    bodyBytesMax: wholeNumber(65_536, 'Longest request body.', 1024),
+    cors: withDefault(Type.Boolean({ description: 'Allow cross-origin requests.' }), true),
+    bodyBytesMax: wholeNumber(65_536, 'Maximum size of a request body.', 1024),
     connectionsMax: wholeNumber(
       4096,
-      'Connections that are open at the same time; further ones are closed at once. Each may hold up to 1.4 MB while its request arrives.',
+      'Maximum number of open connections; further ones are closed. Each may use up to 1.4 MB while its request arrives.',
       1,
     ),
-    urlBytesMax: wholeNumber(16_384, 'Longest request line; the aggregated effectiveness has its own.', 1024),
-    headerBytesMax: wholeNumber(16_384, 'Largest sum of request headers.', 1024),
-    headersTimeoutMs: wholeNumber(10_000, 'How long a caller may take to send the headers.', 100),
-    requestTimeoutMs: wholeNumber(30_000, 'How long a caller may take to send the whole request.', 100),
-    answerTimeoutMs: wholeNumber(30_000, 'How long an answer may take before it is given up.', 100),
-    stopTimeoutMs: wholeNumber(10_000, 'How long requests in flight may take to finish when the server stops.', 0),
+    urlBytesMax: wholeNumber(
+      16_384,
+      'Maximum length of a request line; the aggregated effectiveness has its own limit.',
+      1024,
+    ),
+    headerBytesMax: wholeNumber(16_384, 'Maximum total size of request headers.', 1024),
+    headersTimeoutMs: wholeNumber(10_000, 'Time limit for receiving the headers.', 100),
+    requestTimeoutMs: wholeNumber(30_000, 'Time limit for receiving the whole request.', 100),
+    responseTimeoutMs: wholeNumber(30_000, 'Time limit for computing a response.', 100),
+    stopTimeoutMs: wholeNumber(10_000, 'Time for requests in flight when the server stops.', 0),
     anonymousPerSecond: withDefault(
       Type.Integer({
         minimum: 0,
         maximum: 100_000,
-        description: 'Calls in any rolling second from one address without a key, over all open paths; 0: no limit.',
+        description: 'Calls per rolling second of one address without a key, over all open paths; 0: no limit.',
       }),
       100,
     ),
-    stopDelayMs: wholeNumber(0, 'How long to report not-ready before closing, so that a load balancer notices.', 0),
+    stopDelayMs: wholeNumber(
+      0,
+      'How long the server reports “not ready” before it closes, so that load balancers notice.',
+      0,
+    ),
   },
-  'Where the server listens and what it lets in.',
+  'Network address, limits and timeouts of the HTTP server.',
 )
 
 export const logSettings = section(
   {
     requests: withDefault(
-      oneOf(['all', 'failures', 'none'], { description: 'Which requests get a line of their own.' }),
+      oneOf(['all', 'failures', 'none'], { description: 'Which requests are logged.' }),
       'failures',
     ),
     level: withDefault(
-      oneOf(['debug', 'info', 'warn', 'error', 'silent'], { description: 'Least severity that is written.' }),
+      oneOf(['debug', 'info', 'warn', 'error', 'silent'], { description: 'Minimum severity.' }),
       'info',
     ),
   },
-  'Log lines, JSON on standard error.',
+  'Log, as JSON lines on standard error.',
 )
 
 export const consoleSettings = section(
   {
-    on: withDefault(
-      Type.Boolean({ description: 'Serve the pages at / and /docs, and what the signed-in operator may call.' }),
+    enabled: withDefault(
+      Type.Boolean({ description: 'Serve the pages at / and /docs, and the calls for operators.' }),
       true,
     ),
   },
-  'The console in the browser.',
+  'The web console.',
 )
 
-/** A name, an IPv4 address, or an IPv6 address in brackets: what a `host` header has before its port. */
+/** A name, an IPv4 address, or an IPv6 address in brackets, as in a `host` header. */
 const hostName = '^$|^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$|^\\[[0-9A-Fa-f:.]+\\]$'
 
 const groupSettings = (name: string) =>
   section(
     {
-      on: withDefault(Type.Boolean({ description: `Serve ${name}.` }), true),
+      enabled: withDefault(Type.Boolean({ description: `Serve the ${name} interface.` }), true),
       host: withDefault(
-        PatternText(hostName, 'be a host name alone, as in data.example.net, without scheme, port or path', {
-          description: 'Answer only under this host name; empty: under any.',
+        PatternText(hostName, 'be a host name such as data.example.net, without scheme, port or path', {
+          description: 'Serve it only under this host name; empty: under any.',
         }),
         '',
       ),
@@ -108,7 +113,7 @@ export const groupsSettings = section(
     (typeof groups)[number],
     ReturnType<typeof groupSettings>
   >,
-  'Each interface: on or off, and its own host name.',
+  'The four interfaces: whether they are served, and under which host name.',
 )
 
 const table = (description: string) =>
@@ -116,11 +121,11 @@ const table = (description: string) =>
 
 export const aliasesSettings = section(
   {
-    paths: table('Path a caller uses → path served here; {name} stands for one segment on both sides.'),
-    requestHeaders: table('Request header a caller sends → header known here.'),
-    responseFields: table('Response field as served here → name written instead.'),
+    paths: table('Path that callers use → path of this server; {name} is one segment on both sides.'),
+    requestHeaders: table('Request header that callers send → header of this server.'),
+    responseFields: table('Response field of this server → name that is sent.'),
   },
-  'Other spellings that existing clients use.',
+  'Other names that existing clients use.',
 )
 
 const planLimits = {
@@ -136,11 +141,11 @@ const planSettings = (name: (typeof plans)[number]) =>
   section(
     {
       perSecond: withDefault(
-        Type.Integer({ minimum: 0, maximum: 100_000, description: 'Calls in any rolling second; 0: no limit.' }),
+        Type.Integer({ minimum: 0, maximum: 100_000, description: 'Calls per rolling second; 0: no limit.' }),
         planLimits[name].perSecond,
       ),
       perDay: withDefault(
-        Type.Integer({ minimum: 0, description: 'Calls in a UTC day; 0: no limit.' }),
+        Type.Integer({ minimum: 0, description: 'Calls per UTC day; 0: no limit.' }),
         planLimits[name].perDay,
       ),
     },
@@ -157,30 +162,30 @@ export const plansSettings = section(
 
 export const keysSettings = section(
   {
-    badMax: wholeNumber(5, 'Bad keys allowed from one address within the window.', 1),
-    badWindowMs: wholeNumber(30_000, 'The window in which bad keys are counted.', 1000),
+    badKeysMax: wholeNumber(5, 'Invalid keys that one address may send within the window.', 1),
+    badKeysWindowMs: wholeNumber(30_000, 'Length of the window.', 1000),
   },
-  'The guard against guessing keys.',
+  'Throttling of invalid keys.',
 )
 
 export const limitsSetting = withDefault(
   Type.String({
     pattern: '^$|^rediss?://[^\\s]+$',
     description:
-      'Redis that holds the limits of several processes, `redis://user:password@host:6379/0`, `rediss://…` with TLS; empty: this process holds them.',
+      'Redis for limits that several servers share, `redis://user:password@host:6379/0`, or `rediss://…` for TLS. Empty: each server counts on its own.',
   }),
   '',
 )
 
 export const ingestSettings = section(
   {
-    on: withDefault(
+    enabled: withDefault(
       Type.Boolean({
         description:
-          'Read nodes, sources and feeds, and let go of what is over; off: only answer. Of several that may, one does.',
+          'Read nodes, sources and feeds, and delete old data. Of several servers, one does. If false, this server only answers requests.',
       }),
       true,
     ),
   },
-  'Whether this process brings data in.',
+  'Reading of data.',
 )

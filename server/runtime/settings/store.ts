@@ -1,8 +1,8 @@
-// Where the stores live. An empty `state` means the file in the data folder: the embedded engine, one process.
+// Settings of the databases.
 import { Type, withDefault } from '#api/kit.ts'
 import { section } from './server.ts'
 
-/** Several hosts with commas between: the one that takes writes is found among them. */
+/** May contain several hosts, separated by commas. The one that accepts writes is used. */
 const postgresUrl = '^postgres(ql)?://[^\\s]+$'
 
 export const storeSettings = section(
@@ -11,14 +11,14 @@ export const storeSettings = section(
       Type.String({
         pattern: `^$|${postgresUrl}`,
         description:
-          'PostgreSQL that holds the state, `postgres://user:password@host1,host2/name`; empty: the file in the data folder.',
+          'PostgreSQL database, `postgres://user:password@host1,host2/name`. Empty: SQLite files in the data folder.',
       }),
       '',
     ),
     stateReplicas: withDefault(
       Type.Array(Type.String({ pattern: postgresUrl }), {
         maxItems: 16,
-        description: 'Read replicas of that PostgreSQL, asked where an answer may be a second old.',
+        description: 'Read replicas, for queries whose result may be a second old.',
       }),
       [],
     ),
@@ -26,7 +26,7 @@ export const storeSettings = section(
       Type.Integer({
         minimum: 1,
         maximum: 200,
-        description: 'How many connections one process may use for reads; writing and listening take two more.',
+        description: 'Connections of each server for reads. Writing and listening need two more.',
       }),
       8,
     ),
@@ -36,10 +36,10 @@ export const storeSettings = section(
         maximum: 600_000,
         description:
           'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
-          'Requests also end after `server.answerTimeoutMs`.',
+          'Requests also end after `server.responseTimeoutMs`.',
       }),
       15_000,
     ),
   },
-  'Where the stores live.',
+  'The databases.',
 )

@@ -1,5 +1,5 @@
-// A signed block from its SSZ bytes, Altair to Fulu: only the parts that ratings need, at the places where the containers
-// of the consensus specifications put them (decisions/read-ssz-in-place.md).
+// Reads a signed block from its SSZ bytes, for the forks from Altair to Fulu. It reads only the fields that ratings
+// need, at the offsets that the consensus specifications define (decisions/read-ssz-in-place.md).
 
 import { type Attestation, type Block, inBoth, type Payload, payloadOf } from './block.ts'
 import { blockTypeOf } from './block-type.ts'
@@ -12,27 +12,26 @@ const signatureSize = 96
 const headerSize = 208
 const depositSize = 1240
 const withdrawalSize = 44
-/** Of the body: after randao_reveal, eth1_data and graffiti come the offsets of five lists. */
+/** In the body, the offsets of five lists follow randao_reveal, eth1_data and graffiti. */
 const listsAt = 96 + 72 + 32
 const syncAt = listsAt + 5 * 4
 
 export function blockFromSsz(view: View, fork: Fork, rules: ConsensusRules): Block {
-  const parts = blockParts(view, fork, rules)
-  return { ...parts, root: rootOf(blockTypeOf(fork, rules).message, view.variable(0).bytes) }
+  const fields = blockParts(view, fork, rules)
+  return { ...fields, root: rootOf(blockTypeOf(fork, rules).message, view.variable(0).bytes) }
 }
 
-/** JSON is converted to SSZ, so that both forms are read and hashed by the same code. */
+/** Converts JSON to SSZ, so that the same code reads and hashes both forms. */
 export const blockFromJson = (signed: unknown, fork: Fork, rules: ConsensusRules): Block =>
   blockFromSsz(new View(blockTypeOf(fork, rules).signed.fromJson(signed, 'block')), fork, rules)
 
-/** Everything but the root. */
+/** All fields except the root. */
 export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<Block, 'root'> {
-  if (fork === 'phase0') throw new SszError('blocks before Altair are not read')
+  if (fork === 'phase0') throw new SszError('blocks before Altair are not supported')
   const message = view.variable(0)
   const body = message.variable(80)
   const list = (offset: number, next = offset + 1) => body.variable(listsAt + offset * 4, listsAt + next * 4)
   const syncSize = Math.ceil(rules.syncCommitteeSize / 8)
-  // The first offset after the aggregate, where there is one, ends the list of exits.
   const payloadAt = syncAt + syncSize + signatureSize
   const committeeBytes = isFrom(fork, 'electra') ? Math.ceil(rules.committeesPerSlotMax / 8) : 0
   return {

@@ -1,4 +1,5 @@
-// The signed block of each fork as the consensus specifications define it, for roots and for blocks in JSON.
+// SSZ types of the signed block of each fork, as the consensus specifications define them. They are used to compute
+// block roots and to convert blocks from JSON.
 import { type ConsensusRules, type Fork, isForkFrom } from './consensus.ts'
 import {
   bitlistType,
@@ -111,17 +112,16 @@ function typeOf(fork: Fork, rules: ConsensusRules) {
   return { message, signed: containerType({ message, signature }) }
 }
 
-/** Pure memoization: a type follows from fork and rules alone. */
-const known = new WeakMap<ConsensusRules, Map<Fork, ReturnType<typeof typeOf>>>()
+/** Memoized: a type depends only on the fork and the rules. */
+const cache = new WeakMap<ConsensusRules, Map<Fork, ReturnType<typeof typeOf>>>()
 
-/** The block and the signed block of a fork. */
 export function blockTypeOf(fork: Fork, rules: ConsensusRules): ReturnType<typeof typeOf> {
-  const types = known.get(rules) ?? new Map<Fork, ReturnType<typeof typeOf>>()
-  known.set(rules, types)
+  const types = cache.get(rules) ?? new Map<Fork, ReturnType<typeof typeOf>>()
+  cache.set(rules, types)
   const type = types.get(fork) ?? typeOf(fork, rules)
   types.set(fork, type)
   return type
 }
 
-/** The root of a block's header in JSON, computed from its fields. */
+/** The root of a block, computed from the fields of its header in JSON. */
 export const headerRoot = (message: unknown): string => rootOf(headerType, headerType.fromJson(message, 'message'))

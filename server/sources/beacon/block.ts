@@ -1,4 +1,4 @@
-// What a block says that validator ratings need, whichever way it was sent. Roots are lower-case 0x text.
+// The fields of a beacon block that validator ratings need. Roots are lower-case 0x text.
 import type { Fork } from './consensus.ts'
 
 export interface Attestation {
@@ -8,9 +8,9 @@ export interface Attestation {
   readonly blockRoot: string
   readonly targetEpoch: number
   readonly targetRoot: string
-  /** One bit per member; the highest bit set marks the end. */
+  /** One bit per committee member; the highest set bit marks the length. */
   readonly bits: Uint8Array
-  /** Since Electra: the committees whose members follow each other in `bits`. */
+  /** Since Electra: the committees whose members are concatenated in `bits`. */
   readonly committeeBits?: Uint8Array | undefined
 }
 
@@ -32,33 +32,33 @@ export interface Block {
   readonly fork: Fork
   readonly slot: number
   readonly proposer: number
-  /** Computed from all of the block's bytes, never taken from an answer. */
+  /** Computed from all bytes of the block, never copied from a response. */
   readonly root: string
   readonly parentRoot: string
   readonly attestations: readonly Attestation[]
   /** One bit per seat of the sync committee. */
   readonly syncBits: Uint8Array
   readonly proposerSlashings: readonly number[]
-  /** Of each: the validators that both votes name, in rising order. */
+  /** For each slashing: the validators in both attestations, in ascending order. */
   readonly attesterSlashings: readonly (readonly number[])[]
-  /** Deposits that the block carries itself: key and gwei. Since Electra they wait in a queue of the state. */
+  /** Deposits in the block, amounts in gwei. Since Electra, deposits are in a queue of the state instead. */
   readonly deposits: readonly { readonly pubkey: string; readonly amount: number }[]
-  /** None before the merge. */
+  /** Undefined before the merge. */
   readonly payload?: Payload | undefined
 }
 
 const zeroHash = `0x${'0'.repeat(64)}`
 
-/** Before the merge, payloads are there and say nothing. */
+/** Before the merge, blocks have an empty payload with a zero hash. */
 export const payloadOf = (payload: Payload): Payload | undefined => (payload.hash === zeroHash ? undefined : payload)
 
-/** The validators in both lists; a slashing proves only those guilty. */
+/** The validators in both lists. A slashing only affects validators in both attestations. */
 export function inBoth(first: readonly number[], second: readonly number[]): number[] {
   const others = new Set(second)
   return first.filter((index) => others.has(index)).sort((a, b) => a - b)
 }
 
-/** Members that the bits have room for. */
+/** The number of committee members in a bit list, without the end marker. */
 export function bitLength(bits: Uint8Array): number {
   const last = bits.length - 1
   const byte = bits[last] ?? 0
@@ -67,5 +67,5 @@ export function bitLength(bits: Uint8Array): number {
 
 export const hasBit = (bits: Uint8Array, at: number): boolean => (((bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1
 
-/** Everyone that the block's slashings name. Whoever had been slashed before is not slashed again. */
+/** All validators in the slashings of the block, including those that were already slashed. */
 export const slashedIn = (block: Block): number[] => [...block.proposerSlashings, ...block.attesterSlashings.flat()]

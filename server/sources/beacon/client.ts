@@ -1,9 +1,10 @@
-// The Beacon API over HTTP: several nodes of one network, best first, as one source.
+// Client of the Beacon API. It combines several nodes of one network, in order of preference, into one source.
 //
-// 1. "There is none" (404) is an answer, not a failure; it is believed when no other node that is well has one.
-// 2. A node that fails rests, longer each time, and is then tried again. The number of attempts per question is limited.
-// 3. A node is used only while it names the genesis and the slots of the network it stands for; after a failure it is asked again.
-// 4. Every answer has a time limit and a size limit.
+// 1. 404 ("not found") is a result, not a failure. It is accepted if no other healthy node has the data.
+// 2. A node that fails is skipped for a while, longer after each failure. The number of attempts per request is
+//    limited.
+// 3. A node is used only if its genesis and slot times are those of the network. This is checked again after a failure.
+// 4. Every response has a time limit and a size limit.
 
 import type { Clock } from '#runtime/clock.ts'
 import { cleanUrl, cleanUrls, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../http-client.ts'
@@ -16,13 +17,13 @@ export interface BeaconOptions {
   readonly urls: readonly string[]
   readonly timeoutMs: number
   readonly clock: Clock
-  /** What all nodes must agree on, when it is known already. */
+  /** The chain that all nodes must be on, if it is already known. */
   readonly identity?: ChainIdentity | undefined
-  /** First rest of a node that failed; it doubles. */
+  /** Wait after the first failure of a node; it doubles with each further one. */
   readonly backoffMs?: number
 }
 
-/** What makes a chain this chain. */
+/** Two nodes are on the same chain if all of these are equal. */
 export interface ChainIdentity {
   readonly genesisUnix: number
   readonly genesisRoot: string
@@ -33,7 +34,7 @@ export interface ChainIdentity {
 export interface Chain {
   readonly identity: ChainIdentity
   readonly rules: ConsensusRules
-  /** On the execution side: the contract that takes deposits, and the id of its chain, where the node names them. */
+  /** The deposit contract and the id of its execution chain, if the node reports them. */
   readonly deposits?: { readonly contract: string; readonly chainId: string } | undefined
 }
 
@@ -46,34 +47,34 @@ export type BeaconReply =
 export interface BeaconRequest {
   readonly path: string
   readonly accept?: Accept
-  /** Posted as JSON. */
+  /** Sent as JSON with POST. */
   readonly body?: unknown
   readonly bytesMax?: number
-  /** The bytes are looked at while the answer is read and never again: the next such answer of the node lies in their place. */
+  /** The caller does not keep the bytes: the next such response of the node overwrites them. */
   readonly reusesBuffer?: true
 }
 
 export interface Beacon {
-  /** Genesis and rules, asked once. */
+  /** Genesis and rules, requested once. */
   chain(signal?: AbortSignal): Promise<Chain>
-  /** What `read` makes of the answer; undefined: there is none. An answer that `read` refuses counts as a failure of the node. */
-  request<T>(question: BeaconRequest, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined>
-  /** Each node by itself, in the order of the settings. */
+  /** Returns what `read` returns; undefined if no node has the data. If `read` throws, the node counts as failed. */
+  request<T>(request: BeaconRequest, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined>
+  /** Each node on its own, in the order of the settings. */
   each(): readonly SingleBeacon[]
-  /** What is wrong with each node, in words; undefined: it is well. */
-  health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+  /** The last error of each node; undefined if its last request succeeded. */
+  health(): readonly { readonly name: string; readonly lastError: string | undefined }[]
 }
 
 /** One node of several. */
 export interface SingleBeacon {
   readonly name: string
   readonly beacon: Beacon
-  /** Its answers contradicted each other: others are asked first for a while. */
+  /** Its responses contradicted each other: prefer the other nodes for a while. */
   distrust(reason: string): void
   isDistrusted(): boolean
 }
 
-/** No node gave a usable answer; the last one's words. Worth trying again later. */
+/** No node returned a usable response; the message is the last error. A later attempt may succeed. */
 export class BeaconError extends Error {
   constructor(message: string) {
     super(message)
@@ -81,9 +82,9 @@ export class BeaconError extends Error {
   }
 }
 
-/** Answers of a node contradict each other, or the rules of the chain. Nothing is stored of the epoch. */
+/** Responses of a node contradict each other or the consensus rules. Nothing of the epoch is stored. */
 export class ContradictionError extends BeaconError {
-  /** What differs, with everything that could differ otherwise: equal when two nodes answer alike. Undefined: not to be settled so. */
+  /** The full difference. If two nodes return the same one, it is accepted. Undefined: it is never accepted. */
   readonly remainder: string | undefined
 
   constructor(message: string, remainder?: string) {
@@ -103,21 +104,21 @@ const accepts: Record<Accept, string> = {
   ssz: 'application/octet-stream',
   either: 'application/octet-stream;q=1.0,application/json;q=0.9',
 }
-/** Statuses by which a node says that it does not have something, or not in this form. */
-const absent = new Set([400, 404, 405, 406, 415, 501])
+/** A node returns these statuses if it does not have the data, or not in this format. */
+const notFoundStatuses = new Set([400, 404, 405, 406, 415, 501])
 
 class BeaconEndpoint {
   readonly name: string
   readonly #url: string
-  /** Some providers take their key here. */
+  /** Some providers expect their key here. */
   readonly #query: string | undefined
   readonly #options: BeaconOptions
   #failures = 0
   #backoffUntilMs = 0
   #chain: Chain | undefined
-  /** Where the last passing answer lay. */
+  /** Buffer of the last response with `reusesBuffer`. */
   #buffer: Uint8Array | undefined
-  trouble: string | undefined
+  lastError: string | undefined
 
   constructor(url: string, name: string, options: BeaconOptions) {
     this.name = name
@@ -131,16 +132,16 @@ class BeaconEndpoint {
     return Math.max(0, this.#backoffUntilMs - this.#options.clock.monotonicMs())
   }
 
-  backOff(why: string): void {
-    const { clock, backoffMs: restMs = 250 } = this.#options
-    this.#backoffUntilMs = clock.monotonicMs() + Math.min(restMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)
+  backOff(reason: string): void {
+    const { clock, backoffMs = 250 } = this.#options
+    this.#backoffUntilMs = clock.monotonicMs() + Math.min(backoffMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)
     this.#failures += 1
     this.#chain = undefined
-    this.trouble = why
+    this.lastError = reason
   }
 
-  distrust(why: string): void {
-    this.backOff(why)
+  distrust(reason: string): void {
+    this.backOff(reason)
     this.#backoffUntilMs = this.#options.clock.monotonicMs() + distrustMs
   }
 
@@ -156,11 +157,11 @@ class BeaconEndpoint {
       slotSeconds: rules.slotSeconds,
       slotsPerEpoch: rules.slotsPerEpoch,
     }
-    const odd =
+    const mismatch =
       expected && (Object.keys(identity) as (keyof ChainIdentity)[]).find((key) => identity[key] !== expected[key])
-    if (odd) {
+    if (mismatch) {
       throw new InvalidResponseError(
-        `it is on another chain: ${odd} is ${identity[odd]}, not ${expected?.[odd]}; correct validators.networks`,
+        `it is on another chain: ${mismatch} is ${identity[mismatch]}, not ${expected?.[mismatch]}; correct validators.networks`,
       )
     }
     this.#chain = { identity, rules, deposits: depositsOf(spec) }
@@ -168,25 +169,25 @@ class BeaconEndpoint {
   }
 
   async request<T>(
-    question: BeaconRequest,
+    request: BeaconRequest,
     read: (reply: BeaconReply) => T,
     signal?: AbortSignal,
   ): Promise<T | undefined> {
-    let lent: Uint8Array | undefined
-    const room = (bytes: number): Uint8Array => {
-      lent = this.#takeBuffer(bytes)
-      return lent
+    let buffer: Uint8Array | undefined
+    const allocate = (bytes: number): Uint8Array => {
+      buffer = this.#takeBuffer(bytes)
+      return buffer
     }
-    const reply = await this.#fetch(question, signal, question.reusesBuffer ? room : undefined)
+    const reply = await this.#fetch(request, signal, request.reusesBuffer ? allocate : undefined)
     refuseOptimistic(reply)
     const value = reply && read(reply)
-    this.#buffer ??= lent
+    this.#buffer ??= buffer
     this.#failures = 0
-    this.trouble = undefined
+    this.lastError = undefined
     return value
   }
 
-  /** Until a node has caught up, its finality is old and its states may be missing. Not every provider answers this. */
+  /** While a node is syncing, its finality is old and it may lack states. Not every provider offers this endpoint. */
   async #refuseSyncing(signal?: AbortSignal): Promise<void> {
     const reply = await this.#fetch({ path: '/eth/v1/node/syncing' }, signal).catch((error: unknown) => {
       if (error instanceof InvalidResponseError || (error instanceof FetchError && error.failure === 'status'))
@@ -200,7 +201,7 @@ class BeaconEndpoint {
 
   async #json(path: string, signal?: AbortSignal): Promise<unknown> {
     const reply = await this.#fetch({ path, accept: 'json' }, signal)
-    if (reply?.is !== 'json') throw new InvalidResponseError(`${path} is not answered`)
+    if (reply?.is !== 'json') throw new InvalidResponseError(`${path} returned no JSON`)
     return dataOf(reply.body)
   }
 
@@ -209,17 +210,17 @@ class BeaconEndpoint {
     return `${this.#url}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
   }
 
-  /** At least this long. Nobody else gets it until it is given back. */
+  /** Returns at least this many bytes. Concurrent requests get other buffers. */
   #takeBuffer(bytes: number): Uint8Array {
-    const room = this.#buffer
+    const buffer = this.#buffer
     this.#buffer = undefined
-    return room && room.length >= bytes ? room : Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.02))
+    return buffer && buffer.length >= bytes ? buffer : Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.02))
   }
 
   async #fetch(
     { path, accept = 'json', body, bytesMax = bytesMaxDefault }: BeaconRequest,
     signal?: AbortSignal,
-    room?: FetchOptions['allocate'],
+    allocate?: FetchOptions['allocate'],
   ): Promise<BeaconReply | undefined> {
     const options: FetchOptions = {
       timeoutMs: this.#options.timeoutMs,
@@ -228,12 +229,13 @@ class BeaconEndpoint {
       headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...(signal && { signal }),
-      ...(room && { allocate: room }),
+      ...(allocate && { allocate }),
     }
     try {
       return toReply(await fetchBytes(this.#addressOf(path), options), accept)
     } catch (error) {
-      if (error instanceof FetchError && error.failure === 'status' && absent.has(error.status ?? 0)) return undefined
+      if (error instanceof FetchError && error.failure === 'status' && notFoundStatuses.has(error.status ?? 0))
+        return undefined
       throw error
     }
   }
@@ -247,7 +249,7 @@ function refuseOptimistic(reply: BeaconReply | undefined): void {
   if (reply?.is !== 'json') return
   const { execution_optimistic } = (reply.body ?? {}) as { readonly execution_optimistic?: unknown }
   if (execution_optimistic === true)
-    throw new InvalidResponseError('it has not verified the execution payloads it answers about (execution_optimistic)')
+    throw new InvalidResponseError('it has not verified the execution payloads of its response (execution_optimistic)')
 }
 
 function rulesOf(spec: Readonly<Record<string, unknown>>): ConsensusRules {
@@ -267,15 +269,15 @@ function toReply(reply: FetchedBytes, accept: Accept): BeaconReply {
   const version = reply.header('eth-consensus-version')?.toLowerCase()
   const isSsz = reply.header('content-type')?.startsWith('application/octet-stream') === true
   if (isSsz && accept !== 'json') return { is: 'ssz', bytes: reply.bytes, version }
-  if (accept === 'ssz') throw new InvalidResponseError('the answer is not SSZ')
+  if (accept === 'ssz') throw new InvalidResponseError('the response is not SSZ')
   try {
     return { is: 'json', body: JSON.parse(new TextDecoder().decode(reply.bytes)), version }
   } catch {
-    throw new InvalidResponseError('the answer is not JSON')
+    throw new InvalidResponseError('the response is not JSON')
   }
 }
 
-export const dataOf = (body: unknown): unknown => readFields(body, 'the answer').data
+export const dataOf = (body: unknown): unknown => readFields(body, 'the response').data
 
 export function openBeacon(options: BeaconOptions): Beacon {
   const names = cleanUrls(options.urls)
@@ -283,22 +285,22 @@ export function openBeacon(options: BeaconOptions): Beacon {
   let known: Chain | undefined
   const expected = () => known?.identity ?? options.identity
   const viewOf = (nodes: readonly BeaconEndpoint[]): Beacon => {
-    const tried = <T>(work: (node: BeaconEndpoint) => Promise<T>, signal?: AbortSignal) =>
+    const tryNodes = <T>(work: (node: BeaconEndpoint) => Promise<T>, signal?: AbortSignal) =>
       tryNodesInOrder(nodes, options, work, signal)
     return {
       async chain(signal) {
-        known ??= await tried((node) => node.chain(expected(), signal), signal)
+        known ??= await tryNodes((node) => node.chain(expected(), signal), signal)
         return known
       },
-      request: (question, read, signal) =>
-        tried(async (node) => {
+      request: (request, read, signal) =>
+        tryNodes(async (node) => {
           known ??= await node.chain(expected(), signal)
           await node.chain(expected(), signal)
-          const value = await node.request(question, read, signal)
+          const value = await node.request(request, read, signal)
           if (value !== undefined) return value
           return askOtherNodes(nodes, node, async (other) => {
             await other.chain(expected(), signal)
-            return other.request(question, read, signal)
+            return other.request(request, read, signal)
           })
         }, signal),
       each: () =>
@@ -308,13 +310,13 @@ export function openBeacon(options: BeaconOptions): Beacon {
           distrust: (reason) => node.distrust(reason),
           isDistrusted: () => node.backoffRemainingMs() > backoffMaxMs,
         })),
-      health: () => nodes.map(({ name, trouble }) => ({ name, trouble })),
+      health: () => nodes.map(({ name, lastError }) => ({ name, lastError })),
     }
   }
   return viewOf(all)
 }
 
-/** Asks the other nodes that are well, each once; what they fail at is theirs. */
+/** Asks each of the other healthy nodes once. Their failures do not fail the request. */
 async function askOtherNodes<T>(
   nodes: readonly BeaconEndpoint[],
   except: BeaconEndpoint,
@@ -347,11 +349,11 @@ async function tryNodesInOrder<T>(
   work: (node: BeaconEndpoint) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  let reason = 'no node is configured'
+  let reason = 'no beacon node is configured'
   const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const node =
-      nodes.find((one) => one.backoffRemainingMs() === 0) ??
+      nodes.find((candidate) => candidate.backoffRemainingMs() === 0) ??
       [...nodes].sort((a, b) => a.backoffRemainingMs() - b.backoffRemainingMs())[0]
     if (!node) break
     if (node.backoffRemainingMs() > 0) await clock.sleep(Math.ceil(node.backoffRemainingMs()), signal)

@@ -1,16 +1,16 @@
-// The rules' figures as a node tells them, and the arithmetic that everything else rests on.
+// Tests of the consensus constants as a node lists them, and of the arithmetic on them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { forkAt, isqrt, readRules } from './consensus.ts'
 
 describe('rules', () => {
-  test('what a node leaves out is mainnet’s', () => {
+  test('constants that a node omits have the values of mainnet', () => {
     const rules = readRules({})
     assert.deepEqual([rules.slotSeconds, rules.slotsPerEpoch, rules.syncCommitteeSize], [12, 32, 512])
   })
 
-  test('a preset of its own replaces it, and a fork that is far away never comes', () => {
+  test('listed constants replace those of mainnet, and a fork at FAR_FUTURE_EPOCH never starts', () => {
     const rules = readRules({ SLOTS_PER_EPOCH: '8', ALTAIR_FORK_EPOCH: '0', DENEB_FORK_EPOCH: '18446744073709551615' })
     assert.equal(rules.slotsPerEpoch, 8)
     assert.equal(rules.forkEpochs.deneb, Number.POSITIVE_INFINITY)
@@ -24,13 +24,13 @@ describe('rules', () => {
     ['BASE_REWARD_FACTOR', 64],
     ['SYNC_COMMITTEE_SIZE', '1e3'],
   ] as const) {
-    test(`${name} ${JSON.stringify(value)} is refused by name`, () => {
+    test(`${name} ${JSON.stringify(value)} is rejected with an error that names it`, () => {
       assert.throws(() => readRules({ [name]: value }), new RegExp(name))
     })
   }
 })
 
-test('forks follow each other, and the later one wins where two begin together', () => {
+test('if two forks start at the same epoch, the later one applies', () => {
   const rules = readRules({ ALTAIR_FORK_EPOCH: '2', BELLATRIX_FORK_EPOCH: '5', CAPELLA_FORK_EPOCH: '5' })
   assert.deepEqual(
     [0, 2, 4, 5, 9].map((epoch) => forkAt(rules, epoch)),
@@ -38,7 +38,7 @@ test('forks follow each other, and the later one wins where two begin together',
   )
 })
 
-test('the whole root is never too large and the next one always is', () => {
+test('isqrt is the largest integer whose square is not larger than the value', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
       const root = isqrt(value)

@@ -1,14 +1,14 @@
-// The figures of the consensus rules that a network may set otherwise, as a node lists them (`/eth/v1/config/spec`): presets
-// other than mainnet's and shorter slots follow from here, in one process. What a node leaves out is mainnet's.
+// The constants of the consensus rules that differ between networks, as a node lists them in `/eth/v1/config/spec`.
+// Values that a node omits default to those of mainnet.
 
-/** In order. A fork that is not listed is not understood, and nothing is guessed about its blocks. */
+/** In chronological order. Blocks of other forks are rejected. */
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
 export type Fork = (typeof forks)[number]
 
 export interface ConsensusRules {
   readonly slotSeconds: number
   readonly slotsPerEpoch: number
-  /** First epoch of each fork; Infinity when it is not planned. */
+  /** First epoch of each fork; Infinity if it is not scheduled. */
   readonly forkEpochs: Readonly<Record<Fork, number>>
   readonly syncCommitteeSize: number
   readonly epochsPerSyncPeriod: number
@@ -25,17 +25,17 @@ export interface ConsensusRules {
   readonly inactivityQuotient: Readonly<{ altair: number; bellatrix: number }>
   readonly slashingQuotient: Readonly<{ altair: number; bellatrix: number; electra: number }>
   readonly whistleblowerQuotient: Readonly<{ altair: number; electra: number }>
-  /** Effective balances follow balances that leave this band; in quarters of an increment on mainnet. */
+  /** An effective balance changes when the balance leaves this band; on mainnet in quarters of an increment. */
   readonly hysteresis: Readonly<{ quotient: number; down: number; up: number }>
-  /** Gwei; since Electra the second for validators that compound. */
+  /** Gwei. Since Electra, compounding validators have the second limit. */
   readonly effectiveMax: Readonly<{ phase0: number; electra: number }>
   readonly blockLimits: BlockLimits
 }
 
-/** The most members that each list of a block may have: they set the shape of its hash tree. */
+/** The maximum length of each list of a block. It determines the depth of the list's hash tree. */
 export type BlockLimits = Readonly<Record<keyof typeof limitNames, number>>
 
-/** Name in the node's list, and mainnet's figure. */
+/** Name in the node's list, and the value on mainnet. */
 const limitNames = {
   proposerSlashings: ['MAX_PROPOSER_SLASHINGS', 16],
   attesterSlashings: ['MAX_ATTESTER_SLASHINGS', 2],
@@ -55,12 +55,12 @@ const limitNames = {
   consolidationRequests: ['MAX_CONSOLIDATION_REQUESTS_PER_PAYLOAD', 2],
 } as const
 
-/** Weights of the flags and of the rest; the same on every network. */
+/** Reward weights; the same on every network. */
 export const weights = { source: 14, target: 26, head: 14, sync: 2, proposer: 8, all: 64 } as const
 
 const figureShape = /^\d{1,20}$/
 
-/** Throws an Error that names the figure when the node's list is not usable. */
+/** Throws an Error that names the invalid constant. */
 export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRules {
   const figure = (name: string, mainnet: number): number => {
     const value = spec[name]
@@ -73,7 +73,7 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
     slotsPerEpoch: atLeastOne(figure('SLOTS_PER_EPOCH', 32), 'SLOTS_PER_EPOCH'),
     forkEpochs: {
       phase0: 0,
-      // A node that does not list a fork does not know it.
+      // A node that does not list a fork does not support it.
       altair: figure('ALTAIR_FORK_EPOCH', Number.POSITIVE_INFINITY),
       bellatrix: figure('BELLATRIX_FORK_EPOCH', Number.POSITIVE_INFINITY),
       capella: figure('CAPELLA_FORK_EPOCH', Number.POSITIVE_INFINITY),
@@ -123,7 +123,7 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
   }
 }
 
-/** Far-future epochs and the like are beyond all counting. */
+/** Values above 2^53, such as FAR_FUTURE_EPOCH, become Infinity. */
 export const toFigure = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value)
 
@@ -135,7 +135,7 @@ function atLeastOne(value: number, name: string): number {
 export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
   forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'
 
-/** Whether a fork is this one or a later one. */
+/** Whether a fork is `since` or later. */
 export const isForkFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fork) >= forks.indexOf(since)
 
 export const isFrom = (rules: ConsensusRules, fork: Fork, epoch: number): boolean => epoch >= rules.forkEpochs[fork]
@@ -143,7 +143,7 @@ export const isFrom = (rules: ConsensusRules, fork: Fork, epoch: number): boolea
 export const epochAt = (rules: ConsensusRules, slot: number): number => Math.floor(slot / rules.slotsPerEpoch)
 export const firstSlotAt = (rules: ConsensusRules, epoch: number): number => epoch * rules.slotsPerEpoch
 
-/** The largest whole number whose square is not larger. */
+/** The integer square root, rounded down. */
 export function isqrt(value: bigint): bigint {
   if (value < 2n) return value
   let root = BigInt(Math.floor(Math.sqrt(Number(value))))

@@ -1,5 +1,5 @@
-// Blocks and states of every fork, encoded by another implementation of the consensus types, read by ours: SSZ and JSON
-// must give the same, in both presets within one process.
+// Blocks and states of every fork that another implementation of the consensus types encoded. SSZ and JSON must give
+// the same result, in both presets within one process.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -41,14 +41,14 @@ const bytesOf = (sample: Sample) => new View(Buffer.from(sample.ssz, 'base64'))
 
 const blocks = samples.filter(({ kind }) => kind === 'block')
 
-test('a null member that the fork does not have is absent', () => {
+test('a null field that the fork does not have is ignored', () => {
   for (const { json, fork, preset } of blocks) {
     const { message, ...rest } = json as { message: { body: { attestations: object[]; execution_payload?: object } } }
     const { attestations, execution_payload: payload } = message.body
     const body = {
       ...message.body,
       execution_payload: payload ? { withdrawals: null, ...payload } : null,
-      attestations: attestations.map((one) => ({ committee_bits: null, ...one })),
+      attestations: attestations.map((attestation) => ({ committee_bits: null, ...attestation })),
     }
     const { signed } = blockTypeOf(fork, rules[preset])
     const padded = signed.fromJson({ ...rest, message: { ...message, body } }, 'block')
@@ -69,7 +69,7 @@ for (const sample of blocks) {
   })
 }
 
-test('the root of a block is the one that another implementation computes, in every fork and in both forms', () => {
+test('block roots equal those of another implementation, in every fork, from SSZ and from JSON', () => {
   const path = new URL('../../../test/recordings/beacon/fork-roots.json', import.meta.url)
   const roots = JSON.parse(readFileSync(path, 'utf8')) as (string | null)[]
   const seen = new Set<Fork>()
@@ -83,30 +83,33 @@ test('the root of a block is the one that another implementation computes, in ev
   assert.equal(seen.size, 6)
 })
 
-test('a field that is missing or does not fit is an error that names it', () => {
+test('a missing or invalid field is an error that names it', () => {
   const { fork, json, preset } = blocks[0] as Sample
   const changed = (name: string, value: unknown) => {
     const { message, ...rest } = json as { message: { body: object } }
     return { ...rest, message: { ...message, body: { ...message.body, [name]: value } } }
   }
-  assert.throws(() => blockFromJson(changed('graffiti', undefined), fork, rules[preset]), /graffiti is no hexadecimal/)
+  assert.throws(
+    () => blockFromJson(changed('graffiti', undefined), fork, rules[preset]),
+    /graffiti is not a hexadecimal/,
+  )
   assert.throws(() => blockFromJson(changed('graffiti', '0x00'), fork, rules[preset]), /graffiti has 1 bytes, not 32/)
-  assert.throws(() => blockFromJson(changed('attestations', {}), fork, rules[preset]), /attestations is no list/)
+  assert.throws(() => blockFromJson(changed('attestations', {}), fork, rules[preset]), /attestations is not a list/)
 })
 
 const isElectra = (fork: Fork): boolean => fork === 'electra' || fork === 'fulu'
 
 for (const sample of samples.filter(({ kind }) => kind === 'state')) {
-  test(`a ${sample.fork} state gives validators, balances, scores and finality from its SSZ`, () => {
+  test(`validators, balances, scores and finality of a ${sample.fork} state are read from its SSZ`, () => {
     const state = stateFromSsz(bytesOf(sample), rules.minimal)
     const { scores, pubkeys, credentials, pending, ...validators } = state.validators
     assert.equal(pending, emptyPendingQueues)
     const fromJson = validatorsFromJson(sample.json.validators, 1)
-    const { pubkeys: ownKeys, credentials: ownCredentials, ...rest } = fromJson
+    const { pubkeys: jsonKeys, credentials: jsonCredentials, ...rest } = fromJson
     assert.deepEqual(validators, rest)
     assert.deepEqual(
-      [pubkeys, credentials].map((one) => [...one]),
-      [ownKeys, ownCredentials].map((one) => [...one]),
+      [pubkeys, credentials].map((column) => [...column]),
+      [jsonKeys, jsonCredentials].map((column) => [...column]),
     )
     for (let index = 0; index < fromJson.count; index++) {
       assert.deepEqual([...pubkeyOf(state.validators, index)], [...pubkeyOf(fromJson, index)])
@@ -120,7 +123,7 @@ for (const sample of samples.filter(({ kind }) => kind === 'state')) {
   })
 }
 
-test('bytes that end too early are an error, whatever is left of them', () => {
+test('truncated bytes are an SszError', () => {
   for (const sample of samples.filter(({ preset }) => preset === 'minimal')) {
     const { bytes } = bytesOf(sample)
     const read = (view: View) =>
@@ -133,7 +136,7 @@ test('bytes that end too early are an error, whatever is left of them', () => {
         assert(error instanceof SszError, String(error))
         continue
       }
-      // What is needed may lie before the cut; a block's last part is the payload or behind it.
+      // A later cut may be behind all fields that are read.
       assert.notEqual(cut, 1)
     }
   }

@@ -1,5 +1,5 @@
-// Deposits and consolidations that wait in a state, since Electra: they explain balances that change without a duty.
-// Both are kept as SSZ records, one after another, whichever form they came in.
+// The queues of pending deposits and consolidations in a state, since Electra. They explain balance changes that are
+// not caused by duties. Both queues are stored as concatenated SSZ records, whether they came as SSZ or JSON.
 import type { ConsensusRules } from './consensus.ts'
 import { View } from './ssz.ts'
 import { bytesType, containerType, listType, uintType } from './ssz-type.ts'
@@ -9,14 +9,14 @@ export interface PendingQueues {
   readonly consolidations: Uint8Array
 }
 
-/** Before Electra nothing waits. */
+/** The queues of states before Electra. */
 export const emptyPendingQueues: PendingQueues = { deposits: new Uint8Array(0), consolidations: new Uint8Array(0) }
 
 export interface PendingDeposit {
-  /** As 0x text. */
+  /** 0x text. */
   readonly pubkey: string
   readonly gwei: number
-  /** 0: not a deposit of its own, but a balance that the chain put into the queue. */
+  /** 0: a balance that the chain put into the queue, not a deposit. */
   readonly slot: number
 }
 
@@ -41,17 +41,17 @@ const depositList = listType(
 )
 const consolidationList = listType(containerType({ source_index: uint64, target_index: uint64 }), 2 ** 18)
 
-/** The queues of `/eth/v1/beacon/states/{state}/pending_deposits` and `…/pending_consolidations`, by their JSON. */
+/** Reads `/eth/v1/beacon/states/{state}/pending_deposits`. */
 export const pendingDepositsFromJson = (data: unknown): Uint8Array => depositList.fromJson(data, 'pending_deposits')
 export const pendingConsolidationsFromJson = (data: unknown): Uint8Array =>
   consolidationList.fromJson(data, 'pending_consolidations')
 
-/** Copies them out of a state of Electra or later. `from`: where the offset of the first field behind the inactivity scores lies. */
+/** Copies the queues from a state of Electra or later. `from`: position of the field after the inactivity scores. */
 export function pendingFromState(state: View, from: number, rules: ConsensusRules): PendingQueues {
   const syncCommittee = (rules.syncCommitteeSize + 1) * 48
-  // Two sync committees, the payload's header, two withdrawal indices, the historical summaries, six figures of churn.
+  // Two sync committees, the payload header, two withdrawal indices, the historical summaries, six churn fields.
   const at = from + 2 * syncCommittee + 4 + 16 + 4 + 48
-  // Partial withdrawals lie between the two.
+  // Pending partial withdrawals are between the two queues.
   const [deposits, partials, consolidations] = [state.u32(at), state.u32(at + 4), state.u32(at + 8)]
   return {
     deposits: new Uint8Array(state.part(deposits, partials).bytes),
@@ -60,10 +60,10 @@ export function pendingFromState(state: View, from: number, rules: ConsensusRule
 }
 
 export interface PendingChange {
-  /** Left the queue: carried out or dropped. */
+  /** Left the queue: applied or dropped. */
   readonly deposits: readonly PendingDeposit[]
   readonly consolidations: readonly PendingConsolidation[]
-  /** New in the queue. */
+  /** Added to the queue. */
   readonly queued: readonly PendingDeposit[]
 }
 
@@ -86,22 +86,21 @@ function depositIn(record: Uint8Array): PendingDeposit {
   return { pubkey: view.hex(0, 48), gwei: view.u64(80), slot: view.u64(184) }
 }
 
-/** So many are looked for at the front before all records are compared. */
+/** How many removed records at the front are tried before comparing all records. */
 const frontMax = 64
 
 function recordChange(before: Uint8Array, after: Uint8Array, size: number) {
   const [old, now] = [bufferOf(before), bufferOf(after)]
-  // Records leave at the front and come in at the end: what is left of the old queue begins the new one.
-  for (let gone = 0; gone <= Math.min(frontMax, old.length / size); gone++) {
-    const kept = old.length - gone * size
-    if (kept > now.length || old.compare(now, 0, kept, gone * size) !== 0) continue
-    // One that was put off is gone at the front and back at the end.
-    return withoutCommon(recordsIn(old.subarray(0, gone * size), size), recordsIn(now.subarray(kept), size))
+  // Records leave at the front and are added at the end, so the rest of the old queue is the start of the new one.
+  for (let removed = 0; removed <= Math.min(frontMax, old.length / size); removed++) {
+    const rest = old.length - removed * size
+    if (rest > now.length || old.compare(now, 0, rest, removed * size) !== 0) continue
+    // The chain moves a postponed record from the front to the end. Such a record is neither removed nor added.
+    return withoutCommon(recordsIn(old.subarray(0, removed * size), size), recordsIn(now.subarray(rest), size))
   }
   return withoutCommon(recordsIn(old, size), recordsIn(now, size))
 }
 
-/** The same memory. */
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length)
 
 const recordsIn = (bytes: Buffer, size: number): Buffer[] =>
@@ -110,17 +109,13 @@ const recordsIn = (bytes: Buffer, size: number): Buffer[] =>
 function withoutCommon(removed: readonly Buffer[], added: readonly Buffer[]) {
   const counts = new Map<string, number>()
   for (const record of added) counts.set(record.toString('latin1'), (counts.get(record.toString('latin1')) ?? 0) + 1)
-  const left = removed.filter((record) => {
-    const key = record.toString('latin1')
-    const count = counts.get(key) ?? 0
-    if (count > 0) counts.set(key, count - 1)
-    return count === 0
-  })
-  const fresh = added.filter((record) => {
+  const takeOne = (record: Buffer): boolean => {
     const key = record.toString('latin1')
     const count = counts.get(key) ?? 0
     if (count > 0) counts.set(key, count - 1)
     return count > 0
-  })
-  return { removed: left, added: fresh }
+  }
+  // In this order: the counts that `removed` leaves are those of records that were only added.
+  const onlyRemoved = removed.filter((record) => !takeOne(record))
+  return { removed: onlyRemoved, added: added.filter(takeOne) }
 }

@@ -1,15 +1,16 @@
-// Types of SSZ as values: one description of a container gives its root from SSZ bytes and its SSZ bytes from JSON.
+// Descriptions of SSZ types. One description computes the root of a value from its SSZ bytes and converts JSON to SSZ.
 //
-// 1. Roots are computed over the bytes where they lie. Offsets and lengths are checked, so that broken bytes are an error.
-// 2. List limits set the depth of a list's tree. They come from the node's presets.
+// 1. Roots are computed without copying or decoding. Offsets and lengths are checked, so that invalid bytes are an
+//    error.
+// 2. The limit of a list sets the depth of its tree. Limits come from the node's preset.
 import { InvalidResponseError, readBytes, readFields, readList } from './json.ts'
 import { hashPair } from './sha256.ts'
 import { SszError } from './ssz.ts'
 
 export interface SszType {
-  /** Bytes; undefined: the length varies. */
+  /** Bytes; undefined: variable length. */
   readonly size: number | undefined
-  /** Writes the root of the value in bytes[from, until) to `output` at `to`. */
+  /** Writes the root of the value in bytes `from` to `until` to `output` at `to`. */
   root(bytes: Uint8Array, from: number, until: number, output: Uint8Array, to: number): void
   /** SSZ bytes of a value in the JSON of the Beacon API. `name` is for error messages. */
   fromJson(value: unknown, name: string): Uint8Array
@@ -27,7 +28,9 @@ for (let depth = 1; depth < 64; depth++) {
 
 const depthOf = (chunks: number): number => Math.ceil(Math.log2(Math.max(1, chunks)))
 
-/** Root of `count` chunks at the beginning of `chunks`, in a tree for `limit` of them. Overwrites `chunks`, which has room for one more. */
+/**
+ * Root of the first `count` chunks in a tree for `limit` chunks. Overwrites `chunks`, which needs space for one more.
+ */
 function merkleize(chunks: Uint8Array, count: number, limit: number, output: Uint8Array, to: number): void {
   const depth = depthOf(limit)
   if (count === 0) return void output.set((zeroHashes[depth] as Uint8Array).subarray(0, chunk), to)
@@ -43,7 +46,7 @@ function merkleize(chunks: Uint8Array, count: number, limit: number, output: Uin
   output.set(chunks.subarray(0, chunk), to)
 }
 
-/** Room for this many chunks and one more. */
+/** Space for this many chunks and the extra one of `merkleize`. */
 const bufferFor = (count: number): Uint8Array => new Uint8Array((count + 1) * chunk)
 
 function packed(bytes: Uint8Array, from: number, until: number, limit: number, output: Uint8Array, to: number): void {
@@ -62,7 +65,7 @@ function mixInLength(length: number, output: Uint8Array, to: number): void {
   hashPair(pair, 0, output, to)
 }
 
-/** A list whose root is computed once while it is empty, as most lists of a block are. */
+/** Caches the root of the empty list: most lists of a block are empty. */
 function emptyOnce(type: SszType): SszType {
   let empty: Uint8Array | undefined
   return {
@@ -79,10 +82,10 @@ function emptyOnce(type: SszType): SszType {
 }
 
 function checkSize(size: number, from: number, until: number): void {
-  if (until - from !== size) throw new SszError(`${until - from} bytes where ${size} are due`)
+  if (until - from !== size) throw new SszError(`${until - from} bytes instead of ${size}`)
 }
 
-/** An opaque value of fixed length, in JSON hexadecimal text. */
+/** Bytes of fixed length; in JSON a hexadecimal string. */
 export const bytesType = (size: number): SszType => ({
   size,
   root(bytes, from, until, output, to) {
@@ -98,12 +101,12 @@ export const bytesType = (size: number): SszType => ({
   },
 })
 
-/** A whole number, lowest byte first; in JSON decimal text. */
+/** An unsigned integer, little-endian; in JSON a decimal string. */
 export const uintType = (size: number): SszType => ({
   ...bytesType(size),
   fromJson(value, name) {
     if (typeof value !== 'string' || !/^\d{1,78}$/.test(value))
-      throw new InvalidResponseError(`${name} is no number in text`)
+      throw new InvalidResponseError(`${name} is not a decimal string`)
     const bytes = new Uint8Array(size)
     let rest = BigInt(value)
     for (let at = 0; at < size; at++, rest >>= 8n) bytes[at] = Number(rest & 0xffn)
@@ -124,18 +127,18 @@ export const byteListType = (limit: number): SszType =>
     fromJson: readBytes,
   })
 
-/** The highest bit set marks the end and is no part of the tree. */
+/** The highest set bit marks the length and is not part of the tree. */
 export const bitlistType = (limit: number): SszType => ({
   size: undefined,
   root(bytes, from, until, output, to) {
     const last = until > from ? (bytes[until - 1] as number) : 0
-    if (last === 0) throw new SszError('a list of bits has no end mark')
+    if (last === 0) throw new SszError('a bit list has no end marker')
     const high = 31 - Math.clz32(last)
     const length = (until - from - 1) * 8 + high
-    if (length > limit) throw new SszError(`a list of ${length} bits where ${limit} are allowed`)
-    const own = new Uint8Array(bytes.subarray(from, until))
-    own[own.length - 1] = last & ~(1 << high)
-    packed(own, 0, Math.ceil(length / 8), Math.ceil(limit / (8 * chunk)), output, to)
+    if (length > limit) throw new SszError(`a bit list of ${length} bits exceeds the limit of ${limit}`)
+    const bits = new Uint8Array(bytes.subarray(from, until))
+    bits[bits.length - 1] = last & ~(1 << high)
+    packed(bits, 0, Math.ceil(length / 8), Math.ceil(limit / (8 * chunk)), output, to)
     mixInLength(length, output, to)
   },
   fromJson: readBytes,
@@ -153,20 +156,20 @@ export const vectorType = (of: SszType & { readonly size: number }, length: numb
   fromJson(value, name) {
     const list = readList(value, name)
     if (list.length !== length) throw new InvalidResponseError(`${name} has ${list.length} members, not ${length}`)
-    return Buffer.concat(list.map((one) => of.fromJson(one, name)))
+    return Buffer.concat(list.map((member) => of.fromJson(member, name)))
   },
 })
 
-/** Of whole numbers of eight bytes: several share a chunk. */
+/** A list of uint64: four values share a chunk. */
 export const uint64ListType = (limit: number): SszType =>
   emptyOnce({
     size: undefined,
     root(bytes, from, until, output, to) {
-      if ((until - from) % 8 !== 0) throw new SszError(`${until - from} bytes are no list of numbers`)
+      if ((until - from) % 8 !== 0) throw new SszError(`${until - from} bytes are not a list of uint64`)
       packed(bytes, from, until, Math.ceil((limit * 8) / chunk), output, to)
       mixInLength((until - from) / 8, output, to)
     },
-    fromJson: (value, name) => Buffer.concat(readList(value, name).map((one) => uintType(8).fromJson(one, name))),
+    fromJson: (value, name) => Buffer.concat(readList(value, name).map((member) => uintType(8).fromJson(member, name))),
   })
 
 export const listType = (of: SszType, limit: number): SszType =>
@@ -175,7 +178,7 @@ export const listType = (of: SszType, limit: number): SszType =>
     root(bytes, from, until, output, to) {
       const starts = of.size === undefined ? offsetsOf(bytes, from, until) : stepsOf(of.size, from, until)
       const count = starts.length - 1
-      if (count > limit) throw new SszError(`a list of ${count} members where ${limit} are allowed`)
+      if (count > limit) throw new SszError(`a list of ${count} members exceeds the limit of ${limit}`)
       const roots = bufferFor(count)
       for (let at = 0; at < count; at++)
         of.root(bytes, starts[at] as number, starts[at + 1] as number, roots, at * chunk)
@@ -183,30 +186,32 @@ export const listType = (of: SszType, limit: number): SszType =>
       mixInLength(count, output, to)
     },
     fromJson(value, name) {
-      const members = readList(value, name).map((one) => of.fromJson(one, name))
+      const members = readList(value, name).map((member) => of.fromJson(member, name))
       return of.size === undefined
         ? withOffsets(members.map((bytes) => ({ bytes, isFixed: false })))
         : Buffer.concat(members)
     },
   })
 
-/** Where each member begins, and where the last one ends. */
+/** The start of each member, and the end of the last one. */
 function stepsOf(size: number, from: number, until: number): number[] {
-  if ((until - from) % size !== 0) throw new SszError(`${until - from} bytes are no list of members of ${size}`)
+  if ((until - from) % size !== 0)
+    throw new SszError(`${until - from} bytes are not a list of members of ${size} bytes`)
   return Array.from({ length: (until - from) / size + 1 }, (_, at) => from + at * size)
 }
 
 function offsetsOf(bytes: Uint8Array, from: number, until: number): number[] {
   if (from === until) return [until]
   const first = offsetAt(bytes, from, until, from)
-  if (first === from || (first - from) % 4 !== 0) throw new SszError(`a list begins with the offset ${first - from}`)
+  if (first === from || (first - from) % 4 !== 0)
+    throw new SszError(`a list starts with the invalid offset ${first - from}`)
   const starts: number[] = []
   for (let at = from; at < first; at += 4) starts.push(offsetAt(bytes, from, until, at))
-  return checkRising([...starts, until])
+  return checkAscending([...starts, until])
 }
 
 function offsetAt(bytes: Uint8Array, from: number, until: number, at: number): number {
-  if (at + 4 > until) throw new SszError(`an offset at ${at} lies beyond ${until}`)
+  if (at + 4 > until) throw new SszError(`the offset at ${at} is beyond the end at ${until}`)
   const offset =
     ((bytes[at] as number) |
       ((bytes[at + 1] as number) << 8) |
@@ -216,15 +221,15 @@ function offsetAt(bytes: Uint8Array, from: number, until: number, at: number): n
   return from + offset
 }
 
-function checkRising(starts: number[]): number[] {
+function checkAscending(starts: number[]): number[] {
   if (starts.some((start, at) => at > 0 && start < (starts[at - 1] as number)))
-    throw new SszError('offsets are not in rising order')
+    throw new SszError('offsets are not in ascending order')
   return starts
 }
 
 export type SszFields = Readonly<Record<string, SszType>>
 
-/** Fields in the order of the specification, under their names in JSON. */
+/** `fields`: in the order of the specification, with their JSON names. */
 export function containerType<F extends SszFields>(fields: F): SszType & { readonly fields: F } {
   const types = Object.entries(fields)
   const isFixed = types.every(([, { size }]) => size !== undefined)
@@ -233,15 +238,16 @@ export function containerType<F extends SszFields>(fields: F): SszType & { reado
     fields,
     size: isFixed ? head : undefined,
     root(bytes, from, until, output, to) {
-      if (until - from < head) throw new SszError(`a container of ${until - from} bytes where ${head} are due`)
+      if (until - from < head) throw new SszError(`a container of ${until - from} bytes needs at least ${head}`)
       const starts: number[] = []
       let at = from
       for (const [, { size }] of types) {
         if (size === undefined) starts.push(offsetAt(bytes, from, until, at))
         at += size ?? 4
       }
-      if ((starts[0] ?? until) !== from + head) throw new SszError('the first part does not follow the fixed fields')
-      checkRising([...starts, until])
+      if ((starts[0] ?? until) !== from + head)
+        throw new SszError('the first variable field does not follow the fixed fields')
+      checkAscending([...starts, until])
       const roots = bufferFor(types.length)
       let part = 0
       at = from
@@ -255,9 +261,12 @@ export function containerType<F extends SszFields>(fields: F): SszType & { reado
       merkleize(roots, types.length, types.length, output, to)
     },
     fromJson(value, name) {
-      const own = readFields(value, name)
+      const values = readFields(value, name)
       return withOffsets(
-        types.map(([field, type]) => ({ bytes: type.fromJson(own[field], field), isFixed: type.size !== undefined })),
+        types.map(([field, type]) => ({
+          bytes: type.fromJson(values[field], field),
+          isFixed: type.size !== undefined,
+        })),
       )
     },
   }
@@ -270,9 +279,9 @@ function withOffsets(parts: readonly { readonly bytes: Uint8Array; readonly isFi
   for (const { bytes, isFixed } of parts) {
     if (isFixed) heads.push(bytes)
     else {
-      const place = Buffer.alloc(4)
-      place.writeUInt32LE(offset)
-      heads.push(place)
+      const pointer = Buffer.alloc(4)
+      pointer.writeUInt32LE(offset)
+      heads.push(pointer)
       tails.push(bytes)
       offset += bytes.length
     }
@@ -280,7 +289,7 @@ function withOffsets(parts: readonly { readonly bytes: Uint8Array; readonly isFi
   return Buffer.concat([...heads, ...tails])
 }
 
-/** As lower-case 0x text. */
+/** Lower-case 0x text. */
 export function rootOf(type: SszType, bytes: Uint8Array): string {
   const root = Buffer.alloc(chunk)
   type.root(bytes, 0, bytes.length, root, 0)

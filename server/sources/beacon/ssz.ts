@@ -1,5 +1,5 @@
-// Reads SSZ where it lies: whole numbers, roots and the offsets of variable parts, without copying. Every read is checked
-// against the end of the bytes, every offset against its neighbours, so that broken bytes are an error and not a wrong number.
+// Reads integers, roots and variable fields from SSZ bytes without copying. Every read and every offset is checked, so
+// that invalid bytes are an error and not a wrong number.
 
 export class SszError extends Error {
   constructor(message: string) {
@@ -8,7 +8,6 @@ export class SszError extends Error {
   }
 }
 
-/** A stretch of bytes. */
 export class View {
   readonly bytes: Uint8Array
   readonly #data: DataView
@@ -27,7 +26,7 @@ export class View {
     return this.#data.getUint32(at, true)
   }
 
-  /** Beyond 2^53 (far-future epochs): Infinity. */
+  /** Values above 2^53, such as FAR_FUTURE_EPOCH, become Infinity. */
   u64(at: number): number {
     this.#checkBounds(at, 8)
     const high = this.#data.getUint32(at + 4, true)
@@ -41,28 +40,28 @@ export class View {
 
   part(from: number, until: number): View {
     if (!(from >= 0 && from <= until && until <= this.length)) {
-      throw new SszError(`a part from ${from} to ${until} does not fit into ${this.length} bytes`)
+      throw new SszError(`the range ${from} to ${until} does not fit into ${this.length} bytes`)
     }
     return new View(this.bytes.subarray(from, until))
   }
 
-  /** The variable part whose offset lies at `at` and ends where the one at `next` begins. */
+  /** The variable field whose offset is at `at`. It ends where the field whose offset is at `next` starts. */
   variable(at: number, next?: number): View {
     return this.part(this.u32(at), next === undefined ? this.length : this.u32(next))
   }
 
-  /** Members of one size. */
+  /** Members of fixed size. */
   list(size: number): View[] {
-    if (this.length % size !== 0) throw new SszError(`${this.length} bytes are no list of members of ${size}`)
+    if (this.length % size !== 0) throw new SszError(`${this.length} bytes are not a list of members of ${size} bytes`)
     return Array.from({ length: this.length / size }, (_, at) => this.part(at * size, (at + 1) * size))
   }
 
-  /** How many members of any size. */
+  /** The number of members of a list of variable-size members. */
   countVariable(): number {
     if (this.length === 0) return 0
     const first = this.u32(0)
     if (first === 0 || first % 4 !== 0 || first > this.length)
-      throw new SszError(`a list begins with the offset ${first}`)
+      throw new SszError(`a list starts with the invalid offset ${first}`)
     return first / 4
   }
 
@@ -74,6 +73,7 @@ export class View {
   }
 
   #checkBounds(at: number, size: number): void {
-    if (at < 0 || at + size > this.length) throw new SszError(`${size} bytes at ${at} lie beyond ${this.length}`)
+    if (at < 0 || at + size > this.length)
+      throw new SszError(`${size} bytes at ${at} are beyond the end at ${this.length}`)
   }
 }

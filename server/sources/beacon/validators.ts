@@ -1,5 +1,5 @@
-// All validators of a network at one moment, as columns: a million of them are a few dozen megabytes, not a million
-// objects. They come from the SSZ of a whole state or from the JSON list, whichever the node offers.
+// All validators of a network at one slot, as columns: a million validators take a few dozen megabytes instead of a
+// million objects. They are read from the SSZ of a full state or from the JSON list.
 import { type ConsensusRules, epochAt, forkAt, isForkFrom } from './consensus.ts'
 import { figureOf, InvalidResponseError, readBytes, readFields, readList } from './json.ts'
 import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
@@ -18,9 +18,9 @@ export interface Validators extends ValidatorKeys {
   readonly activation: Float64Array
   readonly exit: Float64Array
   readonly withdrawable: Float64Array
-  /** Undefined: the source does not offer them. */
+  /** Undefined if the source does not have them. */
   readonly pending?: PendingQueues | undefined
-  /** Inactivity scores, where the source tells them. */
+  /** Inactivity scores; undefined if the source does not have them. */
   readonly scores?: Float64Array | undefined
 }
 
@@ -37,7 +37,7 @@ const emptyOf = (count: number) => ({
 
 const recordSize = 121
 
-/** Where the parts of a state lie that all forks since Altair share; the later ones only add behind them. */
+/** Positions of the fields that all forks since Altair share. Later forks only append fields. */
 function stateOffsets(rules: ConsensusRules) {
   const historicalRoots = 8 + 32 + 8 + 16 + 112 + 2 * 32 * rules.historicalRoots
   const votes = historicalRoots + 4 + 72
@@ -55,18 +55,16 @@ export interface StateParts {
   readonly validators: Validators
 }
 
-/** `past`: of an earlier state of the same chain; what it shares with this one is kept once. */
+/** `previous`: the keys of an earlier state of the same chain, to share memory with. */
 export function stateFromSsz(view: View, rules: ConsensusRules, previous?: ValidatorKeys): StateParts {
   const at = stateOffsets(rules)
   const records = view.variable(at.validators, at.balances)
   const balances = view.variable(at.balances, at.participation)
   const count = records.length / recordSize
   if (!Number.isInteger(count) || balances.length !== count * 8) {
-    throw new SszError(
-      `${records.length} bytes of validators and ${balances.length} of balances do not belong together`,
-    )
+    throw new SszError(`${records.length} bytes of validators do not match ${balances.length} bytes of balances`)
   }
-  // Scores are the last variable part before those that differ from fork to fork; there is one for each validator.
+  // The field after the scores depends on the fork, so the end of the scores follows from the number of validators.
   const scoresFrom = view.u32(at.scores)
   const scores = view.part(scoresFrom, scoresFrom + count * 8)
   const slot = view.u64(at.slot)
@@ -99,7 +97,7 @@ function fromRecords(records: View, balances: View, scores: View, count: number,
   return { ...columns, scores: score }
 }
 
-/** The JSON list has no holes and is in any order. */
+/** The JSON list must be complete; its order does not matter. */
 export function validatorsFromJson(data: unknown, increment: number): Validators {
   const list = readList(data, 'validators')
   const count = list.length
@@ -109,21 +107,21 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
   const seen = new Uint8Array(count)
   for (const member of list) {
     const fields = readFields(member, 'validators')
-    const own = readFields(fields.validator, 'validator')
+    const validator = readFields(fields.validator, 'validator')
     const index = figureOf(fields.index, 'index')
     if (!(index < count) || seen[index] === 1)
-      throw new SszError(`the list of ${count} validators has a hole or a double`)
+      throw new SszError(`the list of ${count} validators has gaps or duplicates`)
     seen[index] = 1
-    pubkeys.set(sized(own.pubkey, 'pubkey', pubkeySize), index * pubkeySize)
-    const record = sized(own.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
+    pubkeys.set(sized(validator.pubkey, 'pubkey', pubkeySize), index * pubkeySize)
+    const record = sized(validator.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
     credentials.set(record, index * credentialsSize)
     columns.balance[index] = figureOf(fields.balance, 'balance')
-    columns.increments[index] = figureOf(own.effective_balance, 'effective_balance') / increment
-    columns.slashed[index] = own.slashed === true ? 1 : 0
-    columns.eligible[index] = figureOf(own.activation_eligibility_epoch, 'activation_eligibility_epoch')
-    columns.activation[index] = figureOf(own.activation_epoch, 'activation_epoch')
-    columns.exit[index] = figureOf(own.exit_epoch, 'exit_epoch')
-    columns.withdrawable[index] = figureOf(own.withdrawable_epoch, 'withdrawable_epoch')
+    columns.increments[index] = figureOf(validator.effective_balance, 'effective_balance') / increment
+    columns.slashed[index] = validator.slashed === true ? 1 : 0
+    columns.eligible[index] = figureOf(validator.activation_eligibility_epoch, 'activation_eligibility_epoch')
+    columns.activation[index] = figureOf(validator.activation_epoch, 'activation_epoch')
+    columns.exit[index] = figureOf(validator.exit_epoch, 'exit_epoch')
+    columns.withdrawable[index] = figureOf(validator.withdrawable_epoch, 'withdrawable_epoch')
   }
   return { ...columns, pubkeys, credentials }
 }

@@ -1,6 +1,7 @@
-// How many calls one request to a node carries: as many as allowed, fewer after the node refused them or took too long.
+// The number of calls in one request to a node: the configured maximum, fewer after the node refused them or took too
+// long.
 
-/** So many requests in a row have to succeed before more calls are tried again. */
+/** Successful requests in a row before the size grows again. */
 const successesBeforeGrowth = 32
 
 export class BatchSize {
@@ -17,13 +18,13 @@ export class BatchSize {
     return this.#now
   }
 
-  /** The node does not take that many, whatever they are. */
+  /** The node never accepts this many calls. */
   refuse(calls: number): void {
     this.shrink(calls)
     this.#max = this.#now
   }
 
-  /** That many were too much this time. */
+  /** These calls were too many this time. */
   shrink(calls: number): void {
     this.#now = Math.max(1, Math.min(this.#now, Math.floor(calls / 2)))
     this.#successes = 0

@@ -1,5 +1,5 @@
-// What is asked of a node: headers, accounts, code, and whole blocks with what is needed to find their transfers. A block
-// whose transactions and traces do not belong together is asked for again, and never handed on.
+// The requests to a node: headers, accounts, code, and blocks with the data that transfers are derived from. A block
+// whose transactions and traces do not match is requested again and never returned.
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import type { DecodedResults } from './large-results.ts'
@@ -34,17 +34,17 @@ export const codeCall = (address: string, block: number): RpcCall => ({
   validate: (raw) => (typeof raw === 'string' && /^0x[0-9a-f]*$/i.test(raw) ? undefined : 'not bytes'),
 })
 
-/** Whether steps that end at an address are listed, or those that begin there. */
+/** Whether trace_filter matches the recipient or the sender of a step. */
 export type FilterSide = 'toAddress' | 'fromAddress'
 
-/** Steps of transactions in [from, until) on that side of the address, oldest first. */
+/** Steps of transactions in [from, until) to or from the address, oldest first. */
 export const filterCall = (address: string, side: FilterSide, { from, until }: Range): RpcCall => ({
   method: 'trace_filter',
   params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), [side]: [address], after: 0, count: filteredMax }],
   validate: (raw) => validateTraceList(raw, from, until),
 })
 
-/** As many are asked for at once; fewer in an answer mean that there are no more. */
+/** Steps per request. A shorter response is the last one. */
 export const filteredMax = 1000
 
 export const toAccount = (nonce: unknown, balance: unknown): Account => ({
@@ -52,7 +52,7 @@ export const toAccount = (nonce: unknown, balance: unknown): Account => ({
   balanceWei: BigInt(balance as string),
 })
 
-/** The blocks in the order of the numbers, with what is needed to find their transfers. */
+/** Reads blocks with traces or receipts, in the order of the numbers. */
 export async function readBlocks(
   rpc: Pick<Rpc, 'results'>,
   form: ReadForm,
@@ -69,32 +69,37 @@ export async function readBlocks(
   )) as DecodedResults['block'][]
   const calls = blocks.map((block) => executionCalls(block, form))
   const results = await rpc.results(calls.flat(), { ...options, keepsFailures: true })
-  const seen: BlockWithExecution[] = []
+  const blocksWithExecution: BlockWithExecution[] = []
   let from = 0
   for (const [at, block] of blocks.entries()) {
     const until = from + (calls[at]?.length ?? 0)
-    seen.push({ block, execution: await readExecution(rpc, form, block, results.slice(from, until), options) })
+    blocksWithExecution.push({
+      block,
+      execution: await readExecution(rpc, form, block, results.slice(from, until), options),
+    })
     from = until
   }
-  return seen
+  return blocksWithExecution
 }
 
-/** A block without transactions has nothing to trace; some nodes even refuse to try with the first one. */
-function executionCalls(whole: Block, form: ReadForm): RpcCall[] {
-  const { number, transactions } = whole
+/** None for a block without transactions: some nodes refuse to trace the genesis block. */
+function executionCalls(block: Block, form: ReadForm): RpcCall[] {
+  const { number, transactions } = block
   if (transactions.length === 0) return []
-  const block = toTracedBlock(whole, transactions)
+  const tracedBlock = toTracedBlock(block, transactions)
   switch (form) {
     case 'trace_block':
-      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'flat', block } }]
+      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'flat', block: tracedBlock } }]
     case 'debug_traceBlockByNumber':
-      return [{ method: form, params: [hexOf(number)], isTraced: true, resultKind: { as: 'nested', block } }]
+      return [
+        { method: form, params: [hexOf(number)], isTraced: true, resultKind: { as: 'nested', block: tracedBlock } },
+      ]
     case 'debug_traceTransaction':
       return transactions.map((tx) => traceCall(tx))
     case 'eth_getBlockReceipts':
-      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'receipts', block } }]
+      return [{ method: form, params: [hexOf(number)], resultKind: { as: 'receipts', block: tracedBlock } }]
     case 'eth_getTransactionReceipt':
-      return transactions.map((tx) => receiptCall(block, tx))
+      return transactions.map((tx) => receiptCall(tracedBlock, tx))
   }
 }
 
@@ -105,12 +110,12 @@ async function readExecution(
   results: readonly unknown[],
   options: RpcCallOptions,
 ): Promise<ExecutionData> {
-  const failed = results.find((one) => one instanceof Fault)
+  const failed = results.find((result) => result instanceof Fault)
   switch (form) {
     case 'trace_block':
     case 'debug_traceBlockByNumber': {
-      const [whole = []] = results
-      const traces = (failed ? block.transactions.map(() => failed) : whole) as readonly TraceResult[]
+      const [ofBlock = []] = results
+      const traces = (failed ? block.transactions.map(() => failed) : ofBlock) as readonly TraceResult[]
       return { form: 'traced', transfers: await completeTraces(rpc, form, block, traces, options) }
     }
     case 'debug_traceTransaction':

@@ -7,10 +7,10 @@ import { FetchError } from '../http-client.ts'
 import { costs, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
-async function asked(abilities: SimCapabilities) {
+async function detect(capabilities: SimCapabilities) {
   const chain = new SimChain({ seed: 'abilities' })
   chain.mine(40)
-  const sim = new SimNode(chain, abilities)
+  const sim = new SimNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -28,39 +28,39 @@ const all: SimCapabilities = {
 }
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
 
-test('a node that can do everything costs nothing, and the cheapest traces are chosen', async () => {
-  const can = await asked(all)
+test('a node with all capabilities has no limitations, and the cheapest trace method is chosen', async () => {
+  const can = await detect(all)
   assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true, true])
   assert.deepEqual([can.traces, can.head, costs(can, probing)], ['trace_block', 40, []])
 })
 
-test('each missing ability is noticed, and its cost is said in words', async () => {
+test('each missing capability is detected, and its limitation described', async () => {
   const cases: [SimCapabilities, string | undefined, RegExp][] = [
-    [{ ...all, traces: [] }, undefined, /internal transfers not seen/],
+    [{ ...all, traces: [] }, undefined, /no traces: only plain transfers/],
     [{ ...all, traces: [], receipts: false }, undefined, /no eth_getBlockReceipts/],
-    [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call for every transaction/],
-    [{ ...all, stateBlocks: 10 }, 'trace_block', /no old state/],
+    [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call per transaction/],
+    [{ ...all, stateBlocks: 10 }, 'trace_block', /no historical state/],
     [{ ...all, filterBlocks: 0 }, 'trace_block', /no trace_filter/],
     [{ ...all, finalized: false }, 'trace_block', /set finalityBlocks/],
   ]
-  for (const [abilities, traces, cost] of cases) {
-    const can = await asked(abilities)
+  for (const [capabilities, traces, limitation] of cases) {
+    const can = await detect(capabilities)
     assert.equal(can.traces, traces)
-    assert.match(costs(can, probing).join('; '), cost)
+    assert.match(costs(can, probing).join('; '), limitation)
   }
 })
 
-test('a pruned node is noticed though it keeps the first state', async () => {
-  const can = await asked({ ...all, stateBlocks: 30 })
+test('a pruned node is detected even if it keeps the first state', async () => {
+  const can = await detect({ ...all, stateBlocks: 30 })
   assert.equal(can.has['historical balance'], false)
 })
 
-test('no old state is no loss for a chain that is only indexed', async () => {
-  const can = await asked({ ...all, stateBlocks: 10 })
+test('historical state is not needed for a chain that is only indexed', async () => {
+  const can = await detect({ ...all, stateBlocks: 10 })
   assert.deepEqual(costs(can, { mode: 'index', finalityBlocks: 0 }), [])
 })
 
-test('a method that never answers takes no time from the other tests', async () => {
+test('a method that never responds does not delay the other tests', async () => {
   const chain = new SimChain({ seed: 'abilities' })
   chain.mine(40)
   for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
@@ -73,19 +73,19 @@ test('a method that never answers takes no time from the other tests', async () 
       post: async (_, { body = '', timeoutMs }) => {
         if (!body.includes(slow)) return (await sim.respond(body)).text
         await clock.sleep(timeoutMs)
-        throw new FetchError('timeout', `no answer within ${timeoutMs} ms`)
+        throw new FetchError('timeout', `no response within ${timeoutMs} ms`)
       },
     })
     let isDone = false
-    const asking = detectCapabilities(rpc, 0, clock).finally(() => {
+    const detection = detectCapabilities(rpc, 0, clock).finally(() => {
       isDone = true
     })
     while (!isDone) {
       for (let turn = 0; turn < 100; turn++) await null
       if (!isDone) clock.advance(100)
     }
-    const { has } = await asking
-    const missing = Object.entries(has).flatMap(([name, is]) => (is ? [] : [name]))
+    const { has } = await detection
+    const missing = Object.entries(has).flatMap(([name, isSupported]) => (isSupported ? [] : [name]))
     assert.deepEqual(missing, [slow])
     assert.equal(rpc.health()[0]?.trouble, undefined)
   }

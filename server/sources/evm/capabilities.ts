@@ -1,4 +1,4 @@
-// What a node can do, found out by asking it, and what it costs when it cannot.
+// Detects what a node supports by calling it, and describes the limitations that follow.
 import type { Clock } from '#runtime/clock.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
@@ -21,15 +21,15 @@ export type Capability = (typeof capabilityNames)[number]
 
 export interface Capabilities {
   readonly has: Readonly<Record<Capability, boolean>>
-  /** The cheapest way to internal transfers, if there is any. */
+  /** The cheapest supported way to read internal transfers. */
   readonly traces: TraceForm | undefined
-  /** The cheapest way to read a block: with its traces if that can be, with its receipts otherwise. */
+  /** The cheapest supported way to read a block: with traces if possible, otherwise with receipts. */
   readonly reads: ReadForm
-  /** The newest block when they were asked. */
+  /** The newest block at the time of detection. */
   readonly head: number
-  /** Over how many blocks trace_filter answers at a time; 0 when it is of no use. */
+  /** The longest range of blocks that trace_filter supports; 0 if it cannot be used. */
   readonly filterBlocks: number
-  /** No answer was of a kind that may be another one next time. */
+  /** False if a test failed with an error that may be temporary. */
   readonly isClear: boolean
 }
 
@@ -37,13 +37,13 @@ const noAddress = `0x${'0'.repeat(40)}`
 const noHash = `0x${'0'.repeat(64)}`
 const tracer = { tracer: 'callTracer' }
 
-/** Whoever cannot be asked for a block is not asked for anything else. */
+/** Attempts for the first call. If it fails, nothing else is tested. */
 const firstAttempts = 2
 
-/** Time for each test on its own, so that a slow one takes nothing from the others. */
+/** Time for each test, so that a slow one does not delay the others. */
 const testMaxMs = 20_000
 
-/** Of one node. Throws when it cannot be asked at all. Cheap tests come first, trace_filter last: it may read the whole chain. */
+/** Tests one node. Throws if it is not reachable. trace_filter comes last, because it may read the whole chain. */
 export async function detectCapabilities(
   rpc: Rpc,
   firstBlock: number,
@@ -52,7 +52,7 @@ export async function detectCapabilities(
   const budget = (): RpcCallOptions => ({ untilMs: clock.monotonicMs() + testMaxMs })
   const [latest] = await rpc.results([headerCall('latest')], { ...budget(), attemptsMax: firstAttempts })
   const head = toHeader(latest).number
-  // Nodes that prune still keep the first state: one from the middle tells.
+  // Test a state from the middle of the chain: nodes that prune may keep the first one.
   const old = Math.max(firstBlock, Math.floor(head / 2))
   const early = Math.min(Math.max(firstBlock, 1), head)
   let isClear = true
@@ -61,15 +61,15 @@ export async function detectCapabilities(
       calls.map((call) => ({ ...call, acceptsError: true as const })),
       options,
     )
-  /** One test with its own budget. An error may be a passing one: a second is taken for an answer, but not for long. */
+  /** A test with its own budget. A temporary error is retried once; a second one makes the result unclear. */
   const test = () => {
     const once = onceBy(budget())
     return async (...calls: RpcCall[]) => {
       const first = await once(calls)
       if (!first.some(mayBeTransient)) return first
       const second = await once(calls)
-      // Without the state of a block some nodes answer null.
-      isClear &&= !second.some((one) => mayBeTransient(one) && !isNull(one))
+      // Some nodes return null if they lack the state of a block.
+      isClear &&= !second.some((outcome) => mayBeTransient(outcome) && !isNull(outcome))
       return second
     }
   }
@@ -84,14 +84,16 @@ export async function detectCapabilities(
     test()({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
   ])
   const filterOptions = budget()
-  const filterBlocks = await findFilterSpan(test(), (...calls) => onceBy(filterOptions)(calls), firstBlock, head)
-  // A time-out of trace_filter counts against the node until it answers something else.
+  const filterBlocks = await findFilterRange(test(), (...calls) => onceBy(filterOptions)(calls), firstBlock, head)
+  // A successful call clears the failure that a timeout of trace_filter left.
   if (filterBlocks === 0) await onceBy(budget())([headerCall('latest')])
   const has: Record<Capability, boolean> = {
     trace_block: isOffered(byBlock),
     debug_traceBlockByNumber: isOffered(nested),
-    // There is no such transaction; a node that has the method says so, in its own words.
-    debug_traceTransaction: single.every((one) => isNull(one) || (one.is !== 'unusable' && !isUnknownMethod(one))),
+    // The transaction does not exist: a node that has the method returns null or its own error.
+    debug_traceTransaction: single.every(
+      (outcome) => isNull(outcome) || (outcome.is !== 'unusable' && !isUnknownMethod(outcome)),
+    ),
     trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: allSucceeded(receipts),
     'historical balance': allSucceeded(state),
@@ -106,9 +108,9 @@ function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities,
   return { has, traces, reads: traces ?? receiptForm }
 }
 
-/** What some nodes can do together: a call that one refuses goes to the next. */
-export function together(all: readonly Capabilities[]): Capabilities {
-  const has = Object.fromEntries(capabilityNames.map((name) => [name, all.some((one) => one.has[name])]))
+/** What the nodes support together: a call that one refuses goes to the next. */
+export function combineCapabilities(all: readonly Capabilities[]): Capabilities {
+  const has = Object.fromEntries(capabilityNames.map((name) => [name, all.some(({ has }) => has[name])]))
   return {
     ...formsOf(has as Record<Capability, boolean>),
     head: Math.max(...all.map(({ head }) => head)),
@@ -117,96 +119,100 @@ export function together(all: readonly Capabilities[]): Capabilities {
   }
 }
 
-/** It was neither done nor is it plain that it cannot be. */
+/** Neither a result nor a definite refusal. */
 const mayBeTransient = (outcome: RpcOutcome): boolean => outcome.is !== 'result' && !isFinalRefusal(outcome)
 
-/** trace_filter takes the whole chain at once, also when it has grown. */
-const anySpan = Number.MAX_SAFE_INTEGER
+/** trace_filter accepts any range, also after the chain has grown. */
+const unlimitedRange = Number.MAX_SAFE_INTEGER
 
 type CallNode = (...calls: RpcCall[]) => Promise<RpcOutcome[]>
 
-/** Nobody has ever used it, so that the answer is short and all of the span has to be looked at. */
+/** Without transactions: the node must search the whole range, and the response is short. */
 const unusedAddress = `0x${'7e'.repeat(20)}`
 
-/** Over fewer blocks, reading them is as quick. */
-const spanMin = 100
+/** For shorter ranges, reading the blocks is as fast. */
+const rangeMin = 100
 
 /**
- * The longest span that is answered. An index of traces may have been begun late or thinned out, and then answers as if nothing had
- * happened: so a transaction of three old blocks must be in it (behaviour/explorer.md#contracts-and-delegated-accounts).
+ * Finds the longest range that trace_filter supports. A node with an incomplete trace index returns an empty list
+ * instead of an error, so a transaction of three old blocks must be found
+ * (behaviour/explorer.md#contracts-and-delegated-accounts).
  */
-async function findFilterSpan(ask: CallNode, once: CallNode, firstBlock: number, head: number): Promise<number> {
-  let found = 0
-  const whole = head + 1 - firstBlock
-  for (const blocks of [spanMin, 1000, 10_000, 1_000_000].filter((one) => one < whole).concat(whole)) {
-    const span = { from: head + 1 - blocks, until: head + 1 }
-    // That a longer span is refused is an answer.
-    if (!allSucceeded(await (found === 0 ? ask : once)(filterCall(unusedAddress, 'toAddress', span)))) break
-    found = blocks === whole ? anySpan : blocks
+async function findFilterRange(test: CallNode, once: CallNode, firstBlock: number, head: number): Promise<number> {
+  let supported = 0
+  const chainLength = head + 1 - firstBlock
+  for (const blocks of [rangeMin, 1000, 10_000, 1_000_000]
+    .filter((blocks) => blocks < chainLength)
+    .concat(chainLength)) {
+    const range = { from: head + 1 - blocks, until: head + 1 }
+    // Do not retry longer ranges: a refusal is expected.
+    if (!allSucceeded(await (supported === 0 ? test : once)(filterCall(unusedAddress, 'toAddress', range)))) break
+    supported = blocks === chainLength ? unlimitedRange : blocks
   }
-  if (found === 0) return 0
+  if (supported === 0) return 0
   for (const share of [1 / 8, 1 / 2, 7 / 8]) {
-    if (!(await isListed(ask, firstBlock + Math.floor(whole * share)))) return 0
+    if (!(await isListed(test, firstBlock + Math.floor(chainLength * share)))) return 0
   }
-  return found
+  return supported
 }
 
-/** Whether the first transaction of a block is listed; also true of a block without any. */
-async function isListed(ask: CallNode, block: number): Promise<boolean> {
+/** Whether trace_filter finds the first transaction of a block. True for a block without transactions. */
+async function isListed(test: CallNode, block: number): Promise<boolean> {
   const number = Math.max(block, 0)
-  const [read] = await ask({
+  const [read] = await test({
     method: 'eth_getBlockByNumber',
     params: [hexOf(number), true],
     resultKind: { as: 'block', number },
   })
   const tx = read?.is === 'result' ? (read.result as Block).transactions.find(({ to }) => to !== null) : undefined
   if (!tx?.to) return true
-  const [list] = await ask(filterCall(tx.to, 'toAddress', { from: number, until: number + 1 }))
+  const [list] = await test(filterCall(tx.to, 'toAddress', { from: number, until: number + 1 }))
   return (
-    list?.is === 'result' && (list.result as TraceWithBlock[]).some((one) => lower(one.transactionHash) === tx.hash)
+    list?.is === 'result' &&
+    (list.result as TraceWithBlock[]).some(({ transactionHash }) => lower(transactionHash) === tx.hash)
   )
 }
 
 export const traceForms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
-/** A node that takes too long for this block has the method. */
+/** A timeout means that the node has the method. */
 const isOffered = (outcomes: readonly RpcOutcome[]): boolean =>
-  outcomes.every((one) => one.is === 'result' || kindOf(one) === 'timeout')
+  outcomes.every((outcome) => outcome.is === 'result' || kindOf(outcome) === 'timeout')
 
 const allSucceeded = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({ is }) => is === 'result')
 
-/** What the missing ones cost, one sentence each; empty when nothing is lost. */
+/** Describes what does not work because of missing capabilities, and what to do. */
 export function costs(
   { has, traces, filterBlocks }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {
-  const sentences: string[] = []
+  const limitations: string[] = []
   if (!traces) {
-    sentences.push(
-      'internal transfers not seen: only plain transfers can be answered, and the chain cannot be indexed; use a node with trace_block or callTracer',
+    limitations.push(
+      'no traces: only plain transfers are found, and the chain cannot be indexed; use a node with trace_block or callTracer',
     )
     if (!has.eth_getBlockReceipts) {
-      sentences.push('no eth_getBlockReceipts: a block without traces takes one call for every transaction')
+      limitations.push('no eth_getBlockReceipts: reading a block takes one call per transaction')
     }
   } else if (traces === 'debug_traceTransaction') {
-    sentences.push(
-      'one call for every transaction: indexing is slow; a node with trace_block or debug_traceBlockByNumber is quicker',
+    limitations.push(
+      'one call per transaction: indexing is slow; a node with trace_block or debug_traceBlockByNumber is faster',
     )
   }
   if (!has['historical balance'] && chain.mode !== 'index') {
-    sentences.push('no old state: first fundings cannot be probed; use an archive node, or mode index')
+    limitations.push('no historical state: first fundings cannot be probed; use an archive node, or mode: index')
   }
   if (!has.trace_filter && chain.mode !== 'index') {
-    sentences.push(
-      'no trace_filter that knows old blocks: first fundings of contracts and of accounts that were delegated before cannot be looked up; use a node with trace_filter, or index the chain (mode: index or both)',
+    limitations.push(
+      'no trace_filter for old blocks: first fundings of contracts and of formerly delegated accounts cannot be found; use a node with trace_filter, or index the chain (mode: index or both)',
     )
-  } else if (filterBlocks < anySpan && chain.mode !== 'index') {
-    sentences.push(
-      `trace_filter takes ${filterBlocks} blocks at a time: the lookup of a contract takes many calls and may reach its limits; index the chain (mode: index or both) if contracts matter`,
+  } else if (filterBlocks < unlimitedRange && chain.mode !== 'index') {
+    limitations.push(
+      `trace_filter is limited to ${filterBlocks} blocks: a contract lookup takes many calls and may reach its limit; index the chain (mode: index or both) if contracts matter`,
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {
-    sentences.push('no finalized block: nothing becomes final; set finalityBlocks')
+    limitations.push('no finalized block: no block becomes final; set finalityBlocks')
   }
-  return sentences
+  return limitations
 }

@@ -1,4 +1,4 @@
-// Several nodes of one chain, each with its own abilities and its own bad days; behaviour/explorer.md#node-capabilities.
+// Several nodes of one chain with different capabilities and failures; behaviour/explorer.md#node-capabilities.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
@@ -11,24 +11,24 @@ import { openRpc, type RpcCall } from './rpc.ts'
 
 interface Sim {
   readonly node: SimNode
-  readonly asked: string[]
-  isDead: boolean
-  /** Takes calls and never answers. */
-  isMute: boolean
-  /** Methods that are answered with an error that says nothing, so many times each. */
+  readonly methods: string[]
+  isDown: boolean
+  /** Accepts calls and never responds. */
+  isSilent: boolean
+  /** How often each method returns a general error. */
   readonly errors: Map<string, number>
 }
 
 const chain = new SimChain({ seed: 'abilities' })
 chain.mine(40)
 
-function stage(nodes: readonly SimCapabilities[], clock: Clock = systemClock) {
+function openNodes(nodes: readonly SimCapabilities[], clock: Clock = systemClock) {
   const sims = nodes.map(
-    (abilities): Sim => ({
-      node: new SimNode(chain, abilities),
-      asked: [],
-      isDead: false,
-      isMute: false,
+    (capabilities): Sim => ({
+      node: new SimNode(chain, capabilities),
+      methods: [],
+      isDown: false,
+      isSilent: false,
       errors: new Map(),
     }),
   )
@@ -39,17 +39,17 @@ function stage(nodes: readonly SimCapabilities[], clock: Clock = systemClock) {
     backoffMs: clock === systemClock ? 0 : 250,
     async post(url, { body }) {
       const sim = sims[Number(new URL(url).hostname.split('.').at(-1))] ?? assert.fail(url)
-      if (sim.isDead) throw new FetchError('network', `${url} cannot be reached`)
-      if (sim.isMute) await new Promise(() => {})
+      if (sim.isDown) throw new FetchError('network', `${url} cannot be reached`)
+      if (sim.isSilent) await new Promise(() => {})
       const { id, method } = JSON.parse(body ?? '') as { id: number; method: string }
-      sim.asked.push(method)
+      sim.methods.push(method)
       const left = sim.errors.get(method) ?? 0
       sim.errors.set(method, left - 1)
       if (left > 0) return JSON.stringify({ id, error: { code: -32603, message: 'internal error' } })
       return (await sim.node.respond(body ?? '')).text
     },
   })
-  return { sims, rpc, abilities: new CapabilityTracker(rpc, 0, clock), sim: (at: number) => sims[at] ?? assert.fail() }
+  return { sims, rpc, tracker: new CapabilityTracker(rpc, 0, clock), sim: (at: number) => sims[at] ?? assert.fail() }
 }
 
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
@@ -57,15 +57,15 @@ const flat: SimCapabilities = { traces: ['trace_block'], filterBlocks: 1000 }
 const nested: SimCapabilities = { traces: ['debug_traceBlockByNumber'] }
 const untraced: SimCapabilities = { traces: [] }
 
-/** Lets everything happen that needs no time. */
+/** Runs everything that does not wait for the clock. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 300; turn++) await null
 }
 
-describe('each on its own', () => {
-  test('what one node lacks another may have, and each is told of by itself', async () => {
-    const { abilities } = stage([{ ...untraced, stateBlocks: 5 }, flat])
-    const all = await abilities.perNode()
+describe('each node', () => {
+  test('has its own capabilities, which are combined', async () => {
+    const { tracker } = openNodes([{ ...untraced, stateBlocks: 5 }, flat])
+    const all = await tracker.perNode()
     assert.deepEqual(
       all.map(({ can, trouble }) => [can?.traces, can?.has['historical balance'], can?.head, trouble]),
       [
@@ -73,36 +73,36 @@ describe('each on its own', () => {
         ['trace_block', true, 40, undefined],
       ],
     )
-    const can = await abilities.combined()
+    const can = await tracker.combined()
     assert.deepEqual([can.traces, can.has['historical balance'], can.isClear], ['trace_block', true, true])
   })
 
-  test('one that cannot be reached has no abilities, and lends none to the others', async () => {
-    const at = stage([flat, untraced])
-    at.sim(0).isDead = true
-    const [dead, other] = await at.abilities.perNode()
-    assert.deepEqual([dead?.can, other?.can?.has.debug_traceTransaction], [undefined, false])
-    assert.match(dead?.trouble ?? '', /cannot be reached/)
-    const can = await at.abilities.combined()
-    assert.match(costs(can, probing).join(), /internal transfers not seen/)
+  test('has no capabilities while it is unreachable', async () => {
+    const setup = openNodes([flat, untraced])
+    setup.sim(0).isDown = true
+    const [down, other] = await setup.tracker.perNode()
+    assert.deepEqual([down?.can, other?.can?.has.debug_traceTransaction], [undefined, false])
+    assert.match(down?.trouble ?? '', /cannot be reached/)
+    const can = await setup.tracker.combined()
+    assert.match(costs(can, probing).join(), /no traces: only plain transfers/)
   })
 
-  test('nobody can be reached: the first failure is the answer, and the next question asks again', async () => {
-    const at = stage([flat, flat])
-    for (const sim of at.sims) sim.isDead = true
-    await assert.rejects(at.abilities.combined(), { code: 'explorer.node_unavailable' })
-    for (const sim of at.sims) sim.isDead = false
-    assert.equal((await at.abilities.combined()).traces, 'trace_block')
+  test('is tested again by the next call if all were unreachable', async () => {
+    const setup = openNodes([flat, flat])
+    for (const sim of setup.sims) sim.isDown = true
+    await assert.rejects(setup.tracker.combined(), { code: 'explorer.node_unavailable' })
+    for (const sim of setup.sims) sim.isDown = false
+    assert.equal((await setup.tracker.combined()).traces, 'trace_block')
   })
 })
 
-describe('nobody is waited for who does not answer', () => {
-  test('one that told is enough, and the others get a moment', async () => {
+describe('waiting for nodes', () => {
+  test('ends two seconds after the first node was tested', async () => {
     const clock = new ManualClock(0)
-    const at = stage([flat, nested], clock)
-    at.sim(0).isMute = true
+    const setup = openNodes([flat, nested], clock)
+    setup.sim(0).isSilent = true
     let can: string | undefined
-    void at.abilities.combined().then(({ traces }) => {
+    void setup.tracker.combined().then(({ traces }) => {
       can = traces
     })
     await settled()
@@ -114,100 +114,103 @@ describe('nobody is waited for who does not answer', () => {
     assert.equal(can, 'debug_traceBlockByNumber')
   })
 
-  test("the caller's time is the longest", async () => {
+  test('ends at the deadline of the caller', async () => {
     const clock = new ManualClock(0)
-    const at = stage([flat], clock)
-    at.sim(0).isDead = true
-    const failed = assert.rejects(at.abilities.combined({ untilMs: 100 }), { code: 'explorer.node_unavailable' })
+    const setup = openNodes([flat], clock)
+    setup.sim(0).isDown = true
+    const failed = assert.rejects(setup.tracker.combined({ untilMs: 100 }), { code: 'explorer.node_unavailable' })
     await settled()
     clock.advance(100)
     await failed
   })
 })
 
-describe('what is not clear', () => {
-  test('an error that passes is asked about again at once', async () => {
-    const at = stage([flat])
-    at.sim(0).errors.set('trace_block', 1)
-    const can = await at.abilities.combined()
+describe('unclear results', () => {
+  test('a temporary error is retried immediately', async () => {
+    const setup = openNodes([flat])
+    setup.sim(0).errors.set('trace_block', 1)
+    const can = await setup.tracker.combined()
     assert.deepEqual([can.traces, can.isClear], ['trace_block', true])
   })
 
-  test('so is one of trace_filter', async () => {
-    const at = stage([flat])
-    at.sim(0).errors.set('trace_filter', 1)
-    const can = await at.abilities.combined()
+  test('a temporary error of trace_filter is retried immediately', async () => {
+    const setup = openNodes([flat])
+    setup.sim(0).errors.set('trace_filter', 1)
+    const can = await setup.tracker.combined()
     assert.deepEqual([can.has.trace_filter, can.isClear], [true, true])
   })
 
-  test('one that was away is asked again within a minute of coming back, however long it was', async () => {
+  test('a node is tested again within a minute after it is back', async () => {
     const clock = new ManualClock(0)
-    const at = stage([flat, nested], clock)
-    at.sim(0).isDead = true
-    /** Asks every second of a bit more than a minute. */
-    const ask = async () => {
+    const setup = openNodes([flat, nested], clock)
+    setup.sim(0).isDown = true
+    /** Calls every second for slightly more than a minute. */
+    const callForMinute = async () => {
       for (let second = 0; second < 80; second++) {
-        void at.abilities.combined()
+        void setup.tracker.combined()
         await settled()
         clock.advance(1000)
       }
     }
-    for (let minutes = 0; minutes < 40; minutes++) await ask()
-    assert.equal((await at.abilities.combined()).traces, 'debug_traceBlockByNumber')
-    at.sim(0).isDead = false
-    await ask()
-    assert.equal((await at.abilities.combined()).traces, 'trace_block')
+    for (let minutes = 0; minutes < 40; minutes++) await callForMinute()
+    assert.equal((await setup.tracker.combined()).traces, 'debug_traceBlockByNumber')
+    setup.sim(0).isDown = false
+    await callForMinute()
+    assert.equal((await setup.tracker.combined()).traces, 'trace_block')
   })
 
-  test('one that stays counts as no, for seconds instead of an hour', async () => {
+  test('a persistent error means unsupported, for seconds instead of an hour', async () => {
     const clock = new ManualClock(0)
-    const at = stage([nested], clock)
-    at.sim(0).errors.set('debug_traceBlockByNumber', 2)
-    assert.deepEqual([(await at.abilities.combined()).traces, at.abilities.known()?.isClear], [undefined, false])
+    const setup = openNodes([nested], clock)
+    setup.sim(0).errors.set('debug_traceBlockByNumber', 2)
+    assert.deepEqual([(await setup.tracker.combined()).traces, setup.tracker.known()?.isClear], [undefined, false])
     clock.advance(10_000)
-    await at.abilities.combined()
+    await setup.tracker.combined()
     await settled()
-    assert.deepEqual([at.abilities.known()?.traces, at.abilities.known()?.isClear], ['debug_traceBlockByNumber', true])
-    const before = at.sim(0).asked.length
+    assert.deepEqual(
+      [setup.tracker.known()?.traces, setup.tracker.known()?.isClear],
+      ['debug_traceBlockByNumber', true],
+    )
+    const before = setup.sim(0).methods.length
     clock.advance(3_599_000)
-    await at.abilities.combined()
+    await setup.tracker.combined()
     await settled()
-    assert.equal(at.sim(0).asked.length, before)
+    assert.equal(setup.sim(0).methods.length, before)
     clock.advance(1000)
-    await at.abilities.combined()
+    await setup.tracker.combined()
     await settled()
-    assert.ok(at.sim(0).asked.length > before)
+    assert.ok(setup.sim(0).methods.length > before)
   })
 })
 
-describe('whom to ask', () => {
-  test('ways to read go from the cheapest on, and nobody reads without traces where others have them', async () => {
-    const at = stage([untraced, { traces: ['debug_traceTransaction'] }, flat, nested, flat])
-    await at.abilities.perNode()
-    const ways = at.abilities.blockSources().map(({ form, rpc }) => [form, rpc.health().length])
-    assert.deepEqual(ways, [
+describe('choosing nodes', () => {
+  test('blocks are read by the cheapest method, and with traces if any node has them', async () => {
+    const setup = openNodes([untraced, { traces: ['debug_traceTransaction'] }, flat, nested, flat])
+    await setup.tracker.perNode()
+    const sources = setup.tracker.blockSources().map(({ form, rpc }) => [form, rpc.health().length])
+    assert.deepEqual(sources, [
       ['trace_block', 2],
       ['debug_traceBlockByNumber', 1],
       ['debug_traceTransaction', 1],
     ])
-    const without = stage([untraced])
-    await without.abilities.perNode()
+    const without = openNodes([untraced])
+    await without.tracker.perNode()
     assert.deepEqual(
-      without.abilities.blockSources().map(({ form }) => form),
+      without.tracker.blockSources().map(({ form }) => form),
       ['eth_getTransactionReceipt'],
     )
   })
 
-  test('lists are asked of those whose index can be believed, and of nobody once they are refuted', async () => {
-    const at = stage([{ ...flat, filterLacks: (block) => block < 30 }, nested, flat])
-    await at.abilities.perNode()
+  test('trace_filter goes to nodes with a complete index, and to none after a contradiction', async () => {
+    const setup = openNodes([{ ...flat, filterLacks: (block) => block < 30 }, nested, flat])
+    await setup.tracker.perNode()
     const call: RpcCall = { method: 'trace_filter', params: [{ fromBlock: '0x0', toBlock: '0x1' }] }
-    await at.abilities.traceFilterNodes().call([call])
+    await setup.tracker.traceFilterNodes().call([call])
     assert.deepEqual(
-      at.sims.map(({ asked }) => asked.at(-1) === 'trace_filter'),
+      setup.sims.map(({ methods }) => methods.at(-1) === 'trace_filter'),
       [false, false, true],
     )
-    at.abilities.distrustTraceFilter()
-    assert.deepEqual([at.abilities.known()?.has.trace_filter, at.abilities.known()?.filterBlocks], [false, 0])
+    setup.tracker.distrustTraceFilter()
+    assert.deepEqual([setup.tracker.known()?.has.trace_filter, setup.tracker.known()?.filterBlocks], [false, 0])
   })
 })

@@ -1,22 +1,22 @@
-// What each node of a chain can do, and which of them to ask for what. Each is asked on its own: two nodes that trace may do so by
-// different methods, and only one of them may know old state (behaviour/explorer.md#node-capabilities).
+// Tracks the capabilities of each node of a chain and selects nodes by them. Nodes are tested separately: two nodes may
+// trace by different methods, or only one may have historical state (behaviour/explorer.md#node-capabilities).
 //
-// 1. One that answers is enough to begin with. The others are waited for a moment longer, and found out about meanwhile.
-// 2. What was clear is asked again after an hour, since operators change their nodes; what was not, soon.
+// 1. One tested node is enough to start. The others get a moment longer and are tested in the background.
+// 2. A clear result is tested again after an hour, because operators change nodes. An unclear one is tested again soon.
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
-import { type Capabilities, detectCapabilities, together, traceForms } from './capabilities.ts'
+import { type Capabilities, combineCapabilities, detectCapabilities, traceForms } from './capabilities.ts'
 import type { Rpc, RpcCallOptions } from './rpc.ts'
 import type { ReadForm } from './types.ts'
 
 export interface NodeCapabilities {
   readonly name: string
-  /** undefined: it has not told yet. */
+  /** Undefined until the node has been tested. */
   readonly can: Capabilities | undefined
   readonly trouble: string | undefined
 }
 
-/** Nodes that read a block in the same way. */
+/** Nodes that read blocks by the same method. */
 export interface BlockSource {
   readonly form: ReadForm
   readonly rpc: Rpc
@@ -26,17 +26,17 @@ interface Entry {
   readonly index: number
   readonly rpc: Rpc
   can: Capabilities | undefined
-  /** Why it could not be asked. */
+  /** Why the last test failed. */
   failure: unknown
   retryAtMs: number
-  keptMs: number
+  validMs: number
   pending: Promise<boolean> | undefined
 }
 
-const keptMs = 3_600_000
-const unclearKeptMs = 5000
-const unclearKeptMaxMs = 60_000
-/** How much longer than the first the others are waited for. */
+const clearMs = 3_600_000
+const unclearMs = 5000
+const unclearMaxMs = 60_000
+/** Time for the other nodes after the first has been tested. */
 const graceMs = 2000
 
 export class CapabilityTracker {
@@ -51,13 +51,13 @@ export class CapabilityTracker {
     this.#clock = clock
     this.#entries = rpc.health().map((_, index) => ({
       ...{ index, rpc: rpc.of([index]), can: undefined, failure: undefined, pending: undefined },
-      ...{ retryAtMs: Number.NEGATIVE_INFINITY, keptMs: unclearKeptMs },
+      ...{ retryAtMs: Number.NEGATIVE_INFINITY, validMs: unclearMs },
     }))
   }
 
-  /** Of all nodes together; of those that have told so far. Throws when none has. */
+  /** Capabilities of all tested nodes combineCapabilities. Throws if there are none. */
   async combined(options: RpcCallOptions = {}): Promise<Capabilities> {
-    const pending = this.#entries.filter((one) => this.#isDue(one)).map((one) => this.#query(one))
+    const pending = this.#entries.filter((entry) => this.#isDue(entry)).map((entry) => this.#query(entry))
     if (!this.known()) await this.#waitForFirst(pending, options)
     const known = this.known()
     if (known) return known
@@ -66,16 +66,16 @@ export class CapabilityTracker {
 
   known(): Capabilities | undefined {
     const known = this.#entries.flatMap(({ can }) => (can ? [can] : []))
-    return known.length > 0 ? together(known) : undefined
+    return known.length > 0 ? combineCapabilities(known) : undefined
   }
 
-  /** Each, after all have told or failed to. */
+  /** Waits until every node has been tested. */
   async perNode(): Promise<readonly NodeCapabilities[]> {
-    await Promise.all(this.#entries.filter((one) => this.#isDue(one)).map((one) => this.#query(one)))
-    return this.#rpc.health().map((one, index) => ({ ...one, can: this.#entries[index]?.can }))
+    await Promise.all(this.#entries.filter((entry) => this.#isDue(entry)).map((entry) => this.#query(entry)))
+    return this.#rpc.health().map((health, index) => ({ ...health, can: this.#entries[index]?.can }))
   }
 
-  /** By the cheapest way first. Nodes that cannot trace are no way where others can. */
+  /** Cheapest method first. Nodes without traces are left out if others have traces. */
   blockSources(): BlockSource[] {
     const forms: readonly ReadForm[] = this.known()?.traces
       ? traceForms
@@ -86,52 +86,53 @@ export class CapabilityTracker {
     })
   }
 
-  /** The nodes that list transfers over the longest spans. */
+  /** The nodes whose trace_filter supports the longest ranges. */
   traceFilterNodes(): Rpc {
     const blocks = this.known()?.filterBlocks
     const indices = this.#entries.filter(({ can }) => can && can.filterBlocks === blocks).map(({ index }) => index)
     return this.#rpc.of(indices)
   }
 
-  /** Nobody's lists are believed until abilities are asked for again. */
+  /** Do not use trace_filter of any node until the next test. */
   distrustTraceFilter(): void {
-    for (const one of this.#entries)
-      if (one.can) one.can = { ...one.can, has: { ...one.can.has, trace_filter: false }, filterBlocks: 0 }
+    for (const entry of this.#entries)
+      if (entry.can) entry.can = { ...entry.can, has: { ...entry.can.has, trace_filter: false }, filterBlocks: 0 }
   }
 
-  #isDue({ retryAtMs: againMs, pending: asking }: Entry): boolean {
-    return asking !== undefined || this.#clock.monotonicMs() >= againMs || this.known() === undefined
+  #isDue({ retryAtMs, pending }: Entry): boolean {
+    return pending !== undefined || this.#clock.monotonicMs() >= retryAtMs || this.known() === undefined
   }
 
-  /** Whether it told; never throws. */
-  #query(one: Entry): Promise<boolean> {
-    one.pending ??= this.#detect(one).finally(() => {
-      one.pending = undefined
+  /** Whether the test succeeded; never throws. */
+  #query(entry: Entry): Promise<boolean> {
+    entry.pending ??= this.#detect(entry).finally(() => {
+      entry.pending = undefined
     })
-    return one.pending
+    return entry.pending
   }
 
-  async #detect(one: Entry): Promise<boolean> {
+  async #detect(entry: Entry): Promise<boolean> {
     try {
-      one.can = await detectCapabilities(one.rpc, this.#firstBlock, this.#clock)
-      one.failure = undefined
+      entry.can = await detectCapabilities(entry.rpc, this.#firstBlock, this.#clock)
+      entry.failure = undefined
     } catch (error) {
-      one.failure = error
+      entry.failure = error
     }
-    const isClear = one.failure === undefined && one.can?.isClear === true
-    one.keptMs = isClear ? keptMs : one.keptMs === keptMs ? unclearKeptMs : Math.min(2 * one.keptMs, unclearKeptMaxMs)
-    one.retryAtMs = this.#clock.monotonicMs() + one.keptMs
-    return one.failure === undefined
+    const isClear = entry.failure === undefined && entry.can?.isClear === true
+    if (isClear) entry.validMs = clearMs
+    else entry.validMs = entry.validMs === clearMs ? unclearMs : Math.min(2 * entry.validMs, unclearMaxMs)
+    entry.retryAtMs = this.#clock.monotonicMs() + entry.validMs
+    return entry.failure === undefined
   }
 
-  /** Until all have told, the first has and the others had their moment, or the caller's time is over. */
-  async #waitForFirst(asking: readonly Promise<boolean>[], { untilMs, signal }: RpcCallOptions): Promise<void> {
+  /** Until all nodes are tested, the first is tested and the grace period is over, or the deadline. */
+  async #waitForFirst(tests: readonly Promise<boolean>[], { untilMs, signal }: RpcCallOptions): Promise<void> {
     const done = new AbortController()
     const stop = signal ? AbortSignal.any([signal, done.signal]) : done.signal
     const first = new Promise<void>((resolve) => {
-      for (const one of asking) void one.then((isDone) => isDone && resolve())
+      for (const test of tests) void test.then((isDone) => isDone && resolve())
     })
-    const ends = [Promise.all(asking), first.then(() => this.#clock.sleep(graceMs, stop))]
+    const ends = [Promise.all(tests), first.then(() => this.#clock.sleep(graceMs, stop))]
     if (untilMs !== undefined && untilMs < Number.POSITIVE_INFINITY)
       ends.push(this.#clock.sleep(Math.max(0, untilMs - this.#clock.monotonicMs()), stop))
     try {
@@ -143,4 +144,4 @@ export class CapabilityTracker {
 }
 
 const noNodeFault = (): Fault =>
-  new Fault('explorer.node_unavailable', { detail: 'no node has said in time what it can do', retryAfterMs: 5000 })
+  new Fault('explorer.node_unavailable', { detail: 'no node could be tested in time', retryAfterMs: 5000 })

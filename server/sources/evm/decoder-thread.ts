@@ -1,4 +1,4 @@
-// The thread that takes large answers apart (decoder.ts): bytes go in, a few hundred small rows come out.
+// The worker thread that decodes large responses (decoder.ts).
 import { type Handed, serveThread } from '#runtime/worker-thread.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
 import { toText } from './decoder.ts'
@@ -10,7 +10,7 @@ interface DecodeInput {
 }
 
 serveThread({
-  outcomes: async ({ response: answer, firstId, calls }: DecodeInput): Promise<Handed> => ({
-    value: outcomesIn(toText(answer), firstId, calls),
+  outcomes: async ({ response, firstId, calls }: DecodeInput): Promise<Handed> => ({
+    value: outcomesIn(toText(response), firstId, calls),
   }),
 })

@@ -1,4 +1,4 @@
-// Large answers on a thread of their own: the same outcomes, and this thread never sees them.
+// Large responses are decoded on a worker thread, with the same outcomes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -28,7 +28,7 @@ function rpcTo(node: SimNode, asBytes: boolean) {
   })
 }
 
-/** The longest text that was parsed on this thread meanwhile. */
+/** The longest text that was parsed on this thread during the work. */
 async function longestParsed(work: () => Promise<unknown>): Promise<number> {
   const { parse } = JSON
   let longest = 0
@@ -45,23 +45,23 @@ async function longestParsed(work: () => Promise<unknown>): Promise<number> {
 }
 
 for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceForm[]) {
-  test(`${form}: read on the thread, megabytes of traces say what they say when read here`, async () => {
+  test(`${form}: traces decoded on the thread are equal to traces decoded here`, async () => {
     const node = new SimNode(chain, { traces: [form], inputBytes: 2000 })
-    const far = await readBlocks(rpcTo(node, true), form, blocks)
+    const onThread = await readBlocks(rpcTo(node, true), form, blocks)
     const here = await readBlocks(rpcTo(node, false), form, blocks)
-    assert.deepEqual(far, here)
-    const moved = far.reduce(
-      (sum, { execution: insight }) => sum + (insight.form === 'traced' ? insight.transfers.flat().length : 0),
+    assert.deepEqual(onThread, here)
+    const transferCount = onThread.reduce(
+      (sum, { execution }) => sum + (execution.form === 'traced' ? execution.transfers.flat().length : 0),
       0,
     )
     assert.equal(
-      moved,
+      transferCount,
       chain.blocks.slice(1, 13).reduce((sum, { transfers }) => sum + transfers.length, 0),
     )
   })
 }
 
-test('no more than four whole blocks are asked for in one request, however large the batches may be', async () => {
+test('a request contains at most four whole blocks, whatever the batch size', async () => {
   const node = new SimNode(chain, { traces: ['trace_block'] })
   const batches: number[] = []
   node.meanwhile = (body) => batches.push([JSON.parse(body)].flat().length)
@@ -69,7 +69,7 @@ test('no more than four whole blocks are asked for in one request, however large
   assert.equal(Math.max(...batches), 4)
 })
 
-test('no large answer is taken apart on this thread', async () => {
+test('large responses are not parsed on this thread', async () => {
   const block = chain.blocks.toSorted((a, b) => b.transactions.length - a.transactions.length)[0]
   assert.ok(block)
   const { method, params } = { method: 'trace_block', params: [block.number] }
@@ -83,7 +83,7 @@ test('no large answer is taken apart on this thread', async () => {
   assert.deepEqual(await decodeBatch(bytes, 1, calls), outcomesIn(text, 1, calls))
 })
 
-test('the thread tells what is wrong as this thread would, and lives on', async () => {
+test('the thread reports the same problems as this thread, and continues', async () => {
   const filler = ' '.repeat(300_000)
   const calls: DecodableCall[] = [
     { method: 'a', resultKind: { as: 'frame' } },
@@ -98,12 +98,12 @@ test('the thread tells what is wrong as this thread would, and lives on', async 
   }
 })
 
-test('an answer that breaks the thread is a failure of that answer, not of the server', async () => {
+test('an error in the thread fails only that response', async () => {
   const bytes = new TextEncoder().encode(`{"id":1,"result":[]}${' '.repeat(300_000)}`)
-  const reading = { as: 'flat', block: undefined } as never
-  await assert.rejects(decodeBatch(bytes, 1, [{ method: 'a', resultKind: reading }]), FetchError)
+  const kind = { as: 'flat', block: undefined } as never
+  await assert.rejects(decodeBatch(bytes, 1, [{ method: 'a', resultKind: kind }]), FetchError)
   assert.equal(
-    await decodeBatch(new TextEncoder().encode(`x${' '.repeat(300_000)}`), 1, [{ method: 'a', resultKind: reading }]),
+    await decodeBatch(new TextEncoder().encode(`x${' '.repeat(300_000)}`), 1, [{ method: 'a', resultKind: kind }]),
     'not JSON',
   )
 })

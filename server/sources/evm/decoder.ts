@@ -1,12 +1,12 @@
-// Where an answer is taken apart. The traces of a full block are megabytes, and several come in one answer: on this thread
-// nobody would be answered meanwhile, so large ones go to a thread of their own (decisions/decode-large-node-answers-on-a-thread.md).
+// Decodes responses. The traces of a block are megabytes, and decoding them would block the event loop, so large
+// responses are decoded on a worker thread (decisions/decode-large-node-answers-on-a-thread.md).
 
 import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import { FetchError } from '../http-client.ts'
 import { type BatchOutcomes, type DecodableCall, outcomesIn } from './batch-results.ts'
 
-/** Taken apart here within about two milliseconds; the way to the thread and back costs as much. */
-const bytesHereMax = 256 * 1024
+/** Takes about two milliseconds here; passing it to the thread costs as much. */
+const inlineBytesMax = 256 * 1024
 
 let thread: WorkerThread | undefined
 
@@ -15,16 +15,16 @@ export async function decodeBatch(
   firstId: number,
   calls: readonly DecodableCall[],
 ): Promise<BatchOutcomes> {
-  // What is checked by a function cannot be sent away. Those answers are small, whatever the node says.
+  // A `validate` function cannot be passed to a thread. The results of such calls are small.
   const isInline =
-    typeof response === 'string' || response.length <= bytesHereMax || calls.some(({ resultKind }) => !resultKind)
+    typeof response === 'string' || response.length <= inlineBytesMax || calls.some(({ resultKind }) => !resultKind)
   if (isInline) return outcomesIn(typeof response === 'string' ? response : toText(response), firstId, calls)
   thread ??= openThread(new URL('./decoder-thread.ts', import.meta.url), undefined)
-  const call = calls.map(({ method, resultKind }) => ({ method, resultKind }))
+  const plainCalls = calls.map(({ method, resultKind }) => ({ method, resultKind }))
   try {
-    return await thread.call<BatchOutcomes>('outcomes', { response, firstId, calls: call })
+    return await thread.call<BatchOutcomes>('outcomes', { response, firstId, calls: plainCalls })
   } catch (cause) {
-    throw new FetchError('text', 'an answer of a node could not be taken apart', { cause })
+    throw new FetchError('text', 'the response of a node cannot be decoded', { cause })
   }
 }
 

@@ -1,5 +1,5 @@
-// The answers that can be large, blocks and traces: checked, and cut down to what is needed of them. A reading says in plain data how an
-// answer is to be read, so that it can be sent to another thread with the answer (decoder.ts). Pure.
+// Validates and decodes results that can be large: blocks, traces and receipts. A `ResultKind` is plain data, so that
+// it can be passed to the decoder thread. Pure.
 import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
 import type { Block, CallFrame, FlatTrace, Header, Receipt, TraceTransfer } from './types.ts'
 import {
@@ -21,7 +21,7 @@ export type ResultKind =
   | { readonly as: 'frame' }
   | { readonly as: 'receipt'; readonly block: TracedBlock; readonly hash: string }
 
-/** Whether the answer is a whole block's, which may be megabytes. */
+/** Whether the result covers a whole block, which may be megabytes. */
 export const isWholeBlock = ({ as }: ResultKind): boolean => as !== 'frame' && as !== 'receipt'
 
 /** A transaction that the node could not trace, with its error text. */
@@ -29,7 +29,7 @@ export interface Untraced {
   readonly error: string
 }
 
-/** What each reading makes of an answer. */
+/** The decoded result of each kind. */
 export interface DecodedResults {
   readonly block: Block
   /** For each transaction of the block. */
@@ -40,7 +40,7 @@ export interface DecodedResults {
   readonly receipt: Receipt
 }
 
-/** What is wrong with the answer, in words; undefined when it can be read. */
+/** Returns a problem of the result, or undefined. */
 export function validateResult(kind: ResultKind, raw: unknown): string | undefined {
   switch (kind.as) {
     case 'block':
@@ -63,7 +63,7 @@ export function decodeResult(kind: ResultKind, raw: unknown): DecodedResults[Res
     case 'block':
       return toBlock(raw)
     case 'flat': {
-      const traces = Map.groupBy(raw as FlatTrace[], (one) => lower(one.transactionHash))
+      const traces = Map.groupBy(raw as FlatTrace[], ({ transactionHash }) => lower(transactionHash))
       return kind.block.transactions.map(({ hash }) => flatTransfers(traces.get(hash) ?? []))
     }
     case 'nested':
@@ -113,7 +113,7 @@ function toBlock(raw: unknown): Block {
       to: tx.to ? lower(tx.to) : null,
       valueWei: BigInt(tx.value ?? 0),
     })),
-    // The consensus layer counts in gwei.
+    // Withdrawals are in gwei.
     withdrawals: (withdrawals ?? []).map(({ address, amount }) => ({
       address: lower(address),
       valueWei: BigInt(amount) * 1_000_000_000n,

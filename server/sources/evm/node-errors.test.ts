@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { outcomesIn } from './batch-results.ts'
 import { knownErrors, nodeErrorKind } from './node-errors.ts'
 
-describe('errors of the clients mean what their sources say', () => {
+describe('known errors of clients have the right kind', () => {
   for (const [client, code, kind, text, origin] of knownErrors) {
     test(`${client} (${origin}): ${text}`, () => {
       assert.equal(nodeErrorKind(code, text), kind)
@@ -11,7 +11,7 @@ describe('errors of the clients mean what their sources say', () => {
   }
 })
 
-test('errors that say nothing about the node as such are of no kind', () => {
+test('other errors have no kind', () => {
   for (const [code, text] of [
     [-32000, 'genesis is not traceable'],
     [-32603, 'Internal error'],
@@ -26,20 +26,20 @@ describe('a refused batch', () => {
   for (const [client, code, , message] of refusals) {
     // geth and erigon put the error into a list, under the id of the first call; the others send one object.
     const error = { jsonrpc: '2.0', id: client === 'geth' || client === 'erigon' ? 1 : null, error: { code, message } }
-    for (const answer of [error, [error]]) {
-      test(`${client}, as ${Array.isArray(answer) ? 'a list' : 'an object'}: ${message}`, () => {
-        assert.equal(outcomesIn(JSON.stringify(answer), 1, calls), 'batch refused')
+    for (const response of [error, [error]]) {
+      test(`${client}, as ${Array.isArray(response) ? 'a list' : 'an object'}: ${message}`, () => {
+        assert.equal(outcomesIn(JSON.stringify(response), 1, calls), 'batch refused')
       })
     }
   }
 
-  test('an error of one call is no refusal', () => {
+  test('an error of one call is not a refused batch', () => {
     const error = { code: -32000, message: 'header not found' }
-    const answer = [
+    const response = [
       { id: 1, error },
       { id: 2, result: 'x' },
       { id: 3, result: 'y' },
     ]
-    assert.ok(Array.isArray(outcomesIn(JSON.stringify(answer), 1, calls)))
+    assert.ok(Array.isArray(outcomesIn(JSON.stringify(response), 1, calls)))
   })
 })

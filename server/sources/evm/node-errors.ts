@@ -1,14 +1,14 @@
-// What the errors of execution clients mean. Clients share few codes and no texts, so the known ones are listed here with
-// their origin; a test checks every line.
+// What the errors of execution clients mean. Clients share few codes and no texts, so the known ones are listed here
+// with their origin. A test checks every line.
 import type { RpcOutcome } from './batch-results.ts'
 
 /** What to do about an error follows from its kind. An error of no kind may pass when the call is repeated. */
 export type NodeErrorKind =
   /** Send fewer calls in one request. */
   | 'batch too large'
-  /** Send fewer calls in one request: their answers together are too large. */
+  /** Send fewer calls in one request: their results together are too large. */
   | 'response too large'
-  /** Name fewer blocks in one call. */
+  /** Use a shorter range of blocks. */
   | 'range too large'
   /** The node gave up at its own time limit. */
   | 'timeout'
@@ -21,8 +21,8 @@ export type NodeErrorKind =
   | 'not found'
 
 /**
- * Client, code, kind, text and where the client's source defines it. Gateways in front of nodes have no public source: their
- * lines are wordings that several of them use.
+ * Client, code, kind, text and where the client's source defines it. Gateways in front of nodes have no public source:
+ * their lines are wordings that several of them use.
  */
 export const knownErrors: readonly (readonly [string, number, NodeErrorKind, string, string])[] = [
   ['geth', -32600, 'batch too large', 'batch too large', 'rpc/errors.go'],
@@ -139,10 +139,10 @@ const rules: readonly (readonly [NodeErrorKind, { readonly text?: RegExp; readon
   ['rate limit', { codes: [429, -32005] }],
 ]
 
-/** undefined: an error like any other. */
+/** Undefined for an error without a special meaning. */
 export const nodeErrorKind = (code: number, text: string): NodeErrorKind | undefined =>
-  rules.find(([, one]) => one.text?.test(text) || one.codes?.includes(code))?.[0]
+  rules.find(([, rule]) => rule.text?.test(text) || rule.codes?.includes(code))?.[0]
 
-/** The same for the outcome of a call, whose words begin with the method. */
+/** The kind of an outcome, whose message starts with the method. */
 export const kindOf = (outcome: RpcOutcome): NodeErrorKind | undefined =>
   outcome.is === 'error' ? nodeErrorKind(outcome.code, outcome.message.replace(/^\w+: /, '')) : undefined

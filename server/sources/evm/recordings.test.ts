@@ -1,6 +1,6 @@
-// Recorded answers of real nodes, decoded by the product and by a second reading that is written straight from the
-// definition of a transfer: value above zero, made by a call, a creation or a self-destruct, in a step that did not fail and
-// whose ancestors did not fail, and not to the sender itself.
+// Recorded responses of real nodes, decoded by the product and by a second implementation of the definition of a
+// transfer: value above zero, by a call, a creation or a self-destruct, in a step that did not fail and whose ancestors
+// did not fail, and not to the sender itself.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -32,14 +32,14 @@ const of = (...methods: string[]) => recordings.filter(({ method }) => methods.i
 /** Sender, recipient, wei. */
 type Transfer = readonly [string, string, bigint]
 
-// The second reading.
+// The second implementation.
 
 const transfer = (from: unknown, to: unknown, value: unknown): Transfer[] => {
-  const one: Transfer = [String(from).toLowerCase(), String(to).toLowerCase(), BigInt(String(value ?? '0x0'))]
-  return one[2] > 0n && one[0] !== one[1] ? [one] : []
+  const result: Transfer = [String(from).toLowerCase(), String(to).toLowerCase(), BigInt(String(value ?? '0x0'))]
+  return result[2] > 0n && result[0] !== result[1] ? [result] : []
 }
 
-/** By transaction. Every step is held against the whole list of failed ones. */
+/** By transaction. Every step is compared with all failed steps. */
 function flatTransfers(steps: readonly Fields[]): Map<string, Transfer[]> {
   const pathOf = (step: Fields) => `/${(step.traceAddress as number[]).map((at) => `${at}/`).join('')}`
   const byTransaction = Map.groupBy(
@@ -64,16 +64,16 @@ function flatTransfer(step: Fields): Transfer[] {
 
 function nestedTransfers(frame: Fields): Transfer[] {
   if (frame.error) return []
-  const isMove = ['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'].includes(String(frame.type))
+  const hasValue = ['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'].includes(String(frame.type))
   const calls = (frame.calls ?? []) as Fields[]
-  return [...(isMove ? transfer(frame.from, frame.to, frame.value) : []), ...calls.flatMap(nestedTransfers)]
+  return [...(hasValue ? transfer(frame.from, frame.to, frame.value) : []), ...calls.flatMap(nestedTransfers)]
 }
 
-// The product's.
+// The product.
 
-function decoded(reading: ResultKind, result: unknown, origin: string): unknown {
+function decode(kind: ResultKind, result: unknown, origin: string): unknown {
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result })
-  const [outcome] = outcomesIn(text, 1, [{ method: reading.as, resultKind: reading }]) as Exclude<
+  const [outcome] = outcomesIn(text, 1, [{ method: kind.as, resultKind: kind }]) as Exclude<
     ReturnType<typeof outcomesIn>,
     string
   >
@@ -81,11 +81,11 @@ function decoded(reading: ResultKind, result: unknown, origin: string): unknown 
   return outcome.result
 }
 
-/** What counts as a funding of another address. */
-const others = (moves: readonly TraceTransfer[]): Transfer[] =>
-  moves.flatMap(({ from, to, valueWei }): Transfer[] => (from === to ? [] : [[from, to, valueWei]]))
+/** Transfers to other addresses. */
+const others = (transfers: readonly TraceTransfer[]): Transfer[] =>
+  transfers.flatMap(({ from, to, valueWei }): Transfer[] => (from === to ? [] : [[from, to, valueWei]]))
 
-/** The transactions of each block that a list of steps names, in their order. */
+/** The transactions of each block in a list of steps, in their order. */
 function blocksIn(steps: readonly Fields[]) {
   return [...Map.groupBy(steps, ({ blockHash }) => String(blockHash))].map(([hash, own]) => {
     const hashes = [
@@ -98,13 +98,13 @@ function blocksIn(steps: readonly Fields[]) {
 let transactions = 0
 let transfers = 0
 
-test('trace_block, trace_filter and trace_transaction: the transfers are those of the second reading', { skip }, () => {
+test('trace_block, trace_filter and trace_transaction: both implementations find the same transfers', { skip }, () => {
   for (const { origin, result } of of('trace_block', 'trace_filter', 'trace_transaction')) {
     const expected = flatTransfers(result as Fields[])
     for (const { own, block } of blocksIn(result as Fields[])) {
-      const moves = decoded({ as: 'flat', block }, own, origin) as readonly (readonly TraceTransfer[])[]
+      const actual = decode({ as: 'flat', block }, own, origin) as readonly (readonly TraceTransfer[])[]
       for (const { hash, index } of block.transactions) {
-        assert.deepEqual(others(moves[index] ?? []), expected.get(hash), `${origin}: ${hash}`)
+        assert.deepEqual(others(actual[index] ?? []), expected.get(hash), `${origin}: ${hash}`)
         transactions += 1
         transfers += expected.get(hash)?.length ?? 0
       }
@@ -113,20 +113,20 @@ test('trace_block, trace_filter and trace_transaction: the transfers are those o
   assert.ok(transactions > 3000 && transfers > 1500, `${transactions} transactions, ${transfers} transfers`)
 })
 
-test('debug_traceBlockByNumber and debug_traceTransaction: the transfers are those of the second reading', {
+test('debug_traceBlockByNumber and debug_traceTransaction: both implementations find the same transfers', {
   skip,
 }, () => {
   let found = 0
   for (const { origin, params, result } of of('debug_traceBlockByNumber', 'debug_traceTransaction')) {
-    const whole = Array.isArray(result) ? (result as Fields[]) : undefined
-    const list = whole ?? [{ txHash: params[0], result }]
+    const ofBlock = Array.isArray(result) ? (result as Fields[]) : undefined
+    const list = ofBlock ?? [{ txHash: params[0], result }]
     const block = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
-    const moves = whole
-      ? (decoded({ as: 'nested', block }, whole, origin) as readonly (readonly TraceTransfer[])[])
-      : [decoded({ as: 'frame' }, result, origin) as readonly TraceTransfer[]]
+    const actual = ofBlock
+      ? (decode({ as: 'nested', block }, ofBlock, origin) as readonly (readonly TraceTransfer[])[])
+      : [decode({ as: 'frame' }, result, origin) as readonly TraceTransfer[]]
     for (const [at, { txHash, result: frame }] of list.entries()) {
       const expected = nestedTransfers(frame as Fields)
-      assert.deepEqual(others(moves[at] ?? []), expected, `${origin}: ${txHash}`)
+      assert.deepEqual(others(actual[at] ?? []), expected, `${origin}: ${txHash}`)
       found += expected.length
     }
   }
@@ -142,18 +142,18 @@ test('both trace forms of the same scenarios have the same transfers', { skip },
     if (!steps) continue
     const list = result as Fields[]
     const nested = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
-    const expected = decoded({ as: 'nested', block: nested }, list, origin) as readonly (readonly TraceTransfer[])[]
+    const expected = decode({ as: 'nested', block: nested }, list, origin) as readonly (readonly TraceTransfer[])[]
     const [{ own, block } = assert.fail(origin)] = blocksIn(steps)
-    assert.deepEqual(decoded({ as: 'flat', block }, own, origin), expected, origin)
+    assert.deepEqual(decode({ as: 'flat', block }, own, origin), expected, origin)
     blocks += 1
   }
   assert.ok(blocks > 30, `${blocks} blocks`)
 })
 
-test('blocks and receipts of mainnet, also from before receipts had a status', { skip }, () => {
+test('blocks and receipts of mainnet are decoded, also from before receipts had a status', { skip }, () => {
   for (const { origin, params, result } of of('eth_getBlockByNumber')) {
     const raw = result as { transactions: Fields[]; withdrawals?: Fields[] | null }
-    const block = decoded({ as: 'block', number: Number(params[0]) }, result, origin) as Block
+    const block = decode({ as: 'block', number: Number(params[0]) }, result, origin) as Block
     const sum = (values: readonly unknown[]) => values.reduce<bigint>((all, one) => all + BigInt(String(one)), 0n)
     assert.equal(
       sum(block.transactions.map(({ valueWei }) => valueWei)),
@@ -166,7 +166,7 @@ test('blocks and receipts of mainnet, also from before receipts had a status', {
     const list = result as Fields[]
     const transactions = list.map(({ transactionHash }, index) => ({ hash: String(transactionHash), index }))
     const block = { hash: String(list[0]?.blockHash), transactions }
-    const receipts = decoded({ as: 'receipts', block }, result, origin) as Receipt[]
+    const receipts = decode({ as: 'receipts', block }, result, origin) as Receipt[]
     assert.deepEqual(
       receipts.map(({ succeeded, contractAddress }) => [succeeded, contractAddress]),
       list.map(({ status, contractAddress }) => [status && status === '0x1', contractAddress ?? null]),

@@ -1,9 +1,9 @@
-// The line to one node: its rate limit, its batch size, whether it is well, and whether it is on the right chain.
+// One node: its rate limit, its batch size, its health, and whether it is on the right chain.
 //
-// 1. No rolling second carries more calls than `perSecond` to the node, as it sees them come; every member of a batch counts.
-// 2. A line is used only after the node behind it has named the right chain; after a failure it is asked again.
-// 3. A line that failed rests, longer each time, and is then tried again: it is never given up for good.
-// 4. A request that is too large for the node, or takes it too long, is repeated with half as many calls (batch-size.ts).
+// 1. The node never receives more than `perSecond` calls within a second; every call of a batch counts.
+// 2. A node is used only after it has reported the right chain id. After a failure, the id is checked again.
+// 3. A node that failed is not used for a while, longer each time, and is then tried again. It is never given up.
+// 4. A request that is too large for the node, or takes too long, is repeated with half as many calls (batch-size.ts).
 
 import type { Clock } from '#runtime/clock.ts'
 import type { RpcSettings } from '#runtime/settings/explorer.ts'
@@ -18,11 +18,11 @@ export interface RpcCall extends DecodableCall {
   readonly params: readonly unknown[]
   /** The options of callTracer are added as the last parameter, with a time limit that ends before the request's. */
   readonly isTraced?: true
-  /** An error is as good an answer as any: not asked again. */
+  /** An error is a valid outcome: do not retry. */
   readonly acceptsError?: true
 }
 
-/** Bytes as they come, so that a large answer need not be taken apart on this thread. */
+/** Returns bytes, so that large responses can be decoded on another thread. */
 export type Post = (address: string, options: FetchOptions) => Promise<Uint8Array | string>
 
 export interface Counts {
@@ -31,22 +31,25 @@ export interface Counts {
   rounds: number
 }
 
-/** Traces of a full block are large; more than this is a broken node. */
+/** Larger responses are refused. */
 const bytesMax = 256 * 1024 * 1024
-/** Whole blocks asked for at once: already taking in more than this holds the thread up (decisions/decode-large-node-answers-on-a-thread.md). */
-const wholeMax = 4
+/**
+ * Whole blocks per request: receiving more blocks the event loop (decisions/decode-large-node-answers-on-a-thread.md).
+ */
+const wholeBlocksMax = 4
 const backoffMaxMs = 15_000
-/** A refused connection costs nothing, so it is tried often. */
+/** A refused connection costs nothing, so it is retried often. */
 const unreachableBackoffMaxMs = 1000
-/** However long a node asks to be left alone. */
+/** Limit for the retry-after of a node. */
 const requestedBackoffMaxMs = 60_000
-const fairMs = 1000
+/** With less time than this, a timeout is not a failure of the node. */
+const fairTimeoutMs = 1000
 const secondMs = 1000
-/** A request that has not been answered reaches its node within this time, or hardly ever. */
+/** A request reaches the node within this time. */
 const transitMaxMs = 250
 const wrongChainBackoffMs = 60_000
 
-/** Calls that a node may have seen come until now, and counts until `endMs`. */
+/** Calls that count towards the rate limit until `endMs`. */
 interface SentCalls {
   endMs: number
   readonly calls: number
@@ -69,7 +72,7 @@ export class RpcEndpoint {
   #verified = false
   #wrongChain = false
   trouble: string | undefined
-  /** The last request found nobody at the address. */
+  /** The last connection was refused or failed. */
   isUnreachable = false
 
   constructor(
@@ -89,20 +92,20 @@ export class RpcEndpoint {
     this.#post = post
     this.#backoffMs = backoffMs
     this.#batch = new BatchSize(settings.batchMax)
-    this.#wholeBatch = new BatchSize(Math.min(wholeMax, settings.batchMax))
+    this.#wholeBatch = new BatchSize(Math.min(wholeBlocksMax, settings.batchMax))
   }
 
-  /** Not to be waited for: whoever is behind it has to be corrected first. */
+  /** On the wrong chain: do not wait for it. */
   get isRefused(): boolean {
     return this.#wrongChain && this.backoffRemainingMs() > 0
   }
 
-  /** How long until it may be asked again; 0 when it is well. */
+  /** Time until it may be used again; 0: now. */
   backoffRemainingMs(): number {
     return Math.max(0, this.#backoffUntilMs - this.#clock.monotonicMs())
   }
 
-  /** Outcomes in the order of the calls. Throws FetchError when the node could not be asked at all. */
+  /** Outcomes in the order of the calls. Throws FetchError if no call reached the node. */
   async call(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[]> {
     const outcomes: RpcOutcome[] = []
     try {
@@ -110,8 +113,8 @@ export class RpcEndpoint {
       while (outcomes.length < calls.length) {
         const size = this.#sizeFor(calls[outcomes.length])
         const part = calls.slice(outcomes.length, outcomes.length + this.#partMax(size))
-        const answered = await this.#sendSized(part, size, untilMs, signal)
-        if (answered) outcomes.push(...answered)
+        const partOutcomes = await this.#sendSized(part, size, untilMs, signal)
+        if (partOutcomes) outcomes.push(...partOutcomes)
       }
       this.#failures = 0
       this.trouble = undefined
@@ -119,19 +122,19 @@ export class RpcEndpoint {
       return outcomes
     } catch (error) {
       if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
-      // Parts that were answered before the failure count; the rest is asked elsewhere.
+      // Keep the outcomes from before the failure; another node gets the rest.
       if (!this.isRefused) this.#backOffAfter(error)
       if (outcomes.length === 0) throw error
       return calls.map((_, at) => outcomes[at] ?? unusableAfter(error))
     }
   }
 
-  /** Something was wrong with it: leave it alone for a while. */
-  backOff(why: string, forMs = Math.min(this.#backoffMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)): void {
+  /** Do not use the node for a while. */
+  backOff(reason: string, forMs = Math.min(this.#backoffMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)): void {
     this.#failures += 1
     this.#verified = false
     this.#backoffUntilMs = this.#clock.monotonicMs() + forMs
-    this.trouble = why
+    this.trouble = reason
   }
 
   #backOffAfter({ message, retryAfterMs, failure }: FetchError): void {
@@ -151,7 +154,7 @@ export class RpcEndpoint {
     return Math.min(this.#batch.now, size.now, perSecond > 0 ? perSecond : size.now)
   }
 
-  /** The outcomes from the first call on that the node answered in this request; undefined: none, and fewer are sent next time. */
+  /** Outcomes of the first calls of this part. Undefined: none; the next request is smaller. */
   async #sendSized(
     part: readonly RpcCall[],
     size: BatchSize,
@@ -160,18 +163,18 @@ export class RpcEndpoint {
   ): Promise<readonly RpcOutcome[] | undefined> {
     const isAlone = part.length === 1
     try {
-      const answered = await this.#send(part, untilMs, signal)
-      if (!answered) {
+      const outcomes = await this.#send(part, untilMs, signal)
+      if (!outcomes) {
         this.#batch.refuse(part.length)
         return undefined
       }
-      const tooMuch = isAlone ? -1 : answered.findIndex((one) => isTooMuch(one))
+      const tooMuch = isAlone ? -1 : outcomes.findIndex(isTooMuch)
       if (tooMuch < 0) {
         size.succeed()
-        return answered
+        return outcomes
       }
       size.shrink(part.length)
-      return answered.slice(0, tooMuch)
+      return outcomes.slice(0, tooMuch)
     } catch (error) {
       if (isAlone || !(error instanceof FetchError) || !isTooMuchAtOnce(error)) throw error
       size.shrink(part.length)
@@ -182,20 +185,20 @@ export class RpcEndpoint {
   async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
     const [outcome] = (await this.#send([{ method: 'eth_chainId', params: [] }], untilMs, signal)) ?? []
     if (outcome?.is !== 'result') {
-      throw new FetchError('text', `${this.name} does not say which chain it is on: ${outcome?.message ?? 'no answer'}`)
+      throw new FetchError('text', `${this.name} did not return its chain id: ${outcome?.message ?? 'no result'}`)
     }
-    const found = quantityText(outcome.result)
-    if (found !== this.#chain) {
-      const words = `${this.name} is on chain ${found}, not ${this.#chain}: refused; correct this URL or the chain it is configured for`
+    const chain = quantityText(outcome.result)
+    if (chain !== this.#chain) {
+      const reason = `${this.name} is on chain ${chain}, not ${this.#chain}: refused; correct this URL or the chain it is configured for`
       this.#wrongChain = true
-      this.backOff(words, wrongChainBackoffMs)
-      throw new FetchError('address', words)
+      this.backOff(reason, wrongChainBackoffMs)
+      throw new FetchError('address', reason)
     }
     this.#wrongChain = false
     this.#verified = true
   }
 
-  /** undefined: the node does not take a batch of this size. */
+  /** Undefined if the node refuses a batch of this size. */
   async #send(
     calls: readonly RpcCall[],
     untilMs: number,
@@ -209,17 +212,17 @@ export class RpcEndpoint {
       params: isTraced ? [...params, this.#tracer] : params,
     }))
     const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)
-    const text = await this.#sendBody(body, calls.length, untilMs, signal)
-    // By now they have come.
+    const response = await this.#sendBody(body, calls.length, untilMs, signal)
+    // The node has received the calls by now.
     sent.endMs = Math.min(sent.endMs, this.#clock.monotonicMs() + secondMs)
-    const answered = await decodeBatch(text, firstId, calls)
-    if (answered === 'not JSON') throw new FetchError('text', `${this.name} answered something that is not JSON`)
-    return answered === 'batch refused' ? undefined : answered
+    const outcomes = await decodeBatch(response, firstId, calls)
+    if (outcomes === 'not JSON') throw new FetchError('text', `${this.name} did not return JSON`)
+    return outcomes === 'batch refused' ? undefined : outcomes
   }
 
   async #sendBody(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<Uint8Array | string> {
     const leftMs = untilMs - this.#clock.monotonicMs()
-    if (leftMs <= 0) throw new FetchError('stopped', `no time left to ask ${this.name}`)
+    if (leftMs <= 0) throw new FetchError('stopped', `no time left to call ${this.name}`)
     this.#counts.calls += calls
     this.#counts.rounds += 1
     const timeoutMs = Math.ceil(Math.min(this.#settings.timeoutMs, leftMs))
@@ -234,23 +237,28 @@ export class RpcEndpoint {
         ...(signal && { signal }),
       })
     } catch (error) {
-      const isOurs = error instanceof FetchError && error.failure === 'timeout' && timeoutMs < this.#fairMs
-      throw isOurs ? new FetchError('stopped', error.message) : error
+      const isOurDeadline =
+        error instanceof FetchError && error.failure === 'timeout' && timeoutMs < this.#fairTimeoutMs
+      throw isOurDeadline ? new FetchError('stopped', error.message) : error
     }
   }
 
-  /** geth gives up on a transaction after 5 s otherwise; it should do so before the request ends, and name it. */
+  /**
+   * By default geth stops after 5 s. Let it stop shortly before the request ends, so that it reports which transaction.
+   */
   get #tracer(): object {
     const seconds = Math.max(1, Math.floor((0.8 * this.#settings.timeoutMs) / 1000))
     return { tracer: 'callTracer', timeout: `${seconds}s` }
   }
 
-  /** Whoever had less time than this did not fail. */
-  get #fairMs(): number {
-    return Math.min(this.#settings.timeoutMs, fairMs)
+  get #fairTimeoutMs(): number {
+    return Math.min(this.#settings.timeoutMs, fairTimeoutMs)
   }
 
-  /** Waits until `calls` more fit into the rolling second in which the node sees them come: a second after the last moment it can have. */
+  /**
+   * Waits until the rate limit allows `calls` more, counted by the latest time at which the node may have received
+   * each.
+   */
   async #waitForQuota(calls: number, untilMs: number, signal?: AbortSignal): Promise<SentCalls> {
     const { perSecond } = this.#settings
     for (;;) {
@@ -258,7 +266,7 @@ export class RpcEndpoint {
       const sent = { endMs: nowMs + transitMaxMs + secondMs, calls }
       if (perSecond === 0) return sent
       this.#sent = this.#sent.filter(({ endMs }) => endMs > nowMs)
-      const inWindow = this.#sent.reduce((sum, one) => sum + one.calls, 0)
+      const inWindow = this.#sent.reduce((sum, batch) => sum + batch.calls, 0)
       if (this.#sent.length === 0 || inWindow + calls <= perSecond) {
         this.#sent.push(sent)
         return sent
@@ -266,7 +274,7 @@ export class RpcEndpoint {
       const waitMs = Math.min(...this.#sent.map(({ endMs }) => endMs)) - nowMs
       if (nowMs + waitMs > untilMs) throw new FetchError('stopped', `the rate limit of ${this.name} leaves no time`)
       await this.#clock.sleep(Math.ceil(waitMs), signal)
-      if (signal?.aborted) throw new FetchError('stopped', `the request to ${this.name} was given up`)
+      if (signal?.aborted) throw new FetchError('stopped', `the request to ${this.name} was cancelled`)
     }
   }
 }
@@ -276,13 +284,13 @@ const isTooMuch = (outcome: RpcOutcome): boolean => {
   return kind === 'response too large' || kind === 'timeout'
 }
 
-/** HTTP statuses for a request that is too large or took too long: besu answers 408, geth 413, gateways 504 and 524. */
+/** HTTP statuses for a request that is too large or took too long: besu returns 408, geth 413, gateways 504 and 524. */
 const tooMuchStatuses: ReadonlySet<number | undefined> = new Set([408, 413, 504, 524])
 
 const isTooMuchAtOnce = ({ failure, status }: FetchError): boolean =>
   failure === 'timeout' || failure === 'size' || (failure === 'status' && tooMuchStatuses.has(status))
 
-/** The outcome of a call that a request did not bring an answer to. */
+/** The outcome of each call of a failed request. */
 export const unusableAfter = (error: FetchError): RpcOutcome => ({
   is: 'unusable',
   message: error.message,

@@ -15,9 +15,9 @@ chain.mine(30)
 const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
 const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
-function stage(abilities: SimCapabilities, isDown: (method: string) => boolean = () => false) {
-  const sim = new SimNode(chain, abilities)
-  const asked: { readonly method: string; readonly params: readonly unknown[] }[] = []
+function openNode(capabilities: SimCapabilities, isDown: (method: string) => boolean = () => false) {
+  const sim = new SimNode(chain, capabilities)
+  const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
@@ -25,29 +25,29 @@ function stage(abilities: SimCapabilities, isDown: (method: string) => boolean =
     backoffMs: 0,
     post: async (_, { body = '' }) => {
       const calls = [JSON.parse(body)].flat()
-      asked.push(...calls)
+      sent.push(...calls)
       if (calls.some(({ method }) => isDown(method))) throw new FetchError('network', 'http://sim cannot be reached')
       return (await sim.respond(body)).text
     },
   })
-  return { rpc, asked }
+  return { rpc, sent }
 }
 
-const whole = await readBlocks(stage({ traces: ['trace_block'] }).rpc, 'trace_block', numbers)
+const expected = await readBlocks(openNode({ traces: ['trace_block'] }).rpc, 'trace_block', numbers)
 const everyThird = (hash: string) => Number.parseInt(hash.slice(-2), 16) % 3 === 0
 
 for (const form of forms.slice(0, 2)) {
-  test(`${form}: what it cannot trace in a block is traced transaction by transaction`, async () => {
+  test(`${form}: transactions that cannot be traced with the block are traced one by one`, async () => {
     const untraceable = (hash: string, method: string) => method === form && everyThird(hash)
-    const { rpc, asked } = stage({ traces: forms, untraceable })
-    assert.deepEqual(await readBlocks(rpc, form, numbers), whole)
+    const { rpc, sent } = openNode({ traces: forms, untraceable })
+    assert.deepEqual(await readBlocks(rpc, form, numbers), expected)
     const single = form === 'trace_block' ? 'trace_transaction' : 'debug_traceTransaction'
-    assert.ok(asked.some(({ method }) => method === single))
+    assert.ok(sent.some(({ method }) => method === single))
   })
 }
 
 for (const form of forms) {
-  test(`${form}: a plain transfer that cannot be traced is read from its receipt`, async () => {
+  test(`${form}: a plain transfer without a trace is read from its receipt`, async () => {
     const plain = new Set(
       chain.blocks.flatMap(({ number, transactions }) =>
         transactions.flatMap(({ hash, to }) =>
@@ -56,13 +56,13 @@ for (const form of forms) {
       ),
     )
     assert.ok(plain.size > 10)
-    const { rpc } = stage({ traces: forms, untraceable: (hash) => plain.has(hash) })
-    assert.deepEqual(await readBlocks(rpc, form, numbers), whole)
+    const { rpc } = openNode({ traces: forms, untraceable: (hash) => plain.has(hash) })
+    assert.deepEqual(await readBlocks(rpc, form, numbers), expected)
   })
 
-  test(`${form}: a call of a contract that cannot be traced makes its block unreadable, with node and error`, async () => {
+  test(`${form}: a contract call without a trace makes the block unreadable; the error has the node and its message`, async () => {
     const { block, hash } = callOfContract()
-    const { rpc } = stage({ traces: forms, untraceable: (one) => one === hash })
+    const { rpc } = openNode({ traces: forms, untraceable: (candidate) => candidate === hash })
     await assert.rejects(readBlocks(rpc, form, numbers), (error) => {
       assert.ok(error instanceof UnreadableBlock)
       assert.equal(error.block, block)
@@ -71,19 +71,19 @@ for (const form of forms) {
     })
   })
 
-  test(`${form}: a node that goes away is not taken for one that cannot trace`, async () => {
-    const { rpc } = stage({ traces: forms }, (method) => method === form)
+  test(`${form}: an unreachable node is not an unreadable block`, async () => {
+    const { rpc } = openNode({ traces: forms }, (method) => method === form)
     await assert.rejects(readBlocks(rpc, form, numbers), (error) => error instanceof CallFault)
   })
 }
 
 test('the tracer gets a time limit that ends before that of the request', async () => {
   for (const form of forms.slice(1)) {
-    const { rpc, asked } = stage({ traces: forms })
+    const { rpc, sent } = openNode({ traces: forms })
     await readBlocks(rpc, form, numbers)
-    const options = asked.filter(({ method }) => method === form).map(({ params }) => params[1])
+    const options = sent.filter(({ method }) => method === form).map(({ params }) => params[1])
     assert.ok(options.length > 0)
-    for (const one of options) assert.deepEqual(one, { tracer: 'callTracer', timeout: '8s' })
+    for (const option of options) assert.deepEqual(option, { tracer: 'callTracer', timeout: '8s' })
   }
 })
 

@@ -1,15 +1,15 @@
-// What to do when a node cannot trace a block or one of its transactions: trace the transactions one by one, and take what
-// a transaction to an address without code did from its receipt. Only then is the block unreadable.
+// Recovers traces that a node cannot produce for a block: traces the transactions one by one, and reads a transaction
+// to an address without code from its receipt. If that fails too, the block is unreadable.
 import { Fault } from '#core/fault.ts'
 import type { Untraced } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import type { Block, Receipt, TraceForm, TraceTransfer, Transaction } from './types.ts'
 import type { TracedBlock } from './validate.ts'
 
-/** The moves of a transaction, or why there are none. */
+/** The transfers of a transaction, or why they could not be read. */
 export type TraceResult = readonly TraceTransfer[] | Untraced | Fault
 
-/** A block with a transaction that no way of tracing works for. Others can still be read. */
+/** A block with a transaction that no node can trace. Other blocks can still be read. */
 export class UnreadableBlock extends Fault {
   readonly block: number
   readonly reason: string
@@ -34,7 +34,7 @@ export const receiptCall = (block: TracedBlock, { hash }: Transaction): RpcCall 
   resultKind: { as: 'receipt', block, hash },
 })
 
-/** The same traces with what is missing of them. Throws UnreadableBlock, or the Fault of a node that cannot be asked at all. */
+/** Fills in missing traces. Throws UnreadableBlock, or the Fault of an unreachable node. */
 export async function completeTraces(
   rpc: Pick<Rpc, 'results'>,
   form: TraceForm,
@@ -42,10 +42,10 @@ export async function completeTraces(
   traces: readonly TraceResult[],
   options: RpcCallOptions,
 ): Promise<(readonly TraceTransfer[])[]> {
-  const found = [...traces]
-  const missing = () => block.transactions.filter(({ index }) => !isTransfers(found[index]))
+  const completed = [...traces]
+  const missing = () => block.transactions.filter(({ index }) => !isTransfers(completed[index]))
   for (const { index } of missing()) {
-    const failure = found[index]
+    const failure = completed[index]
     if (failure instanceof Fault && !(failure instanceof CallFault && failure.isOfCall)) throw failure
   }
   const fill = async (by: (txs: readonly Transaction[]) => Promise<readonly TraceResult[]>) => {
@@ -54,10 +54,10 @@ export async function completeTraces(
     for (const [at, { index }] of txs.entries()) {
       const result = results[at]
       if (result instanceof Fault && !(result instanceof CallFault && isDefinite(result))) throw result
-      const before = found[index]
-      if (isTransfers(result) || (result instanceof CallFault && result.isOfCall)) found[index] = result
+      const before = completed[index]
+      if (isTransfers(result) || (result instanceof CallFault && result.isOfCall)) completed[index] = result
       else if (result instanceof CallFault && before && 'error' in before)
-        found[index] = { error: `${before.error} (${result.message})` }
+        completed[index] = { error: `${before.error} (${result.message})` }
     }
   }
   const callOptions: RpcCallOptions = { ...options, keepsFailures: true }
@@ -66,26 +66,26 @@ export async function completeTraces(
       const calls = txs.map((tx) => (form === 'trace_block' ? flatCall(block, tx) : traceCall(tx)))
       const results = (await rpc.results(calls, callOptions)) as TraceResult[]
       return form === 'trace_block'
-        ? results.map((one) => (isTransfers(one) ? (one[0] as unknown as readonly TraceTransfer[]) : one))
+        ? results.map((result) => (isTransfers(result) ? (result[0] as unknown as readonly TraceTransfer[]) : result))
         : results
     })
   }
   await fill((txs) => plainTransfers(rpc, block, txs, callOptions))
   const [first] = missing()
-  if (first) throw new UnreadableBlock(block.number, first, reasonOf(found[first.index]))
-  return found as (readonly TraceTransfer[])[]
+  if (first) throw new UnreadableBlock(block.number, first, reasonOf(completed[first.index]))
+  return completed as (readonly TraceTransfer[])[]
 }
 
-const isTransfers = (one: TraceResult | undefined): one is readonly TraceTransfer[] => Array.isArray(one)
+const isTransfers = (result: TraceResult | undefined): result is readonly TraceTransfer[] => Array.isArray(result)
 
-/** The node has answered that it cannot; it is neither busy nor out of reach, and knows the block. */
+/** The node cannot trace it; it is neither busy nor unreachable, and knows the block. */
 const isDefinite = ({ isOfCall, kind }: CallFault): boolean =>
   isOfCall || kind === 'unknown method' || kind === 'missing state'
 
 const reasonOf = (result: TraceResult | undefined): string =>
   result instanceof Fault ? result.message : isTransfers(result) ? '' : (result?.error ?? 'no trace')
 
-/** As little as a check needs: it may have to go to another thread. */
+/** Only what validation needs, because it may be passed to another thread. */
 export const toTracedBlock = ({ hash }: Block, transactions: readonly Transaction[]): TracedBlock => ({
   hash,
   transactions: transactions.map((tx) => ({ hash: tx.hash, index: tx.index })),
@@ -97,8 +97,8 @@ const flatCall = (block: Block, tx: Transaction): RpcCall => ({
 })
 
 /**
- * A transaction to an address that had no code before the block and has none after it moves its own value and nothing else. Not
- * noticed: a contract that was created and destroyed within this block, which left no code only before Cancun.
+ * A transaction to an address without code before and after the block transfers its own value and nothing else. This
+ * misses a contract that was created and destroyed within the block, which was possible before Cancun.
  */
 async function plainTransfers(
   rpc: Pick<Rpc, 'results'>,

@@ -1,16 +1,15 @@
-// What the steps of a transaction moved of the chain's own coin, from either trace form: what the two mean is settled here and
-// nowhere else. Pure.
+// Derives transfers of the chain's coin from both trace formats. Pure.
 //
-// 1. A call, a creation or a self-destruct with value moves it. A delegate, static or code call moves nothing: the value
-//    such a step shows is its caller's, or stays where it is.
-// 2. What a step that failed did, and all that it called, did not happen.
-// 3. Moves come in the order they happened.
-// 4. Some nodes write `"error": null` for a step that succeeded.
+// 1. A call, a creation or a self-destruct with value transfers it. A delegate, static or code call transfers nothing:
+//    its value is the caller's, or does not move.
+// 2. A failed step and everything it called have no effect.
+// 3. Transfers are in the order in which they happened.
+// 4. Some nodes write `"error": null` for a successful step.
 import type { CallFrame, FlatTrace, TraceTransfer } from './types.ts'
 
-/** Steps in the order they are listed, each before all that it called, and that before the next; what is below a failed one is left out. */
+/** Steps are listed depth-first: each step before the steps it called. Steps below a failed one are skipped. */
 export function flatTransfers(traces: readonly FlatTrace[]): TraceTransfer[] {
-  // The last that failed: what it called is listed right after it.
+  // The last failed step; the steps it called follow.
   let failed: readonly number[] | undefined
   const transfers: TraceTransfer[] = []
   for (const trace of traces) {
@@ -25,7 +24,7 @@ export function flatTransfers(traces: readonly FlatTrace[]): TraceTransfer[] {
   return transfers
 }
 
-/** Whether a listed step moved value, as far as it tells by itself: what called it may have failed. */
+/** Whether a single step transfers value. Its caller may still have failed. */
 export const transfersValue = (trace: FlatTrace): boolean => !trace.error && flatTransfer(trace) !== undefined
 
 function flatTransfer({ type, action, result }: FlatTrace): Omit<TraceTransfer, 'top'> | undefined {

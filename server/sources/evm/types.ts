@@ -1,12 +1,11 @@
-// What is read of a chain, checked and typed: the words that asking (blocks.ts) and checking (wrong.ts) share.
+// Types for chain data as read from nodes, after validation.
 
-/** How internal transfers can be had, best first. */
+/** Methods that return internal transfers, best first. */
 export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
 
-/** How the outcomes of a block's transactions can be had where nothing can be traced, best first. */
+/** Methods that return receipts, for nodes without traces, best first. */
 export type ReceiptForm = 'eth_getBlockReceipts' | 'eth_getTransactionReceipt'
 
-/** How a block is read, beside its transactions. */
 export type ReadForm = TraceForm | ReceiptForm
 
 export interface Header {
@@ -20,15 +19,15 @@ export interface Transaction {
   readonly hash: string
   readonly index: number
   readonly from: string
-  /** Of the sender; undefined where the node leaves it out. */
+  /** Nonce of the sender; undefined if the node omits it. */
   readonly nonce?: bigint
-  /** null: it creates a contract. */
+  /** Null for a contract creation. */
   readonly to: string | null
   readonly valueWei: bigint
 }
 
 export interface Block extends Header {
-  /** Who was paid for the block. */
+  /** Receives the block reward. */
   readonly miner: string
   readonly transactions: readonly Transaction[]
   readonly withdrawals: readonly { readonly address: string; readonly valueWei: bigint }[]
@@ -41,7 +40,7 @@ export interface FlatTrace {
   readonly result?: Readonly<Record<string, unknown>> | null
   readonly error?: string | null
   readonly traceAddress: readonly number[]
-  /** How many steps it called directly. */
+  /** The number of direct calls. */
   readonly subtraces?: number | null
   readonly transactionHash?: string | null
   readonly blockHash?: string | null
@@ -59,12 +58,12 @@ export interface CallFrame {
 
 export interface Receipt {
   readonly transactionHash: string
-  /** undefined before the chain recorded it. */
+  /** Undefined for old blocks, whose receipts have no status. */
   readonly succeeded: boolean | undefined
   readonly contractAddress: string | null
 }
 
-/** What one step moved, which is never nothing; `top` for the transaction's own. */
+/** A transfer above zero by one step; `top` for the transaction itself. */
 export interface TraceTransfer {
   readonly top: boolean
   readonly from: string
@@ -73,9 +72,9 @@ export interface TraceTransfer {
 }
 
 export type ExecutionData =
-  /** For each transaction what its steps moved. */
+  /** The transfers of each transaction. */
   | { readonly form: 'traced'; readonly transfers: readonly (readonly TraceTransfer[])[] }
-  /** Internal transfers are not seen. */
+  /** Without internal transfers. */
   | { readonly form: 'receipts'; readonly receipts: readonly Receipt[] }
 
 export interface BlockWithExecution {
@@ -88,5 +87,5 @@ export interface Account {
   readonly balanceWei: bigint
 }
 
-/** A step that the node's own index of traces found, with its block. */
+/** A step that trace_filter returned, with its block. */
 export type TraceWithBlock = FlatTrace & { readonly blockNumber: number }

@@ -1,8 +1,8 @@
-// What can be wrong with what a node tells: each check says it in words, or undefined when the answer can be used. A block
-// and its traces must belong together and be whole; that they are true is the node's affair.
+// Validates results of nodes: each function returns a problem, or undefined. A block and its traces must match and be
+// complete. Whether they are true is not checked here.
 import type { CallFrame, FlatTrace, TraceWithBlock } from './types.ts'
 
-/** What a block's traces and receipts are held against. */
+/** The block that traces and receipts must match. */
 export interface TracedBlock {
   readonly hash: string
   readonly transactions: readonly { readonly hash: string; readonly index: number }[]
@@ -22,7 +22,7 @@ export function validateHeader(raw: unknown, expected: number | string): string 
   if (validateQuantity(number) || validateQuantity(timestamp)) return 'a block without number or time'
   if (!hashPattern.test(String(hash)) || !hashPattern.test(String(parentHash))) return 'a block without hash or parent'
   return typeof expected === 'number' && Number(number) !== expected
-    ? `asked for block ${expected}, got ${Number(number)}`
+    ? `requested block ${expected}, got ${Number(number)}`
     : undefined
 }
 
@@ -36,26 +36,28 @@ export function validateTransactions(raw: unknown): string | undefined {
       !address.test(tx.from) ||
       validateQuantity(tx.value)
     ) {
-      return `transaction ${at} is not complete`
+      return `transaction ${at} is incomplete`
     }
   }
   return undefined
 }
 
-/** Every transaction has a step of its own at the top, and every step names this very block. */
+/** Every transaction must have a top-level step, and every step must belong to this block. */
 export function validateFlatTraces(raw: unknown, block: TracedBlock): string | undefined {
-  if (!Array.isArray(raw)) return 'no list of traces'
+  if (!Array.isArray(raw)) return 'not a list of traces'
   const traces = raw as FlatTrace[]
-  if (traces.some((one) => !one?.action || !Array.isArray(one.traceAddress) || !one.type))
-    return 'a trace is not complete'
+  if (traces.some((trace) => !trace?.action || !Array.isArray(trace.traceAddress) || !trace.type))
+    return 'a trace is incomplete'
   if (traces.some(({ blockHash }) => blockHash != null && lower(blockHash) !== block.hash))
     return 'traces of another block'
-  const traced = new Set(traces.filter((one) => one.traceAddress.length === 0).map((one) => lower(one.transactionHash)))
+  const traced = new Set(
+    traces.filter(({ traceAddress }) => traceAddress.length === 0).map(({ transactionHash }) => lower(transactionHash)),
+  )
   const missing = block.transactions.find(({ hash }) => !traced.has(hash))
   return missing ? `transaction ${missing.index} has no trace` : validateTraceTree(traces)
 }
 
-/** Each step says how many it called: a list that was cut off lacks some of them. */
+/** Each step contains the number of its calls, so a truncated list is detected. */
 function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
   const called = new Map<string, number>()
   const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
@@ -64,13 +66,13 @@ function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
     const parent = nameOf(trace, trace.traceAddress.slice(0, -1))
     called.set(parent, (called.get(parent) ?? 0) + 1)
   }
-  const short = traces.find(
-    (one) => one.subtraces != null && one.subtraces !== (called.get(nameOf(one, one.traceAddress)) ?? 0),
+  const incomplete = traces.find(
+    (trace) => trace.subtraces != null && trace.subtraces !== (called.get(nameOf(trace, trace.traceAddress)) ?? 0),
   )
-  return short && 'steps are missing from the traces'
+  return incomplete && 'steps are missing from the traces'
 }
 
-/** A transaction in the answer of debug_traceBlockByNumber. `error`: the node could not trace this one. */
+/** A transaction in the result of debug_traceBlockByNumber. `error`: the node could not trace it. */
 export interface NestedTrace {
   readonly txHash?: string | null
   readonly result?: CallFrame | null
@@ -80,34 +82,34 @@ export interface NestedTrace {
 export function validateNestedTraces(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
   const problem = (raw as (NestedTrace | null)[]).findIndex(
-    (one, at) =>
-      (one?.txHash != null && lower(one.txHash) !== block.transactions[at]?.hash) ||
-      (validateFrame(one?.result) !== undefined && !one?.error),
+    (trace, at) =>
+      (trace?.txHash != null && lower(trace.txHash) !== block.transactions[at]?.hash) ||
+      (validateFrame(trace?.result) !== undefined && !trace?.error),
   )
-  return problem < 0 ? undefined : `transaction ${problem} has no trace of its own`
+  return problem < 0 ? undefined : `transaction ${problem} has no trace`
 }
 
 export function validateFrame(raw: unknown): string | undefined {
   const { type, from } = (raw ?? {}) as Partial<CallFrame>
-  return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is not complete'
+  return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is incomplete'
 }
 
 export function validateReceipt(raw: unknown, block: TracedBlock, hash: string): string | undefined {
   const { transactionHash, blockHash } = raw as Record<string, string | undefined>
-  return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'a receipt of another block'
+  return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'receipt of another block'
 }
 
 export function validateReceipts(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one receipt for every transaction'
   const problem = block.transactions.find(({ hash }, at) => validateReceipt(raw[at] ?? {}, block, hash) !== undefined)
-  return problem && `transaction ${problem.index} has no receipt of its own`
+  return problem && `transaction ${problem.index} has no receipt`
 }
 
-/** A list of steps found in [from, until), oldest first. */
+/** Steps in [from, until), oldest first. */
 export function validateTraceList(raw: unknown, from: number, until: number): string | undefined {
-  if (!Array.isArray(raw) || !raw.every(hasBlockNumber)) return 'no list of traces'
+  if (!Array.isArray(raw) || !raw.every(hasBlockNumber)) return 'not a list of traces'
   const blocks = (raw as TraceWithBlock[]).map(({ blockNumber }) => blockNumber)
-  if (blocks.some((block) => block < from || block >= until)) return 'traces of other blocks than were asked for'
+  if (blocks.some((block) => block < from || block >= until)) return 'traces outside the requested range'
   return blocks.some((block, at) => block < (blocks[at - 1] ?? 0)) ? 'the traces are out of order' : undefined
 }
 

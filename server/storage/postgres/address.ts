@@ -1,11 +1,11 @@
-// Which PostgreSQL: one or several hosts of one installation, of which whichever takes writes is used.
+// Parses PostgreSQL URLs with one or several hosts. The host that accepts writes is used.
 
 export interface PostgresAddress {
-  /** For faults and the log: hosts and database, nothing secret. */
+  /** Hosts and database without credentials, for faults and the log. */
   readonly name: string
-  /** One address per host, in the order they are tried: the one that was good last comes first. */
+  /** One URL per host, in the order in which they are tried. The last one that worked is first. */
   readonly addresses: string[]
-  /** Tables are in a schema of their own, called after the state's schema and this; those of the state can be read as well. */
+  /** Suffix of a separate schema for the tables. The tables of the state are also visible. */
   readonly subschema?: string
 }
 

@@ -1,5 +1,4 @@
-// What an operator should know about the PostgreSQL that holds the state.
-
+// Checks the PostgreSQL server for `tetrad doctor`: version, connections, and settings that put data at risk.
 import { parsePostgresUrl } from './address.ts'
 import { renamePostgres } from './errors.ts'
 import { PostgresSession } from './session.ts'
@@ -7,12 +6,12 @@ import { PostgresSession } from './session.ts'
 export interface PostgresCheck {
   readonly name: string
   readonly version: string
-  /** What puts acknowledged writes at risk. */
+  /** Settings that put acknowledged writes at risk. */
   readonly risks: readonly string[]
   readonly connections: { readonly used: number; readonly max: number }
 }
 
-/** synchronous_commit is not among them: our own sessions switch it on. */
+/** Without synchronous_commit, because our sessions turn it on. */
 const risky = { fsync: 'off', full_page_writes: 'off' } as const
 
 export async function checkPostgres(url: string): Promise<PostgresCheck> {

@@ -1,11 +1,11 @@
-// Whether anything was committed, by whom ever: the version of a state on PostgreSQL (state 3).
+// Detects commits of all processes on PostgreSQL, for `version` (state 3).
 //
-// 1. Each commit writes the next number into `state_commits` and notifies everybody of it. A connection of its own listens;
-//    once a second it also asks for the number, in case a notice was lost or the connection is dead without knowing.
-// 2. When nobody has answered for `deafTicks` seconds nothing is claimed any more: the version is a fault, and so is
-//    whatever would be answered from a cache that rests on it (behaviour/operations.md#cache-invalidation). A server that answers "not now", because it
-//    restarts, is waited for longer: nobody else can be writing to it meanwhile.
-// 3. Seconds are counted in ticks that really came: a process that was busy with itself has not lost the server.
+// 1. Each commit writes the next number to `state_commits` and sends a notification. A separate connection listens. It
+//    also reads the number once a second, in case a notification was lost or the connection is dead.
+// 2. After `silentTicksMax` seconds without a reply, `version` throws, so that no stale cache is used
+//    (behaviour/operations.md#cache-invalidation). If the server refuses connections because it restarts, the limit is
+//    `refusedTicksMax`, because no process can write meanwhile.
+// 3. Seconds are counted by timer ticks, so that a busy process does not count as an outage.
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { PostgresAddress } from './address.ts'
@@ -14,8 +14,8 @@ import { PostgresSession } from './session.ts'
 
 const tickMs = 1000
 const silentTicksMax = 3
-const refusedTicks = 15
-/** From here on every connection is given up: the network may be swallowing what is sent. */
+const refusedTicksMax = 15
+/** Then all connections are closed, because the network may drop packets. */
 const deadTicksMax = 6
 
 export class CommitWatch {
@@ -25,16 +25,16 @@ export class CommitWatch {
   readonly #stop: () => void
   #session: PostgresSession | undefined
   #pendingQuery: Promise<void> | undefined
-  /** The newest number that was heard of. */
+  /** The newest known number. */
   #newestCommit = -1
   #version = 0
   #silentTicks = 0
   #refusedTicks = 0
-  /** Why the last question failed; undefined when it was answered. */
+  /** Why the last query failed; undefined after a success. */
   #failure: unknown
   #closed = false
 
-  /** `onDead` is told when nobody has answered for long. */
+  /** `onDead` is called after a long time without a reply. */
   static async open(address: PostgresAddress, channel: string, onDead: () => void): Promise<CommitWatch> {
     const watch = new CommitWatch(address, channel, onDead)
     await watch.#poll()
@@ -53,13 +53,13 @@ export class CommitWatch {
     return this.#version
   }
 
-  /** The number of the newest commit that this process knows of. */
+  /** The number of the newest commit that is known. */
   get newestCommit(): number {
     this.#throwIfSilent()
     return this.#newestCommit
   }
 
-  /** A commit of our own is known at once. */
+  /** Commits of this process are known at once. */
   noteOwnCommit(number: number): void {
     if (number > this.#newestCommit) this.#advance(number)
   }
@@ -95,8 +95,8 @@ export class CommitWatch {
       const before = this.#newestCommit
       const row = await this.#session.script<{ number: number }>(newestCommit)
       const number = row?.number ?? 0
-      // Ours or somebody's notice may have come in between; then only a higher number is news. Otherwise any other number
-      // is: after a handover to a server that had not received everything it is a lower one.
+      // If a newer number became known during the query, only a higher one is a change. Otherwise any other number is:
+      // after a failover to a server that lacks commits, it is lower.
       if (this.#newestCommit === before ? number !== before : number > this.#newestCommit) this.#advance(number)
       this.#silentTicks = 0
       this.#refusedTicks = 0
@@ -108,7 +108,7 @@ export class CommitWatch {
 
   async #listen(): Promise<PostgresSession> {
     const session = await PostgresSession.open(this.#address, 'read')
-    // The next tick may be a second away; a server that restarts is back sooner.
+    // Do not wait for the next tick: a restarting server may be back sooner.
     session.onLost = () => {
       if (!this.#closed) void this.#poll()
     }
@@ -125,9 +125,9 @@ export class CommitWatch {
   }
 
   #throwIfSilent(): void {
-    if (this.#silentTicks < silentTicksMax && this.#refusedTicks < refusedTicks) return
-    const reason = this.#failure instanceof Error ? this.#failure.message : 'no answer'
-    const detail = `${this.#address.name} has been away for ${this.#silentTicks + this.#refusedTicks} s, so nobody knows what has changed (${reason})`
+    if (this.#silentTicks < silentTicksMax && this.#refusedTicks < refusedTicksMax) return
+    const reason = this.#failure instanceof Error ? this.#failure.message : 'no reply'
+    const detail = `${this.#address.name} has not responded for ${this.#silentTicks + this.#refusedTicks} s, so cached data may be stale (${reason})`
     throw new Fault('store.unavailable', { detail, retryAfterMs: 1000 })
   }
 }

@@ -1,10 +1,10 @@
-// Rows into a table by COPY, the quickest way in (behaviour/operations.md#bulk-inserts). The driver knows the messages but has no word for it, so
-// this is one of its queries, written by hand.
+// Inserts rows with COPY, the fastest way (behaviour/operations.md#bulk-inserts). The driver supports the protocol messages
+// but has no function for it, so this file implements a query of the driver.
 import type { Submittable } from 'pg'
 import type { Value } from '../state.ts'
 import { storable } from './dialect.ts'
 
-/** What the driver's connection can do during a COPY; its types leave it out. */
+/** Methods of the driver's connection that its types do not declare. */
 interface CopyConnection {
   query(sql: string): void
   sendCopyFromChunk(chunk: Uint8Array): void
@@ -16,7 +16,7 @@ const chunkChars = 262_144
 export class CopyIn implements Submittable {
   readonly #sql: string
   readonly #rows: Iterable<readonly Value[]>
-  /** The driver puts its own time-out around it. */
+  /** The driver wraps it with its timeout. */
   callback: (error?: Error | null) => void
 
   constructor(sql: string, rows: Iterable<readonly Value[]>, done: () => void, failed: (error: Error) => void) {
@@ -57,6 +57,7 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 /** COPY's text format. */
 export function cellOf(value: Value): string {
   if (value === null) return '\\N'
-  if (typeof value === 'string') return storable(value).replaceAll(/[\\\n\r\t]/g, (found) => escapes[found] ?? found)
+  if (typeof value === 'string')
+    return storable(value).replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character)
   return value instanceof Uint8Array ? `\\\\x${value.toHex()}` : String(value)
 }

@@ -1,43 +1,43 @@
-// PostgreSQL's errors in our words: which of them an operator can do something about, and what. Anything else, such as a
-// broken constraint or a mistake in the SQL, is a belief of ours that failed, and goes through unchanged.
+// Turns PostgreSQL errors that an operator can fix into faults with advice. Other errors, such as violated constraints or
+// invalid SQL, are bugs and stay unchanged.
 import { DatabaseError } from 'pg'
 import { Fault } from '#core/fault.ts'
 
-/** The connection is gone, or never came about. Whatever was under way on it and not committed has not happened. */
+/** The connection was lost or could not be opened. Uncommitted statements have no effect. */
 export class ConnectionLost extends Error {
-  /** Every host was there and said no: then nobody else can be writing either. */
+  /** All hosts refused the connection, so no process can write. */
   readonly refused: boolean
 
   constructor(reason: string, cause?: unknown, refused = false) {
     super(reason, { cause })
-    this.name = 'Lost'
+    this.name = 'ConnectionLost'
     this.refused = refused
   }
 }
 
-/** Why a host that was reached is not the one to use. */
+/** The host was reached but cannot be used. */
 export class UnsuitableHost extends Error {}
 
-/** Nobody listens there, it is starting or recovering, or it is a standby. */
+/** Connection refused, server starting or recovering, or a standby. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UnsuitableHost || ['ECONNREFUSED', '57P03'].includes((error as { code?: string }).code ?? '')
 
-/** SQLSTATE, or its class, → what to do. */
+/** By SQLSTATE or its class. */
 const messages: Readonly<Record<string, string>> = {
-  25006: 'does not take writes: it is a standby or set to read-only; name the primary',
+  25006: 'does not accept writes: it is a standby or read-only; configure the primary',
   28: 'refuses this user; check user, password and pg_hba.conf',
   '3D000': 'has no such database; create it, or check the name in store.state',
-  '3F000': 'has no schema to put tables into; check search_path',
-  40: 'gave this transaction up in favour of another; try again',
-  42501: 'does not let this user do that; the user must own the tables',
-  53100: 'has a full disk; free some space, nothing that was confirmed is lost',
+  '3F000': 'has no schema for the tables; check search_path',
+  40: 'aborted this transaction because of a conflict; try again',
+  42501: 'denied permission; the user must own the tables',
+  53100: 'has a full disk; free space; confirmed data is not lost',
   53200: 'is out of memory',
   53300: 'has no connection left; raise max_connections or lower store.stateConnections',
-  '55P03': 'is held by another process that writes; wait for it, then try again',
-  57014: 'took too long; look at what else it is doing',
+  '55P03': 'is locked by another writing process; wait, then try again',
+  57014: 'took too long; check its load',
   '57P': 'is starting, stopping or recovering',
   58: 'cannot read or write its files; check its disk and log',
-  XX: 'reports damage; look into its log, and restore a backup if it is so',
+  XX: 'reports corrupted data; check its log, and restore a backup if necessary',
 }
 
 export const messageOfSqlState = (code: string | undefined): string | undefined =>
@@ -56,21 +56,21 @@ export const endsConnection = (error: unknown): boolean =>
 /** A server that was the primary when this connection was made, and is no longer. */
 export const isReadOnly = (error: unknown): boolean => error instanceof DatabaseError && error.code === '25006'
 
-/** `of` names the place, without anything secret. */
-export function renamePostgres(error: unknown, of: string): unknown {
+/** `server` is its name without credentials. */
+export function renamePostgres(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
-    const detail = `${of} cannot be reached; check that it runs and that the address is right (${error.message})`
+    const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`
     return new Fault('store.unavailable', { detail, cause: error, retryAfterMs: 1000 })
   }
   const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined
   if (!message) return error
-  const detail = `${of} ${message} (PostgreSQL: ${(error as Error).message})`
+  const detail = `${server} ${message} (PostgreSQL: ${(error as Error).message})`
   return new Fault('store.unavailable', { detail, cause: error, retryAfterMs: 1000 })
 }
 
-export const inDoubt = (error: unknown, of: string): Fault =>
+export const inDoubt = (error: unknown, server: string): Fault =>
   new Fault('store.unavailable', {
-    detail: `the connection to ${of} was lost during a commit, and nobody can be asked whether it happened (${(error as Error).message})`,
+    detail: `the connection to ${server} was lost during a commit, so it is unknown whether it succeeded (${(error as Error).message})`,
     cause: error,
     retryAfterMs: 1000,
   })

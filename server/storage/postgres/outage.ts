@@ -1,9 +1,9 @@
-// How long an outage is waited for. Counted from its beginning: of many who wait in line, the last waits no longer than the
-// first, and whoever comes later is told at once.
+// Retries work during an outage of PostgreSQL. The waiting time is counted from the start of the outage: all callers wait
+// until the same time, and later ones fail at once.
 import { systemClock } from '#runtime/clock.ts'
 import { ConnectionLost } from './errors.ts'
 
-/** A server that restarts, or hands over to another, is usually back by then. */
+/** Enough for most restarts and failovers. */
 export const outageWaitMs = 15_000
 const stepMs = 20
 
@@ -15,7 +15,7 @@ export class OutageRetry {
     this.#waitMs = waitMs
   }
 
-  /** Does `work`, and does it again when its connection was lost, until the time is up. */
+  /** Repeats `work` while its connection is lost, until the time is up. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

@@ -1,8 +1,8 @@
-// A bounded number of connections for reads, shared by everybody.
+// A limited pool of read connections.
 //
-// 1. A read that finds its connection dead is asked again on another, until the time is up: reads change nothing
-//    (the connections refuse it), so asking twice is asking once.
-// 2. Whoever finds all connections in use waits in line; when the line is full they are told so.
+// 1. A read whose connection is lost is repeated on another one until the time is up. This is safe, because these
+//    connections are read-only.
+// 2. If all connections are in use, reads wait in a queue. If the queue is full, they fail.
 import { Fault } from '#core/fault.ts'
 import { closedFault } from '../write-queue.ts'
 import type { PostgresAddress } from './address.ts'
@@ -39,12 +39,12 @@ export class SessionPool {
     }
   }
 
-  /** Ends every connection: somebody has found out that nobody answers any more. */
+  /** Closes all connections, after the server was found dead. */
   drop(): void {
     for (const session of [...this.#idle.splice(0), ...this.#busy]) void session.close()
   }
 
-  /** Takes no more reads, and resolves when those under way are done. */
+  /** Accepts no more reads, and resolves when running reads are done. */
   async close(): Promise<void> {
     this.#closed ??= Promise.withResolvers()
     if (this.#count === 0) this.#closed.resolve()
@@ -52,7 +52,7 @@ export class SessionPool {
     await Promise.all(this.#idle.splice(0).map((session) => session.close()))
   }
 
-  /** Without trying again. */
+  /** Without retries. */
   async runOnce<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     await this.#acquireSlot()
     let session: PostgresSession | undefined
@@ -77,7 +77,6 @@ export class SessionPool {
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** The place goes to whoever has waited longest. */
   #releaseSlot(): void {
     const next = this.#waiting.shift()
     if (next) next()
@@ -101,6 +100,6 @@ export class SessionPool {
 
 const poolFullFault = (name: string): Fault =>
   new Fault('store.unavailable', {
-    detail: `${waitingMax} reads wait for ${name}, which is the limit; raise store.stateConnections or look at what takes long`,
+    detail: `${waitingMax} reads are waiting for ${name}, which is the limit; raise store.stateConnections, or find the slow queries`,
     retryAfterMs: 1000,
   })

@@ -38,7 +38,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   stateSuite('postgres', place)
   upgradeSuite('postgres', place)
 
-  test('increments of two processes lose none: their writes run one after another (state 2)', async () => {
+  test('concurrent increments of two processes are serialized (state 2)', async () => {
     await using here = await place()
     const state = await here.open()
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
@@ -60,7 +60,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('an upgrade goes on beside servers on other data folders, not under one on the same', async () => {
+  test('an upgrade is refused only while a server runs on the same data folder', async () => {
     await using here = await place()
     await using undo = new AsyncDisposableStack()
     const dir = undo.adopt(await mkdtemp(join(tmpdir(), 'tetrad-rolling-')), (path) => rm(path, { recursive: true }))
@@ -74,7 +74,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(await newest(), laterMigrations.length)
   })
 
-  test('two installations share a database, each in its schema, and know nothing of each other', async () => {
+  test('two installations can share a database in separate schemas', async () => {
     await using one = await place()
     await using two = await place()
     const [a, b] = [await one.open(), await two.open()]
@@ -90,7 +90,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await b.close()
   })
 
-  test('a type that the embedded engine would show otherwise is an error', async () => {
+  test('a type that SQLite does not have is an error', async () => {
     await using here = await place()
     const state = await here.open()
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
@@ -99,7 +99,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('the character zero does not stop anything, and is shown to be missing (state 9)', async () => {
+  test('U+0000 is replaced by U+FFFD (state 9)', async () => {
     await using here = await place()
     const state = await here.open()
     const rows = Array.from({ length: 60 }, (_, id) => [id, 'a\0b', null])
@@ -115,14 +115,14 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('a read cannot write', async () => {
+  test('reads cannot write', async () => {
     await using here = await place()
     const state = await here.open()
-    await assert.rejects(state.get("insert into counters values ('a', 1) returning value"), /does not take writes/)
+    await assert.rejects(state.get("insert into counters values ('a', 1) returning value"), /does not accept writes/)
     await state.close()
   })
 
-  test('a connection that has prepared too much is replaced', async () => {
+  test('a connection with too many prepared statements is replaced', async () => {
     await using here = await place()
     const state = await openPostgres(here.url, [tables], { connections: 1 })
     const backend = async () => (await state.get<{ pid: number }>('select pg_backend_pid() as pid'))?.pid
@@ -133,7 +133,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('a table that a migration changed under a prepared statement is read anew', async () => {
+  test('prepared statements are renewed after a migration changed the table', async () => {
     await using here = await place()
     const state = await openPostgres(here.url, [tables], { connections: 1 })
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
@@ -143,10 +143,10 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  describe('duties beside the state', () => {
+  describe('duties', () => {
     const rowsOf = async (state: State) => (await state.all<{ stream: string }>('select stream from cursors')).length
 
-    test('have a schema of their own, whose tables hide those of the state with the same name', async () => {
+    test('have their own schema, whose tables take precedence over those of the state', async () => {
       const url = await server.schema()
       const [state, duties] = [await openState('', { state: url }), await openDuties('', { state: url })]
       await state.write((tx) => moveCursor(tx, 'a', 1))
@@ -156,7 +156,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
       })
       assert.deepEqual([await rowsOf(state), await rowsOf(duties)], [1, 2])
       assert.equal(await duties.snapshot(async (reader) => cursorOf(reader, 'a')), undefined)
-      // A write of duties reads the lease that it is under.
+      // Writes of duties check their lease.
       assert.deepEqual(await duties.all('select name from leases'), [])
       await duties.close()
       await state.close()
@@ -182,7 +182,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
       await state.close()
     })
 
-    test('are opened by several servers that start on an empty database at the same time', async () => {
+    test('can be opened by several servers that start at the same time on an empty database', async () => {
       const url = await server.schema()
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-start-'))
       const opening = Array.from({ length: 5 }, (_, number) => openStores(join(dir, String(number)), { state: url }))
@@ -193,14 +193,14 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
       await rm(dir, { recursive: true })
     })
 
-    test('whose user may not create the schema is told who should, and can use it then', async () => {
+    test('need a schema: the error says how the owner creates it, and then it can be used', async () => {
       await server.sql(`create role modest login; create schema modest authorization modest`)
       const search = encodeURIComponent('-c search_path=modest')
       const url = `postgres://modest@127.0.0.1:${server.port}/postgres?options=${search}`
       await (await openState('', { state: url })).close()
       await assert.rejects(
         openDuties('', { state: url }),
-        /may not create the schema modest_duties; .* run: create schema "modest_duties" authorization "modest"/,
+        /has no permission to create the schema modest_duties; .* run: create schema "modest_duties" authorization "modest"/,
       )
       await server.sql('create schema modest_duties authorization modest')
       const duties = await openDuties('', { state: url })
@@ -209,7 +209,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     })
   })
 
-  test('who cannot come in is told what to do, without the password', async () => {
+  test('errors of connecting say what to do, without the password', async () => {
     await server.sql("create role guarded login password 'correct horse'")
     const at = `127.0.0.1:${server.port}`
     const refused = async (url: string, words: RegExp) =>
@@ -223,7 +223,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await refused(`postgres://postgres:hunter2@${at}/nowhere`, /has no such database; create it/)
     await refused('postgres://postgres:hunter2@127.0.0.1:9/postgres', /cannot be reached.*ECONNREFUSED/)
     await server.sql("create database latin template template0 encoding 'LATIN1' locale_provider libc locale 'C'")
-    await refused(`postgres://postgres@${at}/latin`, /encoded in LATIN1; it must be UTF8/)
+    await refused(`postgres://postgres@${at}/latin`, /is LATIN1; it must be UTF8/)
     const session = await PostgresSession.open(
       parsePostgresUrl(`postgres://guarded:correct%20horse@${at}/postgres`),
       'read',
@@ -232,8 +232,8 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
 })
 
-describe('in words', () => {
-  test('places for values are numbered; those in quotes, names and comments are none', () => {
+describe('dialect', () => {
+  test('placeholders are numbered, except in quotes, names and comments', () => {
     const cases: readonly (readonly [string, string])[] = [
       ['select ?, ?', 'select $1, $2'],
       ["select '?', ?, 'it''s ?'", "select '?', $1, 'it''s ?'"],
@@ -243,7 +243,7 @@ describe('in words', () => {
     for (const [sql, expected] of cases) assert.equal(numberPlaceholders(sql), expected)
   })
 
-  test('text columns are ordered by bytes, other words stay', () => {
+  test('text columns are ordered by bytes; other SQL stays unchanged', () => {
     const sql = `create table a (x text primary key, y text not null, -- some text here
       z text, w text
     ); select 'text' as text_of, cast(x as text) from json_array_elements_text(y)`
@@ -254,12 +254,12 @@ describe('in words', () => {
     assert.equal(toPostgresSql('alter table a add column b text'), 'alter table a add column b text collate "C"')
   })
 
-  test('cells of a COPY', () => {
+  test('cells of COPY are escaped', () => {
     const cells = [null, 'a\tb\\c\nd\r', 7, 9007199254740993n, Uint8Array.of(0, 255)]
     assert.deepEqual(cells.map(cellOf), ['\\N', 'a\\tb\\\\c\\nd\\r', '7', '9007199254740993', '\\\\x00ff'])
   })
 
-  test('one address per host; what is shown of them holds no password', () => {
+  test('there is one URL per host, and the name has no password', () => {
     assert.deepEqual(parsePostgresUrl('postgresql://me:secret@one:1,[::1]:2,three/db?sslmode=require'), {
       name: 'PostgreSQL at one:1,[::1]:2,three/db',
       addresses: [

@@ -1,15 +1,14 @@
-// State on PostgreSQL, for several processes. The port's promises are kept like this:
+// The database interface on PostgreSQL, for several processes. How it keeps the guarantees of state.ts:
 //
-// 1. A transaction begins with one advisory lock of the whole store, so writes run one after another across all
-//    processes, and each statement sees everything that was committed before (behaviour/operations.md#postgresql-writes). A process that dies or
-//    stands still loses the lock with its connection.
-// 2. Reads have connections of their own that cannot write; an iteration gets one for itself, and a snapshot.
-// 3. The last statement of a transaction writes its number into `state_commits` under the name of this process. So when the
-//    connection is lost during a commit, the next transaction, which can begin only after the lost one has ended, sees how
-//    it ended. What was committed is reported as such; what was not is done again from its beginning.
-// 4. The number is what `version` moves with (postgres-watch.ts).
-// 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
-//    back to its own beginning.
+// 1. A transaction starts with an advisory lock of the whole database, so that writes of all processes are serialized
+//    (behaviour/operations.md#postgresql-writes). A process that dies or is suspended loses the lock with its connection.
+// 2. Reads use read-only connections. Each iteration has its own connection and snapshot.
+// 3. The last statement of a transaction writes its number to `state_commits` under the name of this process. If the
+//    connection is lost during a commit, the next transaction, which starts after the lost one has ended, sees whether it
+//    was committed. If it was not, it is repeated.
+// 4. `version` is based on this number (commit-watch.ts).
+// 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
+//    rolled back to its savepoint.
 import { crc32 } from 'node:zlib'
 import { Fault } from '#core/fault.ts'
 import { systemRandom } from '#runtime/random.ts'
@@ -31,17 +30,17 @@ import { PostgresTransaction } from './transaction.ts'
 const writesWaitingMax = 2000
 const iterationsMax = 16
 const rowsPerFetch = 1000
-/** Names of processes that have not written for so many commits are forgotten. */
+/** Rows of processes without a write in this number of commits are deleted. */
 const commitsKept = 100_000
-/** So that no other program's advisory locks are ours. */
+/** Distinguishes our advisory locks from those of other programs. */
 const lockClass = 0x74_65_74_72
 
 export interface PostgresOptions {
   readonly connections: number
   readonly replicas?: readonly string[]
-  /** Postgres-place.ts. */
+  /** See address.ts. */
   readonly subschema?: string
-  /** How long an outage is waited for. */
+  /** How long to wait during an outage. */
   readonly waitMs?: number
 }
 
@@ -76,7 +75,7 @@ const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
     const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
     return new Map(rows.map(({ id, name }) => [id, name]))
   },
-  // Building an index over hundreds of millions of rows takes as long as it takes.
+  // Building an index over hundreds of millions of rows may take hours.
   run: async (sql) => {
     await tx.run('set local statement_timeout = 0')
     await tx.run(sql)
@@ -95,7 +94,7 @@ class PostgresState implements State {
   readonly #waitMs: number
   readonly #writeRetry: OutageRetry
   readonly #iterationRetry: OutageRetry
-  /** Invariant 3: this process among those that write. */
+  /** Invariant 3: the name of this process. */
   readonly #name = systemRandom.uuid()
   #begin = ''
   #channel = ''
@@ -120,9 +119,9 @@ class PostgresState implements State {
   }
 
   async open(): Promise<void> {
-    const session = await this.#writing()
-    const at = await session.script<{ schema: string | null }>('select current_schema()::text as schema')
-    const schema = at?.schema ?? 'public'
+    const session = await this.#writeSession()
+    const current = await session.script<{ schema: string | null }>('select current_schema()::text as schema')
+    const schema = current?.schema ?? 'public'
     // Several installations may share a database, each in a schema of its own.
     this.#begin = `begin; select pg_advisory_xact_lock(${lockClass}, ${crc32(schema) | 0})`
     this.#channel = `tetrad ${schema}`
@@ -199,7 +198,7 @@ class PostgresState implements State {
     for (const callback of callbacks) callback()
   }
 
-  /** Invariant 3. What `work` throws is thrown, after the rollback, unless the connection was lost: then it runs again. */
+  /** Invariant 3. An error of `work` is thrown after the rollback. If the connection was lost, `work` runs again. */
   async #transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     try {
       return await this.#writeRetry.run(() => this.#attempt(work))
@@ -208,9 +207,9 @@ class PostgresState implements State {
     }
   }
 
-  /** Throws `Lost` when the connection was lost and nothing was committed. */
+  /** Throws `ConnectionLost` if the connection was lost and nothing was committed. */
   async #attempt<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
-    const session = await this.#writing()
+    const session = await this.#writeSession()
     let result: { readonly of: T } | undefined
     try {
       await session.script(this.#begin)
@@ -235,34 +234,34 @@ class PostgresState implements State {
        ) select number, pg_notify('${this.#channel.replaceAll("'", "''")}', number::text) from done`,
       'commit',
     )
-    // A transaction that wrote nothing has no number.
-    if (row) this.#know(row.number)
+    // A transaction without changes has no number.
+    if (row) this.#recordCommit(row.number)
   }
 
-  #know(number: number): void {
+  #recordCommit(number: number): void {
     this.#committed = number
     this.#watch?.noteOwnCommit(number)
   }
 
-  /** Asked in a transaction of its own, which begins when the one in doubt has ended. */
+  /** Checks in a new transaction, which starts after the one in doubt has ended. */
   async #wasCommitted(): Promise<boolean> {
     const sql = 'select number from state_commits where writer = ? and number > ?'
     try {
       const [row] = await new OutageRetry(this.#waitMs).run(async () => {
-        const session = await this.#writing()
+        const session = await this.#writeSession()
         await session.script(this.#begin)
         const rows = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
         await session.script('rollback')
         return rows
       })
-      if (row) this.#know(row.number)
+      if (row) this.#recordCommit(row.number)
       return row !== undefined
     } catch (error) {
       throw inDoubt(error, this.#address.name)
     }
   }
 
-  async #writing(): Promise<PostgresSession> {
+  async #writeSession(): Promise<PostgresSession> {
     if (this.#closed) throw closedFault(this.#address.name)
     if (!this.#writer || this.#writer.lost || this.#writer.shouldReplace) {
       await this.#writer?.close()
@@ -306,7 +305,7 @@ async function runAlone<T>(session: PostgresSession, work: (tx: StateWriter) => 
   }
 }
 
-/** Invariant 5: how to answer the member once the rest is committed. It begins and leaves with a fresh savepoint. */
+/** Invariant 5: returns the callback that settles the member after the commit. Starts and ends with a new savepoint. */
 async function inSavepoint(session: PostgresSession, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
   try {
     const result = await runAlone(session, work)
@@ -321,6 +320,6 @@ async function inSavepoint(session: PostgresSession, { work, resolve, reject }: 
 
 const tooManyIterationsFault = (name: string): Fault =>
   new Fault('store.unavailable', {
-    detail: `${iterationsMax} long reads of ${name} are under way, which is the limit`,
+    detail: `${iterationsMax} long reads of ${name} are running, which is the limit`,
     retryAfterMs: 1000,
   })

@@ -1,8 +1,8 @@
 // Read replicas, for reads that may be a second old.
 //
-// 1. A replica is asked only when it has replayed every commit that this process knew of when it was asked, which is all
-//    of them but those of the last moment (state 7). Otherwise the primary is.
-// 2. A replica that fails is left alone for a while; nobody waits for it twice.
+// 1. A replica is used only if it has replayed every commit that this process knows of (state 8). Otherwise, the primary
+//    is used.
+// 2. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, State, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
@@ -14,7 +14,7 @@ const backoffMs = 5000
 
 interface Replica {
   readonly sessions: SessionPool
-  /** It has replayed at least this commit, and will never go back. */
+  /** It has replayed at least this commit. */
   number: number
   backoffUntilMs: number
 }
@@ -31,7 +31,7 @@ export class Replicas {
     }))
   }
 
-  /** `heard` is the newest commit that this process knows of. */
+  /** `knownCommit` is the newest commit that this process knows of. */
   reader(primary: State, knownCommit: () => number): StateReader {
     if (this.#all.length === 0) return primary
     const read = <T>(work: (session: PostgresSession) => Promise<T>, otherwise: () => Promise<T>) =>
@@ -55,26 +55,26 @@ export class Replicas {
     work: (session: PostgresSession) => Promise<T>,
     otherwise: () => Promise<T>,
   ): Promise<T> {
-    const replica = this.#awake()
+    const replica = this.#nextAvailable()
     if (!replica) return otherwise()
     try {
-      const found = await replica.sessions.runOnce(async (session) => {
+      const result = await replica.sessions.runOnce(async (session) => {
         if (replica.number < knownCommit) {
           const row = await session.script<{ number: number }>(newestCommit)
           replica.number = Math.max(replica.number, row?.number ?? -1)
         }
         return replica.number >= knownCommit ? { is: await work(session) } : undefined
       })
-      if (found) return found.is
+      if (result) return result.is
     } catch {
-      // If it was the question's fault, the primary says so.
+      // If the query itself is wrong, the primary reports it.
       replica.backoffUntilMs = systemClock.monotonicMs() + backoffMs
     }
     return otherwise()
   }
 
-  /** Each in its turn. */
-  #awake(): Replica | undefined {
+  /** In rotation, without replicas that failed recently. */
+  #nextAvailable(): Replica | undefined {
     const nowMs = systemClock.monotonicMs()
     for (let step = 0; step < this.#all.length; step++) {
       this.#next = (this.#next + 1) % this.#all.length

@@ -1,8 +1,8 @@
 // One connection to PostgreSQL, with its prepared statements.
 //
-// 1. One statement at a time, in the order they were asked for.
-// 2. A connection that failed in any way is never used again: what is asked of it afterwards is `Lost`.
-// 3. It keeps the process alive only while a statement is under way.
+// 1. Statements run one at a time, in order.
+// 2. A connection that failed is not used again: further statements throw `ConnectionLost`.
+// 3. It keeps the process alive only while a statement is running.
 import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, Value } from '../state.ts'
@@ -11,7 +11,7 @@ import { CopyIn } from './copy.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
 import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
 
-/** Beyond this a connection is replaced: PostgreSQL keeps what it has prepared for as long as the connection lasts. */
+/** Then the connection is replaced, because prepared statements use memory of the server as long as it is open. */
 const statementsMax = 500
 const connectMs = 3000
 const keepAliveMs = 10_000
@@ -19,17 +19,17 @@ const goodbyeMs = 1000
 
 export type Purpose = 'read' | 'write' | 'walk' | 'replica'
 
-/** What a session may do, and how long things may take, in milliseconds. */
+/** Settings of the session; times in milliseconds. */
 const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | number>>>> = {
   read: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
   replica: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
-  // Whoever walks through many rows may be slow, and holds nobody up.
+  // An iteration over many rows may be slow and blocks no one else.
   walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
-  // A process that stands still in the middle of a write must not keep all others from writing.
+  // A suspended process must not block the writes of other processes.
   write: { idle_in_transaction_session_timeout: 10_000, lock_timeout: 15_000, statement_timeout: 600_000 },
 }
 
-/** What the driver's types leave out. */
+/** Methods that the types of the driver do not declare. */
 interface Referenceable {
   ref(): void
   unref(): void
@@ -37,7 +37,7 @@ interface Referenceable {
 
 interface NamedStatement {
   readonly text: string
-  /** From its second use on. */
+  /** Set from its second use on. */
   name?: string
 }
 
@@ -51,7 +51,7 @@ export class PostgresSession {
   #lost: ConnectionLost | undefined
   #onLost: () => void = () => {}
 
-  /** The first host that is what the purpose needs; `Lost` with the reason of each when there is none. */
+  /** Connects to the first suitable host. Throws `ConnectionLost` with the reasons of all hosts if there is none. */
   static async open({ name, addresses, subschema }: PostgresAddress, purpose: Purpose): Promise<PostgresSession> {
     const failures: unknown[] = []
     for (const address of [...addresses]) {
@@ -91,14 +91,14 @@ export class PostgresSession {
     const settings = Object.entries({ bytea_output: 'hex', ...settingsFor[purpose] })
     const row = await this.script<{ standby: number; encoding: string }>(
       settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
-      // An acknowledged write is on the disk (state 1), also where the database is set up to be in a hurry.
+      // Acknowledged writes must be durable (state 1), also if the database is configured otherwise.
       "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
       "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
     )
     if (row?.standby === 1 && purpose !== 'replica')
-      throw new UnsuitableHost('is a standby, which does not take writes')
+      throw new UnsuitableHost('is a standby, which does not accept writes')
     if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
-    if (row?.encoding !== 'UTF8') throw new Error(`the database is encoded in ${row?.encoding}; it must be UTF8`)
+    if (row?.encoding !== 'UTF8') throw new Error(`the encoding of the database is ${row?.encoding}; it must be UTF8`)
   }
 
   async #enterSubschema(name: string): Promise<void> {
@@ -111,32 +111,34 @@ export class PostgresSession {
     )
   }
 
-  /** Who may not create schemas can use one that somebody else has made. */
+  /** A user without permission to create schemas can use an existing one. */
   async #createSchema(name: string): Promise<void> {
-    const isThere = `select 1 as one from pg_namespace where nspname = ${this.#client.escapeLiteral(name)}`
-    if (await this.script(isThere)) return
+    const exists = `select 1 as one from pg_namespace where nspname = ${this.#client.escapeLiteral(name)}`
+    if (await this.script(exists)) return
     try {
       await this.script(`create schema ${this.#client.escapeIdentifier(name)}`)
     } catch (error) {
-      // Another process was first: "if not exists" does not wait for it.
-      if (await this.script(isThere)) return
+      // Another process may have created it; "if not exists" does not wait for that.
+      if (await this.script(exists)) return
       if ((error as DatabaseError).code !== '42501') throw error
-      const todo = `create schema ${this.#client.escapeIdentifier(name)} authorization ${this.#client.escapeIdentifier(this.#client.user ?? '')}`
-      throw new Error(`this user may not create the schema ${name}; let the owner of the database run: ${todo}`)
+      const statement = `create schema ${this.#client.escapeIdentifier(name)} authorization ${this.#client.escapeIdentifier(this.#client.user ?? '')}`
+      throw new Error(
+        `this user has no permission to create the schema ${name}; as owner of the database, run: ${statement}`,
+      )
     }
   }
 
-  /** Set once the connection is gone. */
+  /** Set once the connection is lost. */
   get lost(): ConnectionLost | undefined {
     return this.#lost
   }
 
-  /** Whether a fresh one should take its place when there is time. */
+  /** Whether it should be replaced by a new one. */
   get shouldReplace(): boolean {
     return this.#statements.size >= statementsMax
   }
 
-  /** Called once, when the connection is gone without having been closed. */
+  /** Called once if the connection is lost without `close`. */
   set onLost(report: () => void) {
     this.#onLost = report
   }
@@ -149,7 +151,7 @@ export class PostgresSession {
     return (await this.#query(sql, values)).rowCount ?? 0
   }
 
-  /** Statements without values, in one round trip; the first row of the last that gave any. */
+  /** Statements without values, in one round trip. Returns the first row of the last statement with rows. */
   async script<R = Row>(...statements: readonly string[]): Promise<R | undefined> {
     const results = await this.#next(() => this.#client.query(statements.join(';\n')))
     return [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows[0]
@@ -206,11 +208,11 @@ export class PostgresSession {
     if (this.#lost) return
     this.#lost = new ConnectionLost(reasonOf(error), error)
     this.#onLost()
-    // What waits for an answer gets it now instead of with the next keep-alive.
+    // Statements that wait for a reply fail now instead of with the next keep-alive.
     void this.#end()
   }
 
-  /** A goodbye that the network swallows is not waited for. */
+  /** Does not wait longer than `goodbyeMs`, because the network may drop the message. */
   async #end(): Promise<void> {
     const sent = new AbortController()
     const ended = this.#client

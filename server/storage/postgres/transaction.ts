@@ -1,11 +1,10 @@
-// What a piece of work may do inside a transaction on PostgreSQL.
-
+// The statements inside a transaction on PostgreSQL.
 import type { Row, StateWriter, Value } from '../state.ts'
 import type { TransactionGuard } from '../transaction-guard.ts'
 import type { PostgresSession } from './session.ts'
 
-/** From so many rows on, COPY pays for its three statements more. */
-const copiedFrom = 50
+/** From this number of rows on, COPY is faster, although it needs three more statements. */
+const copyRowsMin = 50
 
 export class PostgresTransaction implements StateWriter {
   readonly #session: PostgresSession
@@ -28,7 +27,7 @@ export class PostgresTransaction implements StateWriter {
     return this.#do((session) => session.run(sql, values))
   }
 
-  /** Decision 0137: into a table of this connection by COPY, and from there by one statement. */
+  /** COPY into a temporary table, then one insert (decisions/load-many-rows-with-copy.md). */
   insertMany(
     into: string,
     columns: readonly string[],
@@ -37,13 +36,13 @@ export class PostgresTransaction implements StateWriter {
   ): Promise<number> {
     return this.#do(async (session) => {
       const list = columns.join(', ')
-      if (rows.length < copiedFrom) {
+      if (rows.length < copyRowsMin) {
         const sql = `insert into ${into} (${list}) values (${columns.map(() => '?').join(', ')}) ${onConflict}`
         let changed = 0
         for (const row of rows) changed += await session.run(sql, row)
         return changed
       }
-      const stage = `${into}_coming`
+      const stage = `${into}_stage`
       await session.script(
         `create temp table if not exists ${stage} on commit delete rows as select ${list} from ${into} with no data`,
         `delete from ${stage}`,

@@ -31,7 +31,7 @@ const accessTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
     day text not null, -- UTC date, such as 2026-11-15
     key_id text not null,
     endpoint text not null,
-    outcome text not null, -- admitted, or the error code of the refusal
+    outcome text not null, -- accepted, or the code of the error
     calls bigint not null,
     primary key (day, key_id, endpoint, outcome)
   ) ${clustered}`,
@@ -57,7 +57,7 @@ const ingestTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     primary key (stream, from_at),
     check (from_at < until_at)
   ) ${clustered}`,
-  // The position at which the reader of a stream continues. `tetrad move` also keeps its marks here, as move/….
+  // The position at which reading of a stream continues. `tetrad move` also stores its state here, as move/….
   `create table cursors (
     stream text primary key,
     at bigint not null
@@ -67,6 +67,6 @@ const ingestTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     name text primary key, -- the ingester
     holder text not null, -- random id of the process
     token bigint not null, -- grows whenever the lease changes hands
-    beat bigint not null -- grows while the holder is alive
+    heartbeat bigint not null -- grows while the holder is alive
   ) ${strict}`,
 ]

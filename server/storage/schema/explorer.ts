@@ -9,7 +9,8 @@ export const explorerSchema = (dialect: StateDialect): readonly string[] => [
 ]
 
 const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
-  // Labelled entities, one row for each chain the entity is on. Written by `tetrad labels`, imports and the labels endpoint.
+  // Labelled entities, one row for each chain the entity is on. Written by `tetrad labels`, imports and the labels
+  // endpoint.
   `create table labels (
     chain text not null,
     slug text not null,
@@ -19,7 +20,8 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
     updated_unix bigint not null, -- seconds
     primary key (chain, slug)
   ) ${clustered}`,
-  // One row for each chain that has ever had a label. The revision grows with every change, so that lists can be cached.
+  // One row for each chain that has ever had a label. The revision grows with every change, so that lists can be
+  // cached.
   `create table label_lists (
     chain text primary key,
     revision bigint not null,
@@ -38,11 +40,12 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
     primary key (chain, address, source)
   ) ${clustered}`,
   'create index tagged_addresses_by_entity on tagged_addresses (entity, chain)',
-  // One row for each transaction that changed labels or tagged addresses. The highest number is the registry's revision.
+  // One row for each transaction that changed labels or tagged addresses. The highest number is the registry's
+  // revision.
   `create table label_changes (
     change bigint primary key,
     at_ms bigint not null,
-    by_whom text not null, -- person or program
+    author text not null, -- person or program
     via text not null -- the command, or the import with its file
   ) ${strict}`,
   // What each of those transactions changed. Rows are never updated or deleted.
@@ -54,8 +57,8 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
     subject text not null, -- slug, or address as hexadecimal text
     source text not null, -- of a tagged address; empty for entities
     action text not null, -- added, changed or removed
-    was text, -- JSON object of the changed fields before; null: added
-    is_now text, -- the same fields after; null: removed
+    before text, -- JSON object: the changed fields before the change; null: added
+    after text, -- the same fields after the change; null: removed
     primary key (change, item)
   ) ${clustered}`,
   'create index label_history_by_subject on label_history (subject, change)',
@@ -67,14 +70,15 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
 ]
 
 const importTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
-  // Large label imports that are under way, or were interrupted. A later import deletes the leftovers (import-stage.ts).
+  // Large label imports that are under way, or were interrupted. A later import deletes the leftovers
+  // (labels/import/staging.ts).
   `create table label_imports (
     id bigint primary key,
     at_ms bigint not null -- start of the import
   ) ${strict}`,
-  // The rows of those imports until one transaction merges them. Each is a row of labels or tagged_addresses together with its
-  // row of label_history. Columns that only the other kind has are null.
-  `create table label_stage (
+  // The rows of those imports until one transaction merges them. Each is a row of labels or tagged_addresses together
+  // with its row of label_history. Columns that only the other kind has are null.
+  `create table label_import_rows (
     import bigint not null, -- id in label_imports
     item bigint not null,
     kind text not null, -- entity or address
@@ -82,8 +86,8 @@ const importTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
     subject text not null, -- slug, or address as hexadecimal text
     source text not null,
     action text not null,
-    was text,
-    is_now text,
+    before text,
+    after text,
     name text not null,
     description text,
     notes text,
@@ -105,7 +109,8 @@ const fundingTables = ({ bytes, strict, clustered }: StateDialect): readonly str
     tx ${bytes} not null, -- transaction hash
     value_wei text not null, -- decimal; exceeds 64 bits`
   return [
-    // The earliest known transfer to each address, from finalized blocks. Written by the indexer and by funding searches.
+    // The earliest known transfer to each address, from finalized blocks. Written by the indexer and by funding
+    // searches.
     `create table fundings (
     chain text not null,
     address ${bytes} not null,
@@ -119,27 +124,29 @@ const fundingTables = ({ bytes, strict, clustered }: StateDialect): readonly str
     final_until bigint not null, -- the number after the newest finalized block
     confirmed_ms bigint not null default 0 -- when a node last reported this head while all blocks were indexed; 0: never
   ) ${strict}`,
-    // Hashes at the ends of each covered range of blocks, to detect a node that serves another chain (index-seams.ts).
-    `create table block_seams (
+    // Hashes at the ends of each covered range of blocks, to detect a node that serves another chain
+    // (funding/index/continuity.ts).
+    `create table range_boundaries (
     chain text not null,
     at bigint not null, -- where a range begins or ends
     hash ${bytes} not null, -- of block at - 1
     primary key (chain, at)
   ) ${clustered}`,
-    // Indexed blocks that are not finalized. They form an unbroken sequence that begins with the newest finalized block.
-    `create table near_blocks (
+    // Indexed blocks that are not finalized. They form an unbroken sequence that begins with the newest finalized
+    // block.
+    `create table unfinalized_blocks (
     chain text not null,
     block bigint not null,
     hash ${bytes} not null,
     primary key (chain, block)
   ) ${clustered}`,
     // The first transfer to each address in each of those blocks. Moved to fundings on finality, deleted on a reorg.
-    `create table near_fundings (
+    `create table unfinalized_fundings (
     chain text not null,
     address ${bytes} not null,
     ${transfer}
     primary key (chain, address, block)
   ) ${clustered}`,
-    'create index near_fundings_by_block on near_fundings (chain, block)',
+    'create index unfinalized_fundings_by_block on unfinalized_fundings (chain, block)',
   ]
 }

@@ -1,4 +1,4 @@
-// Tables of fx: rates, quotes, and the keys that sign their receipts.
+// Tables of FX: rates, quotes, and the keys that sign receipts.
 // Rates are decimal text: 1 `base` costs `rate` `quote`. Columns that end in `_ms` are Unix times in milliseconds.
 import type { StateDialect } from '../state.ts'
 
@@ -44,7 +44,7 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     id text primary key,
     key_id text not null, -- the API key that asked for it
     created_ms bigint not null,
-    as_of_ms bigint not null, -- time of the oldest rate it is based on
+    as_of_ms bigint not null, -- time of the oldest rate it was computed from
     nonce bigint unique, -- of the typed data to sign; null: nothing to sign
     priced_from text not null, -- the receipt as canonical JSON: rates, mid and terms
     receipt_key text not null, -- id in fx_receipt_keys

@@ -1,6 +1,6 @@
-// Tables of the markets: records and their links, the finished document of each market, every version, and the feeds.
-// A record is identified by kind (market, event, series, tag, …) and id. Columns that end in `_ms` are Unix times in
-// milliseconds; where they are times of a source, the comment says so.
+// Tables of the markets group: records and their links, the prepared document of each market, the version log, and the
+// state of feeds. A record is identified by kind (market, event, series, tag, …) and id. Columns that end in `_ms` are Unix
+// times in milliseconds; times of a source are marked as such.
 import type { StateDialect } from '../state.ts'
 
 export const marketsSchema = (dialect: StateDialect): readonly string[] => [
@@ -21,20 +21,20 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     `create table market_records (
     kind text not null,
     id text not null,
-    slug text, -- with title, what a reference to this record shows
+    slug text, -- slug and title are shown by references to this record
     title text,
     fields text not null, -- JSON object of the record's own values
     links text not null, -- JSON object: field to list of ids, in order
-    aside text, -- JSON object of fields that the contract does not define
-    since bigint not null, -- changes since the last keyframe
+    extra_fields text, -- JSON object of fields that the contract does not define
+    changes_since_snapshot bigint not null,
     primary key (kind, id)
   ) ${strict}`,
-    // The links of all records in reverse: which records show a record, and must be written again when it changes.
+    // The links of all records in reverse: which records show a record, and are rewritten when it changes.
     `create table market_links (
     ${link}
   ) ${clustered}`,
     'create index market_links_from on market_links (from_kind, from_id)',
-    // Links that a record no longer has, for questions about the past.
+    // Links that a record no longer has, for requests about the past.
     `create table market_former_links (
     ${link}
   ) ${clustered}`,
@@ -42,9 +42,9 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     `create table market_slugs (
     slug text not null,
     market_id text not null,
-    past bigint not null, -- 0: current slug, 1: listed by the source as a past slug, 2: was current here before
+    rank bigint not null, -- 0: current slug, 1: listed by the source as a past slug, 2: earlier slug here
     seq bigint not null, -- version of the market's own last change
-    since bigint not null, -- version with which the market got the slug
+    since_seq bigint not null, -- version with which the market got the slug
     primary key (slug, market_id)
   ) ${clustered}`,
     'create index market_slugs_market on market_slugs (market_id)',
@@ -57,14 +57,14 @@ const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly st
     market_id text primary key,
     slug text not null,
     body ${bytes} not null, -- JSON, with the tags last
-    packed ${bytes}, -- the body, gzipped; null: too short to gain
+    body_gzip ${bytes}, -- null: too short to be worth it
     tags_at bigint not null, -- offset of the tags in the body; -1: no tags
     etag text not null,
     modified_ms bigint not null,
     vanished_ms bigint -- when a feed last listed it; null: a feed still does
   ) ${strict}`,
-  // Changed records whose documents are still to be written. Bulk imports write the documents at their end.
-  `create table market_unsettled (
+  // Changed records whose documents have not been written yet. Bulk imports write the documents at their end.
+  `create table market_deferred_documents (
     kind text not null,
     id text not null,
     primary key (kind, id)
@@ -77,8 +77,8 @@ const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly st
     primary key (rank, market_id)
   ) ${clustered}`,
   'create unique index market_search_market on market_search (market_id)',
-  // Each word with the markets that contain it. Words are bytes because all engines compare bytes alike, so that a prefix is a
-  // range of keys.
+  // Each word with the markets that contain it. Words are bytes, because all engines compare bytes the same way, so a
+  // prefix is a range of keys.
   `create table market_words (
     word ${bytes} not null, -- UTF-8
     market_id text not null,
@@ -93,13 +93,13 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
     at_ms bigint not null,
     kind text not null,
     id text not null,
-    what text not null, -- created, changed, vanished or returned
+    change_type text not null, -- created, changed, vanished or returned
     diff text not null -- JSON: field to [before, after], null for "no value"; {} unless changed
   ) ${strict}`,
   'create index market_versions_record on market_versions (kind, id, seq)',
   'create index market_versions_time on market_versions (at_ms)',
-  // The whole record after every hundredth change, so that reading a past state applies few versions (keyframes.ts).
-  `create table market_keyframes (
+  // The whole record after every hundredth change, so that reading a past state undoes few versions (snapshots.ts).
+  `create table market_snapshots (
     kind text not null,
     id text not null,
     seq bigint not null, -- the record as it was after this version
@@ -107,7 +107,7 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
     links text not null,
     primary key (kind, id, seq)
   ) ${strict}`,
-  'create index market_keyframes_seq on market_keyframes (seq)',
+  'create index market_snapshots_seq on market_snapshots (seq)',
   // One row: the head of the version log.
   `create table market_revision (
     revision bigint not null, -- grows when a document or a slug changes, so that documents can be cached
@@ -125,10 +125,10 @@ const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     pass text not null, -- full or recent
     cursor text not null, -- offset or token of the next page; empty: the first page
     page bigint not null, -- pages read in this pass
-    sweep bigint not null, -- number of the current or last full pass
+    full_pass bigint not null, -- number of the current or last full pass
     started_ms bigint not null, -- start of this pass
-    mark_ms bigint, -- source time before which every change has been read
-    reached_ms bigint, -- source time of the newest change seen in this pass
+    read_until_ms bigint, -- source time before which every change has been read
+    newest_seen_ms bigint, -- source time of the newest change seen in this pass
     full_at_ms bigint, -- end of the last full pass
     done_at_ms bigint, -- end of the last pass of either kind
     as_of_ms bigint, -- start of the last finished pass: the time that responses are based on
@@ -137,14 +137,14 @@ const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     held_until_ms bigint not null
   ) ${strict}`,
   // When each feed last listed each market.
-  `create table market_sightings (
+  `create table market_feed_presence (
     source text not null,
     market_id text not null,
-    sweep bigint not null, -- market_feeds.sweep at that time
+    full_pass bigint not null, -- market_feeds.full_pass at that time
     seen_ms bigint not null,
     primary key (source, market_id)
   ) ${clustered}`,
-  'create index market_sightings_market on market_sightings (market_id)',
+  'create index market_feed_presence_market on market_feed_presence (market_id)',
   // Fields in which a source differs from the contract, with the number of records.
   `create table market_drift (
     source text not null,
@@ -165,7 +165,7 @@ const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     slug text not null, -- of the record, or the stored slug of the market; empty: none is known
     field text not null,
     reason text not null,
-    place text not null, -- where in the file or page
+    location text not null, -- where in the file or page
     times bigint not null,
     first_ms bigint not null,
     last_ms bigint not null,

@@ -22,13 +22,13 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
   ) ${clustered}`,
   'create unique index validators_by_pubkey on validators (network, pubkey)',
   'create index validators_by_withdrawal on validators (network, withdrawal_address)',
-  // Senders of deposits, from the logs of the deposit contract. Stored by public key, because a deposit is seen before the
-  // validator has an index.
+  // Senders of deposits, from the logs of the deposit contract. Stored by public key, because a deposit is seen before
+  // the validator has an index.
   `create table deposit_senders (
     network text not null,
     pubkey ${bytes} not null,
     address ${bytes} not null,
-    place bigint not null, -- the contract's number of the first deposit from this address for this key
+    deposit_index bigint not null, -- index of the first deposit from this address for this key, by the deposit contract
     primary key (network, pubkey, address)
   ) ${clustered}`,
   // The same by validator index, for validators in the registry.
@@ -36,7 +36,7 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
     network text not null,
     validator_index bigint not null,
     address ${bytes} not null,
-    place bigint not null default 0, -- as above; addresses are listed in this order
+    deposit_index bigint not null default 0, -- as above; addresses are listed in this order
     primary key (network, validator_index, address),
     foreign key (network, validator_index) references validators (network, validator_index)
   ) ${clustered}`,
@@ -51,7 +51,7 @@ const entityTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     dvt_operators text not null, -- JSON list
     source text not null, -- the imported file`
   return [
-    // The entity behind a validator. It is not chain data: people state it in files that `tetrad import entities` reads.
+    // The entity behind a validator. It is not chain data: `tetrad import entities` reads it from files.
     `create table validator_entities (
     network text not null,
     validator_index bigint not null,

@@ -1,12 +1,11 @@
-// One SQLite connection with its prepared statements. Everything here is synchronous and lets SQLite's errors through;
-// sqlite.ts makes a store of it.
+// A synchronous SQLite connection with its prepared statements. It throws SQLite errors unchanged; sqlite.ts handles them.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Fault } from '#core/fault.ts'
 import type { Row, Value } from '../state.ts'
 
-/** Beyond this the oldest go; one that is still in use is prepared anew. */
+/** Then the oldest statements are removed. */
 export const statementsMax = 500
-/** The journal is cut back to this after a large transaction. */
+/** The WAL file is truncated to this size after a large transaction. */
 const walBytesKept = 64 * 1024 * 1024
 
 export class Connection {
@@ -56,12 +55,12 @@ export class Connection {
     return Number(this.#prepared(sql).statement.run(...values).changes)
   }
 
-  /** After some errors, a full disk among them, SQLite has rolled back by itself. */
+  /** After some errors, such as a full disk, SQLite has already rolled back. */
   rollback(): void {
     if (this.#db.isTransaction) this.#db.exec('rollback')
   }
 
-  /** False as well when SQLite has rolled back by itself. */
+  /** Also false if SQLite has rolled back by itself. */
   get isTransaction(): boolean {
     return this.#db.isTransaction
   }
@@ -88,20 +87,20 @@ export class Connection {
 
 interface Prepared {
   readonly statement: StatementSync
-  /** A row as other engines give it: the driver's own have no prototype and are slow to copy (decisions/accept-the-cost-of-checks-on-every-request.md). */
+  /** Converts to plain objects. Rows of the driver have no prototype and are slow to copy. */
   readonly rowOf: (given: unknown) => Row
 }
 
 function prepare(db: DatabaseSync, sql: string): Prepared {
   const statement = db.prepare(sql)
-  // The columns behind a star change when another process migrates the file; written out they are what they are.
+  // The columns of `*` may change when another process migrates the file.
   if (sql.includes('*')) return { statement, rowOf: (given) => ({ ...(given as Row) }) }
   statement.setReturnArrays(true)
   const names = statement.columns().map(({ name }) => name)
-  return { statement, rowOf: (given) => named(names, given as Value[]) }
+  return { statement, rowOf: (given) => toRow(names, given as Value[]) }
 }
 
-function named(names: readonly string[], values: readonly Value[]): Row {
+function toRow(names: readonly string[], values: readonly Value[]): Row {
   const row: Row = {}
   for (let at = 0; at < names.length; at++) row[names[at] as string] = values[at] as Value
   return row
@@ -110,7 +109,7 @@ function named(names: readonly string[], values: readonly Value[]): Row {
 function beginWal(db: DatabaseSync, file: string): void {
   const mode = db.prepare('pragma journal_mode = wal').get()?.journal_mode
   if (mode !== 'wal') {
-    const detail = `${file} is on a disk that cannot share memory between processes; use a local disk (mode: ${mode})`
+    const detail = `${file} is on a disk without shared memory between processes; use a local disk (mode: ${mode})`
     throw new Fault('store.unavailable', { detail })
   }
   db.exec(`pragma synchronous = full; pragma journal_size_limit = ${walBytesKept}`)

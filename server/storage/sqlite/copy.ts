@@ -1,9 +1,9 @@
-// A copy of a SQLite file while others write to it, and whether a file is sound.
+// Copies a SQLite file while others write to it, and checks the integrity of a file.
 import { backup, DatabaseSync } from 'node:sqlite'
 import { PathError } from '#runtime/path-error.ts'
 import { fileCodeOf, renameSqlite } from './errors.ts'
 
-/** All pages in one step: the copy is what was committed at one moment, and writers are not kept waiting. */
+/** All pages in one step, so that the copy is one snapshot and does not block writers. */
 const pagesPerStep = 2 ** 31 - 1
 const problemsMax = 20
 
@@ -12,7 +12,7 @@ export async function copySqlite(file: string, target: string): Promise<void> {
   try {
     await backup(source, target, { rate: pagesPerStep })
   } catch (error) {
-    // The source is only read: what cannot be written is the copy.
+    // The source is only read, so a write error is about the copy.
     const code = fileCodeOf(error)
     throw code === undefined ? renameSqlite(error, file) : new PathError(code, target, error)
   } finally {
@@ -20,7 +20,7 @@ export async function copySqlite(file: string, target: string): Promise<void> {
   }
 }
 
-/** Every page, index and reference is looked at; empty when all is well. */
+/** Checks all pages, indexes and foreign keys, and returns the problems. */
 export function checkSqlite(file: string): readonly string[] {
   const db = openReadOnly(file)
   try {
@@ -28,7 +28,9 @@ export function checkSqlite(file: string): readonly string[] {
     const broken = db.prepare('pragma foreign_key_check').all() as { table: string; parent: string }[]
     return [
       ...rows.map((row) => row.integrity_check).filter((message) => message !== 'ok'),
-      ...broken.slice(0, problemsMax).map(({ table, parent }) => `a row of ${table} refers to none of ${parent}`),
+      ...broken
+        .slice(0, problemsMax)
+        .map(({ table, parent }) => `a row of ${table} references a missing row of ${parent}`),
     ]
   } catch (error) {
     const renamed = renameSqlite(error, file)

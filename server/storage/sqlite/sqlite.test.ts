@@ -29,7 +29,7 @@ async function place(): Promise<SqlitePlace> {
 stateSuite('sqlite', place)
 upgradeSuite('sqlite', place)
 
-test('prepared statements are kept up to a limit, those in use longest, and all answer rightly', async () => {
+test('prepared statements are cached up to a limit, and all return correct rows', async () => {
   await using here = await place()
   const connection = Connection.open(here.file, 'write')
   for (let round = 0; round < 2; round += 1) {
@@ -59,7 +59,7 @@ test('a row keeps the names of its columns when another process adds one to the 
   other.close()
 })
 
-/** The operator's words name the file and what to do, the public words are those of the table. */
+/** The detail names the file and what to do; the public message is that of the table. */
 const saying =
   (file: string, words: RegExp) =>
   (error: unknown): boolean => {
@@ -81,8 +81,8 @@ const otherProcess = (file: string, code: string) =>
     ${code}
   `)
 
-describe('sqlite beside another process', () => {
-  test('what it commits is seen at once, and the version changes', async () => {
+describe('sqlite with another process', () => {
+  test('its commits are visible at once, and the version changes', async () => {
     await using here = await place()
     const state = await here.open()
     const before = state.version()
@@ -93,7 +93,7 @@ describe('sqlite beside another process', () => {
     await state.close()
   })
 
-  test('while it writes, our write waits and then succeeds; reads go on', async () => {
+  test('while it writes, a write waits and then succeeds; reads continue', async () => {
     await using here = await place()
     const state = await here.open()
     await using other = otherProcess(
@@ -109,13 +109,13 @@ describe('sqlite beside another process', () => {
     await state.close()
   })
 
-  test('one that never lets go is a fault naming the file, at a write and at the start', async () => {
+  test('a lock that is not released is a fault with the file, for writes and at the start', async () => {
     await using here = await place()
     await (await here.open()).close()
     const state = await openSqlite(here.file, [tables], impatient)
     await using other = otherProcess(here.file, `db.exec('begin immediate'); say('holding'); stay()`)
     assert.equal(await other.line(), 'holding')
-    const held = saying(here.file, /held by another process; stop it or wait/)
+    const held = saying(here.file, /locked by another process; stop it or wait/)
     await assert.rejects(
       state.write((tx) => tx.run(add, 'a', 1)),
       held,
@@ -126,7 +126,7 @@ describe('sqlite beside another process', () => {
     await state.close()
   })
 
-  test('while it writes, ours that go together wait and then all succeed', async () => {
+  test('while it writes, grouped writes wait and then all succeed', async () => {
     await using here = await place()
     const state = await here.open()
     await using other = otherProcess(
@@ -140,7 +140,7 @@ describe('sqlite beside another process', () => {
     await state.close()
   })
 
-  test('an exclusive lock is a fault naming the file', async () => {
+  test('an exclusive lock is a fault with the file', async () => {
     await using here = await place()
     await (await here.open()).close()
     await using other = otherProcess(
@@ -148,10 +148,10 @@ describe('sqlite beside another process', () => {
       `db.exec('pragma locking_mode = exclusive; begin exclusive'); say('holding'); stay()`,
     )
     assert.equal(await other.line(), 'holding')
-    await assert.rejects(openSqlite(here.file, [tables], impatient), saying(here.file, /held by another process/))
+    await assert.rejects(openSqlite(here.file, [tables], impatient), saying(here.file, /locked by another process/))
   })
 
-  test('killed in the middle of a transaction: what was confirmed is there, of the rest nothing', async () => {
+  test('killed during a transaction: confirmed data is there, the rest is not', async () => {
     await using here = await place()
     await using other = startProcess(`
       const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
@@ -174,7 +174,7 @@ describe('sqlite beside another process', () => {
   })
 })
 
-test('sqlite: killed in the middle of a migration, nothing of it stays, and the next start applies it', async () => {
+test('sqlite: a migration that was killed has no effect, and the next start applies it', async () => {
   await using here = await place()
   const state = await here.open(stateMigrations)
   await state.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 7)"))
@@ -204,7 +204,7 @@ test('sqlite: killed in the middle of a migration, nothing of it stays, and the 
 })
 
 describe('sqlite on a bad disk', () => {
-  test('a full disk is a fault; nothing of that transaction stays, and afterwards all goes on', async () => {
+  test('a full disk is a fault, the transaction has no effect, and later writes work', async () => {
     await using here = await place()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'confirmed', 1))
@@ -212,14 +212,14 @@ describe('sqlite on a bad disk', () => {
       await tx.all('pragma max_page_count = 64')
       for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
     })
-    await assert.rejects(fill, saying(here.file, /disk is full; free some space/))
+    await assert.rejects(fill, saying(here.file, /disk is full; free space/))
     assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
     await state.write((tx) => tx.run(add, 'later', 1))
     assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 2 })
     await state.close()
   })
 
-  test('a full disk fails all that go together with it: none of them is acknowledged, and afterwards all goes on', async () => {
+  test('a full disk fails all grouped writes, and later writes work', async () => {
     await using here = await place()
     const state = await here.open()
     const shared = { together: true }
@@ -231,7 +231,7 @@ describe('sqlite on a bad disk', () => {
     const outcomes = await Promise.allSettled([before, fill])
     for (const outcome of outcomes) {
       assert(outcome.status === 'rejected')
-      assert(saying(here.file, /disk is full; free some space/)(outcome.reason))
+      assert(saying(here.file, /disk is full; free space/)(outcome.reason))
     }
     assert.deepEqual(await state.all('select name from counters'), [])
     await state.write((tx) => tx.run(add, 'later', 1), shared)
@@ -239,7 +239,7 @@ describe('sqlite on a bad disk', () => {
     await state.close()
   })
 
-  test('a file that is no database is refused and not touched', async () => {
+  test('a file that is not a database is refused and not changed', async () => {
     await using here = await place()
     const words = 'These are somebody’s notes, not a database. '.repeat(500)
     await writeFile(here.file, words)
@@ -247,7 +247,7 @@ describe('sqlite on a bad disk', () => {
     assert.equal(await readFile(here.file, 'utf8'), words)
   })
 
-  test('a damaged page is a fault, not an answer', async () => {
+  test('a damaged page is a fault', async () => {
     await using here = await place()
     const state = await here.open()
     await state.write(async (tx) => {
@@ -261,7 +261,7 @@ describe('sqlite on a bad disk', () => {
     await damaged.close()
   })
 
-  test('a file that may not be written is a fault', async () => {
+  test('a read-only file is a fault', async () => {
     await using here = await place()
     const state = await here.open()
     const work = state.write(async (tx) => {
@@ -272,7 +272,7 @@ describe('sqlite on a bad disk', () => {
     await state.close()
   })
 
-  test('a folder in its place, or no folder at all, is a fault', async () => {
+  test('a folder instead of the file, or a missing folder, is a fault', async () => {
     await using here = await place()
     await mkdir(here.file)
     await assert.rejects(here.open(), saying(here.file, /cannot be opened; check that its folder/))

@@ -1,15 +1,14 @@
-// State on SQLite, the embedded engine. The port's promises are kept like this:
+// The database interface on SQLite. How it keeps the guarantees of state.ts:
 //
-// 1. A transaction is `begin immediate … commit` on the one writing connection, with synchronous = full: when `write`
-//    resolves, the rows are on the disk.
-// 2. Reads have a connection of their own, so they see only what is committed (behaviour/operations.md#sqlite-connections). Iterations get one each:
-//    a statement that is not finished would pin the reading connection to an old snapshot.
-// 3. `version` is SQLite's data_version on the reading connection; it moves with every commit by anybody else, our own
-//    writer and other processes included. It is read once a turn of the event loop and after each commit of our own: many
-//    calls in one turn ask for it, and none of them can have begun after a commit that the turn did not see.
-// 4. Nothing here waits inside SQLite once the file is open: a busy file is asked again between turns of the event loop.
-// 5. Writes that go together are savepoints of one transaction, answered after its commit. A member that fails is rolled
-//    back to its own beginning. When SQLite gives the whole transaction up (a full disk), none of them is acknowledged.
+// 1. A transaction is `begin immediate … commit` on the only write connection, with synchronous = full: when `write`
+//    resolves, the rows are on disk.
+// 2. Reads use a separate connection, so that they see only committed data (behaviour/operations.md#sqlite-connections).
+//    Each iteration has its own connection, because an unfinished statement would keep an old snapshot.
+// 3. `version` is the data_version of the read connection, which changes with every commit of another connection. It is
+//    read at most once per turn of the event loop and after each own commit, because many calls need it.
+// 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
+// 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
+//    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
@@ -23,12 +22,12 @@ import { isBusy, renameSqlite } from './errors.ts'
 
 const writesWaitingMax = 10_000
 const iterationsMax = 16
-/** Snapshots at a time, each with a connection of its own; others wait. */
+/** Concurrent snapshots, each with its own connection; others wait. */
 const snapshotsMax = 4
 const snapshotsWaitingMax = 1000
-/** An iteration lets others go first after this many rows. */
+/** After this number of rows, an iteration yields to the event loop. */
 const rowsPerYield = 1000
-/** Rows a statement adds at once, and the statements between two breaths. */
+/** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
 const statementsPerYield = 2
 const busyStepMs = 10
@@ -36,7 +35,7 @@ const busyStepMs = 10
 const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
 
 export interface SqliteOptions {
-  /** How long to keep asking while another process holds the file. */
+  /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
 }
 
@@ -65,7 +64,7 @@ export async function inspectSqlite(
   }
 }
 
-/** Strict tables know `integer` only, which has 64 bits here (behaviour/operations.md#database-interface). */
+/** Strict tables have only `integer`, with 64 bits (behaviour/operations.md#database-interface). */
 const toSqliteSql = (statement: string): string => statement.replaceAll(/\bbigint\b/gi, 'integer')
 
 const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
@@ -86,12 +85,12 @@ class SqliteState implements State {
   #writer: Connection | undefined
   #reader: Connection | undefined
   #iterations = 0
-  /** Opened when they are needed. */
+  /** Opened at the first use. */
   readonly #snapshots: { connection: Connection | undefined }[] = Array.from({ length: snapshotsMax }, () => ({
     connection: undefined,
   }))
   readonly #snapshotPool: ReaderPool<{ connection: Connection | undefined }>
-  /** Invariant 3: read once a turn. */
+  /** Invariant 3: read once per turn. */
   #version: number | undefined
 
   constructor(file: string, options: SqliteOptions) {
@@ -187,7 +186,7 @@ class SqliteState implements State {
     for (const callback of callbacks) callback()
   }
 
-  /** How to answer the member once the rest is on the disk. Throws when the whole transaction is lost. */
+  /** Returns the callback that settles the member after the commit. Throws if the whole transaction was rolled back. */
   async #inSavepoint(writer: Connection, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
     writer.run('savepoint member')
     const guard = new TransactionGuard()
@@ -243,7 +242,7 @@ class SqliteState implements State {
     return this.#reader
   }
 
-  /** Does `work` at once; if another process holds the file, again and again until the time is up. */
+  /** Repeats `work` while another process has locked the file, until the time is up. */
   async #retryWhileBusy<T>(work: () => T): Promise<T> {
     let untilMs: number | undefined
     for (;;) {
@@ -314,17 +313,17 @@ class SqliteTransaction implements StateWriter {
     onConflict = '',
   ): Promise<number> {
     const placeholders = `(${columns.map(() => '?').join(', ')})`
-    const adding = (count: number) =>
+    const insertSql = (count: number) =>
       `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(placeholders).join(', ')} ${onConflict}`
-    const whole = rows.length - (rows.length % rowsPerStatement)
-    const [sql, rest] = [adding(rowsPerStatement), adding(1)]
+    const batchedRows = rows.length - (rows.length % rowsPerStatement)
+    const [batchSql, rowSql] = [insertSql(rowsPerStatement), insertSql(1)]
     let changed = 0
-    for (let at = 0; at < whole; at += rowsPerStatement) {
-      changed += this.#do((connection) => connection.run(sql, rows.slice(at, at + rowsPerStatement).flat()))
-      // Answers go on while a long range is written.
+    for (let at = 0; at < batchedRows; at += rowsPerStatement) {
+      changed += this.#do((connection) => connection.run(batchSql, rows.slice(at, at + rowsPerStatement).flat()))
+      // Other requests are handled during long inserts.
       if ((at / rowsPerStatement) % statementsPerYield === statementsPerYield - 1) await nextEventLoopTurn()
     }
-    for (const row of rows.slice(whole)) changed += this.#do((connection) => connection.run(rest, row))
+    for (const row of rows.slice(batchedRows)) changed += this.#do((connection) => connection.run(rowSql, row))
     return changed
   }
 
@@ -340,6 +339,6 @@ class SqliteTransaction implements StateWriter {
 
 const tooManyIterations = (file: string): Fault =>
   new Fault('store.unavailable', {
-    detail: `${iterationsMax} long reads of ${file} are under way, which is the limit`,
+    detail: `${iterationsMax} long reads of ${file} are running, which is the limit`,
     retryAfterMs: 1000,
   })

@@ -1,4 +1,4 @@
-// Rewards compared with the node's own, and balance changes that duties do not explain, by epoch.
+// Stores, by epoch, how computed rewards compare with the node's own, and balance changes that duties do not explain.
 import type { Network } from '#api/wire/validators.ts'
 import { merge } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
@@ -10,14 +10,14 @@ export type AuditPart = (typeof auditParts)[number]
 export interface AuditLine {
   readonly epoch: number
   readonly part: AuditPart
-  /** Figures that both the rules and the node gave; 0: the node does not offer this part. */
+  /** Rewards that both sides have; 0: the node does not report this part. */
   readonly compared: number
   readonly differing: number
-  /** Node minus rules, added up. */
+  /** The node's rewards minus ours, added up. */
   readonly gwei: number
 }
 
-/** An epoch that is audited again replaces what was kept. */
+/** Replaces earlier audits of the same epochs. */
 export async function writeAudits(
   tx: StateWriter,
   { network, lines }: { readonly network: Network; readonly lines: readonly AuditLine[] },
@@ -29,7 +29,7 @@ export async function writeAudits(
   await tx.insertMany('reward_audits', ['network', 'epoch', 'part', 'compared', 'differing', 'gwei'], rows)
 }
 
-/** Of the epochs from here on: how many figures were compared, and how many differ. */
+/** Totals of all epochs from `fromEpoch` on. */
 export async function auditTotals(
   duties: StateReader,
   network: Network,
@@ -47,7 +47,7 @@ export async function auditTotals(
 export interface UnexplainedChange {
   readonly epoch: number
   readonly validators: number
-  /** What came and what went, both zero or more. */
+  /** Increases and decreases, both zero or more. */
   readonly inGwei: number
   readonly outGwei: number
 }

@@ -1,29 +1,31 @@
-// The binary format of duties: a table of cells × columns of whole numbers, packed column by column. One format serves every level of the
-// store (hours, days, blocks of days) and missed duties; they differ in what a cell is (layout.ts).
+// The binary format of duties: a table of cells × columns of whole numbers, packed column by column. All levels (hours,
+// days, blocks of days) and missed duties use it; they differ in what a cell is (layout.ts).
 //
 // 1. A cell is present or absent. Absent is not zero: only present cells have values.
-// 2. A column that is zero in all cells takes one bit. Any other is a base value plus, for each present cell, an unsigned number of 1 to 56
-//    bits; or, where most cells are equal, that value and a list of the cells that differ. The smaller of both is written.
-// 3. A value can be unknown: NaN in memory, which every sum keeps; a bit per cell here.
-// 4. Every chunk carries the format version, its number of columns and a checksum. A chunk with fewer columns than the reader expects was
-//    written before they existed: their values are unknown.
+// 2. A column that is zero in all cells takes one bit. Any other column is dense or sparse, whichever is smaller.
+//    Dense: a base, and for each present cell an unsigned number of 0 to 56 bits above it. Sparse: a base that most
+//    cells have, and a list of the cells that differ (outliers), by their rank (index among the present cells).
+// 3. A value can be unknown: NaN in memory, so that a sum with it is unknown too; a bit per present cell in the chunk.
+// 4. Every chunk has the format version, its number of columns and a checksum. If it has fewer columns than the reader
+//    expects, it was written before they existed: their values are unknown.
 //
-// Bytes: version · columns · checksum (4, CRC-32 of all that follows, begun with the number of columns) · cells (4) · presence (0: all; 1: a bit per cell follows) · a bit per column
-// (not all zero) · the columns: kind, unknown cells if it has any, base and values.
+// Bytes: version · columns · checksum (4; CRC-32 of all that follows, with the number of columns as start value) ·
+// cells (4) · presence (0: all present; 1: a bit per cell follows) · a bit per column (1: not all zero) · for each such
+// column its kind, unknown cells if any, base and values.
 export const formatVersion = 1
-export const checkedFrom = 6
+export const checksumFrom = 6
 
-/** Bits of a value, by the low half of a column's kind. 0: all cells are the base. */
+/** Bits of a value, by the low half of a column's kind. 0: all cells have the base. */
 export const widths = [0, 1, 2, 4, 8, 16, 24, 32, 56] as const
 export const isSparse = 16
 export const hasUnknown = 32
 export const isNegative = 128
 export const byteWidth = 4
 
-/** Bytes of a cell's place among the present ones. */
-export const placeBytes = (present: number): number => (present <= 256 ? 1 : present <= 65_536 ? 2 : 4)
+/** Bytes of a rank. */
+export const rankBytes = (present: number): number => (present <= 256 ? 1 : present <= 65_536 ? 2 : 4)
 
-/** Cells in memory: what chunks are packed from and added up in. */
+/** Cells in memory: chunks are packed from them and added up in them. */
 export class Cells {
   readonly count: number
   readonly isPresent: Uint8Array

@@ -1,3 +1,4 @@
+// Packing and reading chunks.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -47,7 +48,7 @@ const rowsOf = (count: { min: number; max: number }) =>
     { minLength: count.min, maxLength: count.max },
   )
 
-test('whatever is packed comes out the same', () => {
+test('unpacking gives the packed cells', () => {
   fc.assert(
     fc.property(rowsOf({ min: 1, max: 300 }), (rows) => {
       const cells = cellsOf(rows, columns)
@@ -56,7 +57,7 @@ test('whatever is packed comes out the same', () => {
   )
 })
 
-test('any range of cells can be read, into any places, and is added to what is there', () => {
+test('any range of cells can be read and is added to any targets', () => {
   fc.assert(
     fc.property(
       rowsOf({ min: 1, max: 80 }),
@@ -70,12 +71,12 @@ test('any range of cells can be read, into any places, and is added to what is t
         const to = Int32Array.from(places)
         const chosen = rows.slice(first, first + count)
         assert.equal(
-          reader.choose(first, count),
+          reader.selectCells(first, count),
           chosen.some((row) => row[0] !== undefined),
         )
         for (let column = 0; column < columns; column++) {
           const [into, expected] = [new Float64Array(10).fill(1), new Float64Array(10).fill(1)]
-          if (reader.choose(first, count)) reader.addColumn(column, count, into, to)
+          if (reader.selectCells(first, count)) reader.addColumn(column, count, into, to)
           chosen.forEach((row, cell) => {
             const place = to[cell] as number
             if (row[0] !== undefined && place >= 0)
@@ -88,7 +89,7 @@ test('any range of cells can be read, into any places, and is added to what is t
   )
 })
 
-test('chunks are added up: present where either is', () => {
+test('when chunks are added up, a cell is present if it is in either', () => {
   const sum = new Cells(3, 2)
   const reader = new ChunkReader(2)
   addChunk(reader, packCells(cellsOf([[1, 2], [undefined], [0, -5]], 2)), sum)
@@ -116,7 +117,7 @@ test('the format is pinned byte by byte', () => {
 const golden =
   '010544a3e1131400000001f7ff0f1f00e10114000101f0a204040004000001020405060708090a0b0c0d0e0f1011121305c0843d0000e703ce079c0f83136a17511b381f1f230627ed2ad42ebb32a236893a703e57423e46254a0100525505'
 
-test('columns that a chunk was written without are unknown, not zero', () => {
+test('columns that a chunk does not have are unknown, not zero', () => {
   const older = packCells(cellsOf([[1, 2], [undefined]], 2))
   const cells = unpack(older, 2, 3)
   assert.deepEqual(plain(cells).columns, [
@@ -127,7 +128,7 @@ test('columns that a chunk was written without are unknown, not zero', () => {
   assert.throws(() => new ChunkReader(1).open(older), { code: 'store.unavailable' })
 })
 
-test('a chunk that was damaged or comes from a later version is refused, whichever byte it is', () => {
+test('a chunk with any damaged byte, or of a later version, is refused', () => {
   const bytes = packCells(
     cellsOf(
       [

@@ -4,45 +4,45 @@ import { crc32 } from 'node:zlib'
 import { Fault } from '#core/fault.ts'
 import {
   type Cells,
-  checkedFrom,
+  checksumFrom,
   formatVersion,
   hasUnknown,
   isNegative,
   isSparse,
-  placeBytes,
+  rankBytes,
   widths,
 } from './chunk-format.ts'
 
-const broken = (what: string): Fault => new Fault('store.unavailable', { detail: `a chunk of duties ${what}` })
+const unreadable = (what: string): Fault => new Fault('store.unavailable', { detail: `a chunk of duties ${what}` })
 
-/** The bytes of a row are not those that were written. */
+/** The bytes of a row do not match their checksum. */
 export class DamagedChunk extends Fault {
   constructor(what: string) {
     const advice = 'run `tetrad doctor` to see which epochs to pass to `tetrad repair`, or restore a backup'
-    super('store.unavailable', { detail: `${what} is damaged (its checksum is wrong); ${advice}` })
+    super('store.unavailable', { detail: `${what} is damaged (wrong checksum); ${advice}` })
   }
 }
 
-/** A chunk that is being read. One object can read many, one after the other. */
+/** Reads one chunk at a time, and can be reused. */
 export class ChunkReader {
-  /** Columns that the reader knows. */
+  /** The number of columns that the reader expects. */
   readonly #columns: number
   readonly #kinds: Uint8Array
   readonly #starts: Int32Array
-  /** Columns of the open chunk that have values other than zero, or unknown ones: the first `usedCount` of them. */
+  /** The first `usedCount` entries are the columns of the open chunk that have non-zero or unknown values. */
   readonly used: Uint8Array
   usedCount = 0
   #bytes: Uint8Array = new Uint8Array(0)
   #at = 0
   #cells = 0
   #present = 0
-  /** Where the presence bits begin; 0: all cells are present. */
+  /** Position of the presence bits; 0: all cells are present. */
   #bitsAt = 0
   #written = 0
-  /** The first cell of the range that is read. */
+  /** The first selected cell. */
   #first = 0
-  /** The place of each cell of the range among the present ones; −1: absent. Not filled where all cells are present. */
-  #places = new Int32Array(1024)
+  /** The rank of each selected cell; −1: absent. Not filled if all cells are present. */
+  #ranks = new Int32Array(1024)
 
   constructor(columns: number) {
     this.#columns = columns
@@ -57,14 +57,14 @@ export class ChunkReader {
 
   open(bytes: Uint8Array): this {
     if (bytes[0] !== formatVersion)
-      throw broken(`has format ${bytes[0]}, which this version cannot read; update Tetrad, or restore a backup`)
+      throw unreadable(`has format ${bytes[0]}, which this version cannot read; update Tetrad, or restore a backup`)
     const written = bytes[1] as number
     if (written > this.#columns)
-      throw broken(`has ${written} columns, more than this version knows; update Tetrad, or restore a backup`)
+      throw unreadable(`has ${written} columns, more than this version knows; update Tetrad, or restore a backup`)
     this.#bytes = bytes
     this.#at = 2
-    if (this.#little(4) !== crc32(bytes.subarray(checkedFrom), written)) throw new DamagedChunk('a chunk of duties')
-    this.#cells = this.#little(4)
+    if (this.#uint(4) !== crc32(bytes.subarray(checksumFrom), written)) throw new DamagedChunk('a chunk of duties')
+    this.#cells = this.#uint(4)
     this.#bitsAt = 0
     this.#present = this.#cells
     if (bytes[this.#at++] === 1) {
@@ -77,9 +77,9 @@ export class ChunkReader {
     this.#at += Math.ceil(written / 8)
     this.usedCount = 0
     for (let column = 0; column < this.#columns; column++) {
-      const isThere = column >= written || (((bytes[columnBits + (column >> 3)] as number) >> (column & 7)) & 1) === 1
-      this.#starts[column] = isThere ? this.#at : 0
-      if (!isThere) continue
+      const isStored = column >= written || (((bytes[columnBits + (column >> 3)] as number) >> (column & 7)) & 1) === 1
+      this.#starts[column] = isStored ? this.#at : 0
+      if (!isStored) continue
       this.used[this.usedCount++] = column
       if (column < written) this.#skipColumn(column)
     }
@@ -96,10 +96,10 @@ export class ChunkReader {
       this.#at += Math.ceil((this.#present * bits) / 8)
       return
     }
-    const odd = this.#varint()
+    const outliers = this.#varint()
     this.#at += 1
     this.#varint()
-    this.#at += odd * (placeBytes(this.#present) + bits / 8)
+    this.#at += outliers * (rankBytes(this.#present) + bits / 8)
   }
 
   isPresent(cell: number): boolean {
@@ -115,33 +115,33 @@ export class ChunkReader {
     return count
   }
 
-  /** Chooses `count` cells from `first` on for `addColumn`. False: none of them is present. */
-  choose(first: number, count: number): boolean {
+  /** Selects `count` cells from `first` on, for the `add…` methods. False: none of them is present. */
+  selectCells(first: number, count: number): boolean {
     this.#first = first
     if (this.#bitsAt === 0) return count > 0
-    if (this.#places.length < count) this.#places = new Int32Array(count * 2)
-    const places = this.#places
-    let place = this.#presentBefore(first)
-    let isAny = false
+    if (this.#ranks.length < count) this.#ranks = new Int32Array(count * 2)
+    const ranks = this.#ranks
+    let rank = this.#presentBefore(first)
+    let hasPresent = false
     for (let at = 0; at < count; at++) {
-      const isThere = this.isPresent(first + at)
-      places[at] = isThere ? place++ : -1
-      isAny ||= isThere
+      const isPresent = this.isPresent(first + at)
+      ranks[at] = isPresent ? rank++ : -1
+      hasPresent ||= isPresent
     }
-    return isAny
+    return hasPresent
   }
 
-  /** The place of a chosen cell among the present ones; −1: it is absent. */
-  #placeOf(cell: number): number {
-    return this.#bitsAt === 0 ? this.#first + cell : (this.#places[cell] as number)
+  /** The rank of a selected cell; −1: it is absent. */
+  #rankOf(cell: number): number {
+    return this.#bitsAt === 0 ? this.#first + cell : (this.#ranks[cell] as number)
   }
 
-  /** The most that a value of the column can be beyond its base. */
-  spanOf(column: number): number {
-    return spans[(this.#kinds[column] as number) & 15] as number
+  /** An upper limit for how much values of the column exceed its base. */
+  maxAboveBase(column: number): number {
+    return valueLimits[(this.#kinds[column] as number) & 15] as number
   }
 
-  /** Adds the chosen cells' values: cell number n of them goes to `into[to[n]]`; a negative place is left out. */
+  /** Adds the values of the selected cells: cell n of them is added to `into[to[n]]`, unless `to[n]` is negative. */
   addColumn(column: number, count: number, into: Float64Array, to: Int32Array): void {
     if (column >= this.#written) {
       this.#addUnknown(count, into, to, () => true)
@@ -153,55 +153,55 @@ export class ChunkReader {
     this.#at = start + 1
     const kind = this.#kinds[column] as number
     if ((kind & hasUnknown) !== 0) {
-      const isSet = (place: number) => (((bytes[start + 1 + (place >> 3)] as number) >> (place & 7)) & 1) === 1
-      this.#addUnknown(count, into, to, isSet)
+      const isUnknown = (rank: number) => (((bytes[start + 1 + (rank >> 3)] as number) >> (rank & 7)) & 1) === 1
+      this.#addUnknown(count, into, to, isUnknown)
       this.#at += Math.ceil(this.#present / 8)
     }
     const base = this.#base(kind)
     const bits = widths[kind & 15] as number
     if ((kind & isSparse) !== 0) {
       if (base !== 0) this.#addBase(base, count, into, to)
-      this.#addOdd(base, bits / 8, count, into, to)
+      this.#addOutliers(base, bits / 8, count, into, to)
       return
     }
     const from = this.#at
     for (let cell = 0; cell < count; cell++) {
-      const place = this.#placeOf(cell)
+      const rank = this.#rankOf(cell)
       const target = to[cell] as number
-      if (target >= 0 && place >= 0) into[target] = (into[target] as number) + base + packedAt(bytes, from, place, bits)
+      if (target >= 0 && rank >= 0) into[target] = (into[target] as number) + base + packedAt(bytes, from, rank, bits)
     }
   }
 
-  /** As addColumn, for counts: whole numbers of at most 24 bits, which are added several times as fast. */
+  /** Like addColumn, for counts: numbers of at most 24 bits. This is several times as fast. */
   addCounts(column: number, count: number, into: Int32Array, to: Int32Array): void {
     const start = this.#starts[column] as number
     if (column >= this.#written || start === 0) return
     const kind = this.#kinds[column] as number
     const bits = widths[kind & 15] as number
-    if (bits > 24 || (kind & hasUnknown) !== 0) throw broken('has a count that is unknown or too large')
+    if (bits > 24 || (kind & hasUnknown) !== 0) throw unreadable('has a count that is unknown or too large')
     this.#at = start + 1
     const base = this.#base(kind)
     if ((kind & isSparse) !== 0) {
       if (base !== 0) this.#addBase(base, count, into, to)
-      this.#addOdd(base, bits / 8, count, into, to)
+      this.#addOutliers(base, bits / 8, count, into, to)
     } else if (this.#bitsAt === 0) {
-      addSmall(this.#bytes, this.#at, this.#first, bits, base, count, into, to)
+      addNarrow(this.#bytes, this.#at, this.#first, bits, base, count, into, to)
     } else {
       const [bytes, from] = [this.#bytes, this.#at]
       for (let cell = 0; cell < count; cell++) {
-        const place = this.#placeOf(cell)
+        const rank = this.#rankOf(cell)
         const target = to[cell] as number
-        if (target >= 0 && place >= 0)
-          into[target] = (into[target] as number) + base + packedAt(bytes, from, place, bits)
+        if (target >= 0 && rank >= 0) into[target] = (into[target] as number) + base + packedAt(bytes, from, rank, bits)
       }
     }
   }
 
   /**
-   * Adds what the chosen cells have beyond the column's base, to `small`, or to `large` where few cells differ from it. The result is the base, which the
-   * caller adds for every cell. Undefined: this column is not stored like that, and nothing was added.
+   * Adds the selected cells' values minus the base: of dense columns to `small`, of sparse columns to `large`. Returns
+   * the base, which the caller adds for every cell; undefined: this column cannot be read this way, and nothing was
+   * added.
    */
-  addBeyondBase(
+  addAboveBase(
     column: number,
     count: number,
     small: Int32Array,
@@ -214,8 +214,8 @@ export class ChunkReader {
     if (bits > 24 || (kind & hasUnknown) !== 0) return undefined
     this.#at = (this.#starts[column] as number) + 1
     const base = this.#base(kind)
-    if ((kind & isSparse) !== 0) this.#addOdd(base, bits / 8, count, large, to)
-    else if (bits > 0) addSmall(this.#bytes, this.#at, this.#first, bits, 0, count, small, to)
+    if ((kind & isSparse) !== 0) this.#addOutliers(base, bits / 8, count, large, to)
+    else if (bits > 0) addNarrow(this.#bytes, this.#at, this.#first, bits, 0, count, small, to)
     return base
   }
 
@@ -227,54 +227,54 @@ export class ChunkReader {
   #addBase(base: number, count: number, into: Float64Array | Int32Array, to: Int32Array): void {
     for (let cell = 0; cell < count; cell++) {
       const target = to[cell] as number
-      if (target >= 0 && this.#placeOf(cell) >= 0) into[target] = (into[target] as number) + base
+      if (target >= 0 && this.#rankOf(cell) >= 0) into[target] = (into[target] as number) + base
     }
   }
 
-  /** The cells that differ from the base, as their difference from it. */
-  #addOdd(base: number, size: number, count: number, into: Float64Array | Int32Array, to: Int32Array): void {
+  /** Adds the outliers' differences from the base. */
+  #addOutliers(base: number, size: number, count: number, into: Float64Array | Int32Array, to: Int32Array): void {
     const bytes = this.#bytes
-    const odd = this.#varint()
+    const outliers = this.#varint()
     const isBelow = bytes[this.#at++] === 1
     const magnitude = this.#varint()
-    const oddLeast = (isBelow ? -magnitude : magnitude) - base
-    const placeSize = placeBytes(this.#present)
-    const placesAt = this.#at
-    const valuesAt = placesAt + odd * placeSize
-    // Chosen places rise, and so do those in the list: both are walked through at once, from the first that can matter.
+    const outlierMin = (isBelow ? -magnitude : magnitude) - base
+    const rankSize = rankBytes(this.#present)
+    const ranksAt = this.#at
+    const valuesAt = ranksAt + outliers * rankSize
+    // Both lists of ranks ascend, so one pass over both is enough. It starts at the first selected cell.
     let cell = 0
-    while (cell < count && this.#placeOf(cell) < 0) cell += 1
+    while (cell < count && this.#rankOf(cell) < 0) cell += 1
     if (cell === count) return
-    let entry = this.#firstEntry(placesAt, placeSize, odd, this.#placeOf(cell))
-    for (; entry < odd; entry++) {
-      const at = placesAt + entry * placeSize
-      const place = placeSize === 1 ? (bytes[at] as number) : littleAt(bytes, at, placeSize)
-      if (this.#bitsAt === 0) cell = place - this.#first
-      else while (cell < count && this.#placeOf(cell) < place) cell += 1
+    let entry = this.#firstEntry(ranksAt, rankSize, outliers, this.#rankOf(cell))
+    for (; entry < outliers; entry++) {
+      const at = ranksAt + entry * rankSize
+      const rank = rankSize === 1 ? (bytes[at] as number) : uintAt(bytes, at, rankSize)
+      if (this.#bitsAt === 0) cell = rank - this.#first
+      else while (cell < count && this.#rankOf(cell) < rank) cell += 1
       if (cell >= count) return
       const target = to[cell] as number
-      if (target < 0 || this.#placeOf(cell) !== place) continue
-      into[target] = (into[target] as number) + oddLeast + littleAt(bytes, valuesAt + entry * size, size)
+      if (target < 0 || this.#rankOf(cell) !== rank) continue
+      into[target] = (into[target] as number) + outlierMin + uintAt(bytes, valuesAt + entry * size, size)
     }
   }
 
-  /** The first entry of a list of rising places that is not below this one. */
-  #firstEntry(placesAt: number, placeSize: number, count: number, place: number): number {
+  /** Binary search: the first entry of a list of ascending ranks that is not below this one. */
+  #firstEntry(ranksAt: number, rankSize: number, count: number, rank: number): number {
     let low = 0
     let high = count
     while (low < high) {
       const middle = (low + high) >> 1
-      if (littleAt(this.#bytes, placesAt + middle * placeSize, placeSize) < place) low = middle + 1
+      if (uintAt(this.#bytes, ranksAt + middle * rankSize, rankSize) < rank) low = middle + 1
       else high = middle
     }
     return low
   }
 
-  #addUnknown(count: number, into: Float64Array, to: Int32Array, isUnknown: (place: number) => boolean): void {
+  #addUnknown(count: number, into: Float64Array, to: Int32Array, isUnknown: (rank: number) => boolean): void {
     for (let cell = 0; cell < count; cell++) {
-      const place = this.#placeOf(cell)
+      const rank = this.#rankOf(cell)
       const target = to[cell] as number
-      if (place >= 0 && target >= 0 && isUnknown(place)) into[target] = Number.NaN
+      if (rank >= 0 && target >= 0 && isUnknown(rank)) into[target] = Number.NaN
     }
   }
 
@@ -289,15 +289,15 @@ export class ChunkReader {
     }
   }
 
-  #little(size: number): number {
-    const value = littleAt(this.#bytes, this.#at, size)
+  #uint(size: number): number {
+    const value = uintAt(this.#bytes, this.#at, size)
     this.#at += size
     return value
   }
 }
 
-/** An unsigned number, lowest byte first. */
-function littleAt(bytes: Uint8Array, at: number, size: number): number {
+/** Little-endian unsigned number. */
+function uintAt(bytes: Uint8Array, at: number, size: number): number {
   let value = bytes[at] as number
   if (size > 1) value |= (bytes[at + 1] as number) << 8
   if (size > 2) value |= (bytes[at + 2] as number) << 16
@@ -309,18 +309,18 @@ function littleAt(bytes: Uint8Array, at: number, size: number): number {
   return value
 }
 
-/** The number at a place of a dense column. */
-function packedAt(bytes: Uint8Array, from: number, place: number, bits: number): number {
-  if (bits >= 8) return littleAt(bytes, from + place * (bits >> 3), bits >> 3)
-  const bit = place * bits
+/** The number of a cell in a dense column. */
+function packedAt(bytes: Uint8Array, from: number, rank: number, bits: number): number {
+  if (bits >= 8) return uintAt(bytes, from + rank * (bits >> 3), bits >> 3)
+  const bit = rank * bits
   return bits === 0 ? 0 : ((bytes[from + (bit >> 3)] as number) >> (bit & 7)) & ((1 << bits) - 1)
 }
 
 /**
- * Adds cells of a dense column whose cells are all present and take at most 24 bits. A loop for each width, over 32-bit numbers: most of the time of a
- * large answer is spent here, and the same loops over doubles take three times as long.
+ * Adds cells of a dense column with at most 24 bits, if all cells are present. Large queries spend most of their time
+ * here; the same loop over doubles takes three times as long.
  */
-function addSmall(
+function addNarrow(
   bytes: Uint8Array,
   from: number,
   first: number,
@@ -334,7 +334,7 @@ function addSmall(
   for (let cell = 0; cell < count; ) {
     const target = to[cell] as number
     let sum = 0
-    // Cells that go to the same place stand side by side: they are added up before memory is written.
+    // Neighbouring cells often have the same target: add them up before writing to memory.
     do {
       const bit = (first + cell) * bits
       const at = from + (bit >> 3)
@@ -351,21 +351,21 @@ function addSmall(
   }
 }
 
-/** By the low half of a column's kind. */
-const spans = Float64Array.from(widths, (bits) => 2 ** bits)
+/** 2 to the power of each width. */
+const valueLimits = Float64Array.from(widths, (bits) => 2 ** bits)
 
 const bitCounts = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
 
-/** Adds a whole chunk to cells of the same number: present where either is. */
+/** Adds all cells of a chunk to the same number of cells. */
 export function addChunk(reader: ChunkReader, bytes: Uint8Array, into: Cells): void {
   reader.open(bytes)
   assert.equal(reader.cells, into.count, 'a chunk of duties has another number of cells than its level')
   addCells(reader, into, 0, into.count, identity(into.count))
 }
 
-/** Adds `count` cells of the open chunk from `first` on: number n of them goes to cell `to[n]`. */
+/** Adds `count` cells of the open chunk from `first` on: cell n of them to cell `to[n]`. */
 export function addCells(reader: ChunkReader, into: Cells, first: number, count: number, to: Int32Array): void {
-  if (!reader.choose(first, count)) return
+  if (!reader.selectCells(first, count)) return
   for (let cell = 0; cell < count; cell++) {
     const target = to[cell] as number
     if (target >= 0 && reader.isPresent(first + cell)) into.isPresent[target] = 1
@@ -376,8 +376,9 @@ export function addCells(reader: ChunkReader, into: Cells, first: number, count:
   }
 }
 
-let counting = new Int32Array(0)
-function identity(count: number): Int32Array {
-  if (counting.length < count) counting = Int32Array.from({ length: count }, (_, at) => at)
-  return counting
+let identityCache = new Int32Array(0)
+/** 0, 1, 2, … up to at least `count`. */
+export function identity(count: number): Int32Array {
+  if (identityCache.length < count) identityCache = Int32Array.from({ length: count }, (_, at) => at)
+  return identityCache
 }

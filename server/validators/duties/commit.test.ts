@@ -1,4 +1,4 @@
-// Epochs are counted once, and a commit that fails leaves nothing.
+// Commits of epochs: each epoch is counted once, and a failed commit stores nothing.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -34,7 +34,7 @@ const row = (epoch: number, validator: number): EpochRow => ({
   earnings: 1000 * validator + epoch,
   sync_penalty: -epoch,
 })
-/** Three validators in two rows of 64; the last one joins late. */
+/** Three validators in two rows of 64. The last one starts later. */
 const rowsOf = ({ from, until }: Range, validators = [3, 7, 70]): EpochRow[] =>
   validators.flatMap((validator) =>
     Array.from({ length: until - from }, (_, at) => row(from + at, validator)).filter(
@@ -106,7 +106,7 @@ test('an hour that crosses a UTC midnight is two UTC hours and one chain hour', 
 })
 
 describe('every epoch is counted once', () => {
-  test('however the epochs are cut and ordered, what is stored is the same as after one commit', async () => {
+  test('epochs in any order and division are stored as by one commit', async () => {
     await using whole = await openContext(overrides)
     await write(whole, all)
     const expected = await everythingStored(whole)
@@ -118,7 +118,7 @@ describe('every epoch is counted once', () => {
     await fc.assert(
       fc.asyncProperty(batches, async (some) => {
         await using context = await openContext(overrides)
-        // `writeEpochs` leaves out what is covered.
+        // `writeEpochs` skips covered epochs.
         for (const batch of some) await write(context, batch)
         await write(context, all)
         assert.deepEqual(await everythingStored(context), expected)
@@ -127,7 +127,7 @@ describe('every epoch is counted once', () => {
     )
   })
 
-  test('epoch by epoch gives the same as one commit', async () => {
+  test('single epochs are stored as by one commit', async () => {
     await using whole = await openContext(overrides)
     await using single = await openContext(overrides)
     // Epoch 0 ends the first UTC day; the next midnight lies between epochs 54 and 55.
@@ -146,7 +146,7 @@ describe('every epoch is counted once', () => {
     assert.deepEqual(await everythingStored(parts), await everythingStored(whole))
   })
 
-  test('a commit that overlaps what is covered is refused as a whole', async () => {
+  test('a commit that overlaps covered epochs is refused as a whole', async () => {
     await using context = await openContext(overrides)
     await write(context, { from: 3, until: 6 })
     const before = await everythingStored(context)
@@ -163,7 +163,7 @@ describe('every epoch is counted once', () => {
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 3, until: 8 }])
   })
 
-  test('networks do not touch each other', async () => {
+  test('networks are independent', async () => {
     await using context = await openContext(overrides)
     await write(context, { from: 0, until: 5 })
     const before = await storedRows(context, 'mainnet', 'utcHours')
@@ -177,11 +177,11 @@ describe('every epoch is counted once', () => {
   })
 })
 
-describe('a commit that fails leaves nothing', () => {
+describe('a failed commit stores nothing', () => {
   const wrong: readonly (readonly [string, Range, EpochRow[], RegExp])[] = [
     ['a fraction', { from: 0, until: 9 }, [{ ...row(3, 3), earnings: 0.5 }], /exact whole numbers/],
     ['a number that is not exact', { from: 0, until: 9 }, [{ ...row(3, 3), assigned: 2 ** 53 }], /exact whole numbers/],
-    // Everything before the last of 300 rows has been written by then.
+    // By then, all but the last of 300 rows have been written.
     [
       'a fraction in the last row',
       { from: 12, until: 24 },
@@ -201,16 +201,16 @@ describe('a commit that fails leaves nothing', () => {
     })
   }
 
-  test('a segment that reaches into the next hour', async () => {
+  test('refuses a segment that extends into the next hour', async () => {
     await using context = await openContext(overrides)
     const [segment] = commitOf(context, { from: 3, until: 6 }).segments as [CommitSegment]
     const wide = { ...segment, epochs: { from: 3 as Epoch, until: 7 as Epoch } }
     const commit = { ...commitOf(context, all), segments: [wide] }
-    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /lie in one hour piece/)
+    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /lie in one hour part/)
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [])
   })
 
-  test('whichever statement fails: figures, coverage, missed duties and scores are one transaction', async () => {
+  test('if any statement fails, neither figures nor coverage, missed duties or scores are stored', async () => {
     await using context = await openContext(overrides)
     await write(context, { from: 0, until: 9 })
     const before = await everythingStored(context)
@@ -248,13 +248,13 @@ const missedOf = (rows: readonly Partial<Record<MissedField, number>>[]) =>
     missedFields.map((field) => [field, Int32Array.from(rows, (one) => one[field] ?? 0)]),
   ) as CommitSegment['missed']
 
-describe('who has duties', () => {
+describe('validators with duties', () => {
   const partAt = (epoch: number) => partsIn(small, { from: epoch, until: epoch + 1 })[0]?.part ?? assert.fail()
   const validatorsAt = async (context: TestContext, epoch: number) => [
     ...(await queryDuties(context.duties, 'validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
   ]
 
-  test('a validator that joins late is there from its first epoch on, also far from all others', async () => {
+  test('a new validator has rows from its first epoch on, also with a distant index', async () => {
     await using context = await openContext(overrides)
     const far = 5 * 32_768 + 17
     await write(context, { from: 0, until: 12 })
@@ -281,7 +281,7 @@ describe('who has duties', () => {
     )
   })
 
-  test('a validator that leaves in the middle of a day stays in it', async () => {
+  test('a validator that exits during a day has a row for it', async () => {
     await using context = await openContext(overrides)
     await writeEpochs(context, 'mainnet', { from: 9, until: 12 }, rowsOf({ from: 9, until: 12 }, [3, 9]))
     await writeEpochs(context, 'mainnet', { from: 12, until: 20 }, rowsOf({ from: 12, until: 20 }, [3]))
@@ -289,7 +289,7 @@ describe('who has duties', () => {
     assert.deepEqual(await validatorsAt(context, 18), [3])
   })
 
-  test('a row of nothing but zeros is a row', async () => {
+  test('a row with only zeros is stored', async () => {
     await using context = await openContext(overrides)
     await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [{ epoch: 1, validator: 9 }])
     const [only, ...others] = await storedRows(context, 'mainnet', 'days')
@@ -306,7 +306,7 @@ test('hours and missed duties are deleted by age when a new day begins, days sta
   await commit(9, 35)
   assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [{ from: 18, until: 35 }])
   assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [{ from: 9, until: 35 }])
-  // What is filled in stays until a new day begins.
+  // Filled epochs stay until a new day begins.
   await write(context, { from: 0, until: 9 })
   await commit(35, 36)
   assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [

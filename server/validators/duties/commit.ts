@@ -1,5 +1,6 @@
-// One commit of epochs: figures, missed duties, audits, unexplained balance changes, watch ranges, inactivity scores and the coverage that
-// speaks of them, in one transaction. Killed anywhere, ingest goes on as if nothing had happened.
+// Commits epochs: figures, missed duties, audits, unexplained balance changes, watch ranges, inactivity scores and
+// their coverage, in one transaction. A process that is killed at any moment continues with the next epoch after a
+// restart.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
@@ -20,20 +21,20 @@ export interface CommitSegment extends Segment {
   readonly missed: MissedDutyColumns
   readonly audits: readonly AuditLine[]
   readonly unexplained: readonly UnexplainedChange[]
-  /** Undefined: all validators are kept. */
+  /** Undefined: all validators are stored. */
   readonly watched: WatchedNow | undefined
 }
 
 export interface EpochCommit {
   readonly network: Network
   readonly time: ChainTime
-  /** In order, one after the other; none of their epochs has been read. */
+  /** Consecutive; none of their epochs is stored yet. */
   readonly segments: readonly CommitSegment[]
-  /** What speaks of the present: not for epochs that are filled in later. */
+  /** Data about the present. Undefined for gaps that are filled later. */
   readonly head?:
     | {
         readonly scores: ScoreHistory
-        /** Chain days that are kept of hours and of missed duties; 0: all. */
+        /** Chain days to keep; 0: all. */
         readonly hoursKeptDays: number
         readonly missedKeptDays: number
       }
@@ -89,7 +90,7 @@ async function writeWatches(tx: StateWriter, { network, segments }: EpochCommit,
   return changes
 }
 
-/** Hours and missed duties that are old enough are deleted when a new day begins. */
+/** Deletes old hours and missed duties when a new day begins. */
 async function expire(
   tx: StateWriter,
   { network, time }: EpochCommit,

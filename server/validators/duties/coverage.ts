@@ -1,4 +1,5 @@
-// Which epochs of a network have been read completely. Coverage is also where reading goes on: there is no second cursor that could disagree.
+// Which epochs of a network have been read completely. Ingest continues where coverage ends: there is no second cursor
+// that could disagree.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { coverageOf } from '#storage/coverage.ts'

@@ -1,5 +1,6 @@
-// Damaged rows: which epochs must be read again to replace them. A row of hours, days, presence or missed duties lies in one day part, which
-// is read again as a whole. A row of a block can only be replaced when all that is stored of the block is read again.
+// Finds out which epochs must be read again to replace damaged rows. A row of hours, days, presence or missed duties
+// belongs to one day part, which is read again completely. A row of a block can only be replaced when everything that
+// is stored of the block is read again.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
@@ -8,20 +9,20 @@ import { measures } from '../ratings/measures.ts'
 import { ChunkReader, DamagedChunk } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
 import { epochsOfUnit, type Level, levels, networkId, partOf, unitIds } from './layout.ts'
-import { allUnits } from './merge.ts'
 import { rowsBetween } from './rows.ts'
+import { allUnits } from './units.ts'
 
 export const repairCommand = (network: Network, { from, until }: Range): string =>
   `tetrad repair --network ${network} --from-epoch ${from} --until-epoch ${until}`
 
-/** From the first to the last epoch that is stored of a unit. */
+/** From the first to the last stored epoch of a unit. */
 export function storedEpochsOf(time: ChainTime, level: Level, unit: number, covered: readonly Range[]): Range {
   const epochs = epochsOfUnit(time, level, unit)
   const own = within(covered, epochs)
   return { from: own[0]?.from ?? epochs.from, until: own.at(-1)?.until ?? epochs.until }
 }
 
-/** The epochs of blocks that have damaged rows and share day parts with the range; for each block once. */
+/** The stored epochs of each block that has damaged rows and shares day parts with the range. */
 export async function damagedBlocks(
   reader: StateReader,
   { network, time, epochs }: { readonly network: Network; readonly time: ChainTime; readonly epochs: Range },
@@ -52,6 +53,13 @@ async function hasDamage(reader: StateReader, { table }: Level, ids: Range, sign
   }
   return false
 }
+
+/** 'damaged' if the work fails because of a damaged row. */
+export const ignoreDamage = <T>(work: Promise<T>): Promise<T | 'damaged'> =>
+  work.catch((error: unknown) => {
+    if (error instanceof DamagedChunk) return 'damaged'
+    throw error
+  })
 
 export function isDamaged(open: () => unknown): boolean {
   try {

@@ -1,3 +1,4 @@
+// Coverage of hourly figures after old hours were deleted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Range } from '#core/ranges.ts'
@@ -49,11 +50,11 @@ test('deleted hours do not count as covered, whole days do', async () => {
   assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [daysOf(10, 13)])
   assert.deepEqual(await hoursOf(context, { fromDay: 10, toDay: 10 }), [0, 'none'])
   assert.deepEqual(await hoursOf(context, { fromDay: 11, toDay: 12 }), [25, `${at(12)}-${at(13) - 1}`])
-  // Day 10 is cut, and its hours are gone; day 11 comes whole (225), of day 12 there are 11 hours (99).
+  // Day 10 is requested in part, and its hours are deleted. Day 11 is complete (225 epochs), day 12 has 11 hours (99).
   assert.deepEqual(await assignedIn(context, 251, 310), [324, `${at(11)}-${at(12) + 98}`])
   assert.deepEqual(await assignedIn(context, 250, 310), [549, 'complete'])
   assert.deepEqual(await assignedIn(context, 251, 260), [null, 'none'])
-  // Without any hour left, what has been read still tells who does not exist, behaviour/validators.md#unknown-validators.
+  // Covered epochs without hours still prove that a validator does not exist, behaviour/validators.md#unknown-validators.
   await drop(context, 13)
   const query = { network: 'mainnet', validator_index_or_pubkey: '6', granularity: 'hour' } as const
   const given = { ...query, limit: 1, offset: 0, utc: false, sortOrder: 'asc' } as const
@@ -70,7 +71,7 @@ test('the coverage of UTC hours ends where hours were deleted', async () => {
   assert.match(String(coverage), new RegExp(`^${at(12)}-`))
 })
 
-test('epochs that are filled in have their hours, those deleted between stay deleted', async () => {
+test('epochs that are filled in have hours; deleted hours stay deleted', async () => {
   await using context = await openContext()
   await register(context, 'mainnet', [5])
   await openDays(context, daysOf(10, 13))

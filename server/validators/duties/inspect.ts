@@ -1,4 +1,4 @@
-// Reads for those who check the store: the doctor, backups, and an hour that is read again from a node.
+// Queries for checks of the database: the doctor, backups, and the comparison of a stored hour with a node.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
@@ -10,13 +10,13 @@ import { coveredEpochs } from './coverage.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
 import {
   dayLevels,
+  groupIn,
   type Level,
   levels,
   missedLevel,
   networkId,
   networkIn,
   partsIn,
-  placeIn,
   presenceLevel,
   toMeasures,
   unitIds,
@@ -29,7 +29,7 @@ import { rowsBetween } from './rows.ts'
 
 const allColumns = [...measures.keys()]
 
-/** Sums of one chain hour, one entry per validator, in rising order. */
+/** Sums of one chain hour, one entry per validator, in ascending order. */
 export interface HourSums {
   readonly validator: Int32Array
   readonly sums: Readonly<Record<Measure, Float64Array>>
@@ -43,22 +43,22 @@ export async function hourSums(
   const chunk = new ChunkReader(measures.length)
   for (const { part } of partsIn(time, epochsOfHour(time, hour as ChainHour))) {
     const ids = unitIds(levels.hours, networkId(network), { from: hour + part, until: hour + part + 1 })
-    for await (const some of rowsBetween(reader, levels.hours.table, ids)) {
-      for (const { id, data } of some) {
-        const place = placeIn(levels.hours, id)
-        const cells = rows.get(place) ?? new Cells(levels.hours.validators, measures.length)
-        rows.set(place, cells)
+    for await (const batch of rowsBetween(reader, levels.hours.table, ids)) {
+      for (const { id, data } of batch) {
+        const group = groupIn(levels.hours, id)
+        const cells = rows.get(group) ?? new Cells(levels.hours.validators, measures.length)
+        rows.set(group, cells)
         addChunk(chunk, data, cells)
       }
     }
   }
   const validator: number[] = []
   const sums = measures.map((): number[] => [])
-  for (const [place, cells] of [...rows].sort(([a], [b]) => a - b)) {
+  for (const [group, cells] of [...rows].sort(([a], [b]) => a - b)) {
     toMeasures(cells.columns, allColumns)
     for (let cell = 0; cell < cells.count; cell++) {
       if (cells.isPresent[cell] === 0) continue
-      validator.push(place * levels.hours.validators + cell)
+      validator.push(group * levels.hours.validators + cell)
       for (let column = 0; column < measures.length; column++)
         sums[column]?.push(cells.columns[column]?.[cell] as number)
     }
@@ -71,23 +71,23 @@ export async function hourSums(
   }
 }
 
-/** The validators that have figures in a day part, in rising order. */
+/** The validators that have figures in a day part, in ascending order. */
 export async function validatorsIn(
   reader: StateReader,
   { network, part }: { readonly network: Network; readonly part: number },
 ): Promise<Int32Array> {
   const validators: number[] = []
   const ids = unitIds(presenceLevel, networkId(network), { from: part, until: part + 1 })
-  for await (const some of rowsBetween(reader, presenceLevel.table, ids)) {
-    for (const { id, data } of some) {
-      const first = placeIn(presenceLevel, id) * presenceLevel.validators
+  for await (const batch of rowsBetween(reader, presenceLevel.table, ids)) {
+    for (const { id, data } of batch) {
+      const first = groupIn(presenceLevel, id) * presenceLevel.validators
       for (const member of membersOf(unpackSet(data))) validators.push(first + member)
     }
   }
   return Int32Array.from(validators)
 }
 
-/** Tables of plain rows. */
+/** Tables without packed data. */
 const plainTables = [
   'coverage',
   'cursors',
@@ -101,7 +101,7 @@ const plainTables = [
   'watch_ranges',
 ] as const
 
-/** Reads every row and checks every chunk, and counts the rows of each table. A damaged one is a fault. */
+/** Counts the rows of each table, and checks every packed row. Throws a fault about the first damaged one. */
 export async function countRows(reader: StateReader, _: undefined): Promise<Record<string, number>> {
   const rows: Record<string, number> = {}
   for (const name of plainTables) {
@@ -120,22 +120,22 @@ export async function countRows(reader: StateReader, _: undefined): Promise<Reco
 async function countChunks(reader: StateReader, level: Level, check: (data: Uint8Array) => unknown): Promise<number> {
   let count = 0
   for await (const rows of rowsBetween(reader, level.table, { from: 0, until: 2 ** 53 - 1 })) {
-    for (const { id, data } of rows) if (isDamaged(() => check(data))) throw await damageIn(reader, level, id)
+    for (const { id, data } of rows) if (isDamaged(() => check(data))) throw await describeDamage(reader, level, id)
     count += rows.length
   }
   return count
 }
 
-/** Which row it is, and how it can be repaired. */
-async function damageIn(reader: StateReader, level: Level, id: number): Promise<Fault> {
+/** A fault that says which row is damaged and how to repair it. */
+async function describeDamage(reader: StateReader, level: Level, id: number): Promise<Fault> {
   const network = networkIn(id)
   const time = await storedTime(reader, network)
-  const first = placeIn(level, id) * level.validators
+  const first = groupIn(level, id) * level.validators
   const last = first + level.validators - 1
-  const who = first === last ? `validator ${first}` : `validators ${first} to ${last}`
+  const validators = first === last ? `validator ${first}` : `validators ${first} to ${last}`
   const epochs = time && storedEpochsOf(time, level, unitIn(level, id), await coveredEpochs(reader, network))
-  const todo = epochs ? `run \`${repairCommand(network, epochs)}\`, or restore a backup` : 'restore a backup'
+  const remedy = epochs ? `run \`${repairCommand(network, epochs)}\`, or restore a backup` : 'restore a backup'
   return new Fault('store.unavailable', {
-    detail: `${level.table} has a damaged row (its checksum is wrong) of ${network}, ${who}: ${todo}`,
+    detail: `${level.table} has a damaged row of ${network}, ${validators} (wrong checksum): ${remedy}`,
   })
 }

@@ -1,3 +1,4 @@
+// Day parts, hour parts, row ids and stored columns.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,13 +8,13 @@ import { measures } from '../ratings/measures.ts'
 import { Cells } from './chunk-format.ts'
 import {
   columnsFor,
+  groupIn,
+  groupOf,
   levels,
   missedLevel,
   networkId,
   partOf,
   partsIn,
-  placeIn,
-  placeOf,
   presenceLevel,
   rowId,
   segmentAt,
@@ -27,7 +28,7 @@ import {
 
 const midnight = 1_700_006_400 // 2023-11-15T00:00:00Z
 
-/** Genesis at midnight, at noon and at any second; hours that do not divide days; days from a few minutes to several UTC days. */
+/** Genesis at midnight, noon or any second; hours that do not divide days; days from minutes to several UTC days. */
 const clocks = fc.record({
   genesisUnix: fc.oneof(
     fc.constant(midnight),
@@ -53,7 +54,7 @@ const forClocks = (check: (time: ChainTime, from: number) => void): void => {
 }
 const epochsMax = 600
 
-test('parts tile the epochs: each belongs to one, with its chain day and its UTC day, and numbers rise', () => {
+test('every epoch is in one day part, with its chain day and UTC day, and numbers ascend', () => {
   forClocks((time, from) => {
     const until = from + epochsMax
     const parts = partsIn(time, { from, until })
@@ -63,7 +64,7 @@ test('parts tile the epochs: each belongs to one, with its chain day and its UTC
     assert(next <= from)
     for (const { part, epochs, day, utcDay, hours } of parts) {
       assert.equal(epochs.from, next, 'no gap and no overlap')
-      assert(part > number, 'numbers rise')
+      assert(part > number, 'numbers ascend')
       for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
         assert.deepEqual([chain.dayOf(epoch), utc.dayOf(epoch), partOf(time, epoch)], [day, utcDay, part])
         assert(hourOf(time, epoch) >= hours.from && hourOf(time, epoch) < hours.until)
@@ -74,25 +75,25 @@ test('parts tile the epochs: each belongs to one, with its chain day and its UTC
       number = part
     }
     assert(next >= until)
-    // Neither the part before nor the one behind is among them.
+    // The adjacent day parts are not in the result.
     assert((parts[0]?.epochs.until as number) > from && (parts.at(-1)?.epochs.from as number) < until)
     assert.deepEqual(partsIn(time, { from, until: from }), [])
   })
 })
 
-test('pieces tile the epochs: each lies in one hour and in one part, and numbers rise', () => {
+test('every epoch is in one hour part, within one hour and one day part, and numbers ascend', () => {
   forClocks((time, from) => {
     let number = -1
     for (let epoch = segmentAt(time, from as Epoch).epochs.from; epoch < from + epochsMax; ) {
-      const { piece, part, epochs } = segmentAt(time, epoch)
+      const { hourPart, part, epochs } = segmentAt(time, epoch)
       assert.equal(epochs.from, epoch, 'no gap and no overlap')
-      assert(piece > number, 'numbers rise')
+      assert(hourPart > number, 'numbers ascend')
       for (let one = epochs.from; one < epochs.until; one++) {
-        assert.equal(segmentAt(time, one).piece, piece)
+        assert.equal(segmentAt(time, one).hourPart, hourPart)
         assert.deepEqual([hourOf(time, one), partOf(time, one)], [hourOf(time, epoch), part.part])
       }
-      assert.equal(piece, hourOf(time, epoch) + part.part)
-      number = piece
+      assert.equal(hourPart, hourOf(time, epoch) + part.part)
+      number = hourPart
       epoch = epochs.until
     }
   })
@@ -100,14 +101,14 @@ test('pieces tile the epochs: each lies in one hour and in one part, and numbers
 
 // -------------------------------------------------------------------------------------------------------------------- ids
 
-test('ids are exact, unique and in the order of network, unit and place', () => {
+test('ids are exact, unique and in the order of network, unit and group', () => {
   const all = [...Object.values(levels), missedLevel, presenceLevel]
   assert.equal(new Set(all.map(({ table }) => table)).size, all.length)
   for (const level of all) {
-    const units = 2 ** 46 / level.places
+    const units = 2 ** 46 / level.groupsMax
     const keys = networks.flatMap((network) =>
       [0, 1, 2, 4000, units - 1].flatMap((unit) =>
-        [0, 1, 63, 64, level.places - 1].map((place) => [networkId(network), unit, place] as const),
+        [0, 1, 63, 64, level.groupsMax - 1].map((place) => [networkId(network), unit, place] as const),
       ),
     )
     const ids = keys.map(([network, unit, place]) => rowId(level, network, unit, place))
@@ -117,18 +118,18 @@ test('ids are exact, unique and in the order of network, unit and place', () => 
       ids.every((id, at) => at === 0 || id > (ids[at - 1] as number)),
       level.table,
     )
-    for (const [at, [, , place]] of keys.entries()) assert.equal(placeIn(level, ids[at] as number), place)
+    for (const [at, [, , place]] of keys.entries()) assert.equal(groupIn(level, ids[at] as number), place)
     assert.throws(() => rowId(level, 1, units, 0), /no room/)
-    assert.throws(() => rowId(level, 1, 0, level.places), /no room/)
+    assert.throws(() => rowId(level, 1, 0, level.groupsMax), /no room/)
     const { from, until } = unitIds(level, 2, { from: 3, until: 5 })
     assert.deepEqual(
-      [rowId(level, 2, 2, level.places - 1), rowId(level, 2, 3, 0), rowId(level, 2, 4, level.places - 1)].map(
+      [rowId(level, 2, 2, level.groupsMax - 1), rowId(level, 2, 3, 0), rowId(level, 2, 4, level.groupsMax - 1)].map(
         (id) => id >= from && id < until,
       ),
       [false, true, true],
     )
     assert.equal(until, rowId(level, 2, 5, 0))
-    assert(placeOf(level, validatorsMax - 1) < level.places, `${level.table} has room for every validator`)
+    assert(groupOf(level, validatorsMax - 1) < level.groupsMax, `${level.table} has room for every validator`)
   }
 })
 
@@ -160,7 +161,7 @@ function cellsOf(rows: Values): Cells {
 }
 const plain = (columns: readonly Float64Array[]) => columns.map((column) => Array.from(column, (value) => value + 0))
 
-test('what is stored gives back the measures', () => {
+test('measures can be restored from stored columns', () => {
   fc.assert(
     fc.property(values, (rows) => {
       const cells = cellsOf(rows)
@@ -175,7 +176,7 @@ test('what is stored gives back the measures', () => {
   )
 })
 
-test('adding in stored form is adding measures', () => {
+test('adding stored columns adds the measures', () => {
   fc.assert(
     fc.property(values, values, (some, others) => {
       const [one, other] = [cellsOf(some), cellsOf(others)]
@@ -212,7 +213,7 @@ test('a perfect day leaves few columns to store', () => {
   assert.deepEqual(used, ['assigned', 'attestation_reward'])
 })
 
-test('any measures can be read with the columns that they take', () => {
+test('any measures can be read from the columns they need', () => {
   fc.assert(
     fc.property(values, fc.subarray([...measures]), (rows, wanted) => {
       const cells = cellsOf(rows)

@@ -1,4 +1,4 @@
-// What is listed and added up, against a plain computation over the epochs that were written.
+// Lists and sums of records, compared with a simple reference that adds up all written epochs.
 import { strict as assert } from 'node:assert'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,9 @@ const network = 'hoodi'
 const until = 170
 const gap: Range = { from: 61, until: 83 }
 
-/** In two rows of presence and in several of figures. 70 joins late, 6 leaves early, 0 and 200 have duties now and then. */
+/**
+ * In two rows of presence and several of figures. 70 starts later, 6 exits early, 0 and 200 have duties now and then.
+ */
 const validators = [0, 5, 6, 70, 200, 40_000]
 const none = {
   ...{ inclusions: 0, included: 0, inclusion_delay: 0, correct_source: 0, correct_target: 0, correct_head: 0 },
@@ -68,7 +70,7 @@ after(async () => {
   for (const context of contexts) await context[Symbol.asyncDispose]()
 })
 
-// ------------------------------------------------------------------------------------------------------ the plain computation
+// -------------------------------------------------------------------------------------------------------------- reference
 
 interface PlainRecord extends RecordKey {
   readonly day: number
@@ -149,7 +151,7 @@ const queries: fc.Arbitrary<RecordQuery> = fc
     }
   })
 
-/** Some epochs less at both ends: hours that are cut off the first and the last day, and the days that stay whole. */
+/** A range of hours that has only parts of the first and last day, and the days that it has completely. */
 function cutOf(days: Range, [front, back]: readonly [number, number]): NonNullable<RecordQuery['cut']> {
   const hours = {
     from: hourOf(time, (days.from * 5 + front) as Epoch),
@@ -160,7 +162,7 @@ function cutOf(days: Range, [front, back]: readonly [number, number]): NonNullab
 
 const keysOf = (records: readonly RecordKey[]) => records.map(({ window, validator }) => [window, validator])
 
-test('records are listed as a plain computation lists them, merged or not', async () => {
+test('lists the same records as a simple reference, merged or not', async () => {
   let found = 0
   await fc.assert(
     fc.asyncProperty(queries, fc.nat(30), fc.nat(60_000), async (query, count, afterValidator) => {
@@ -184,7 +186,7 @@ test('records are listed as a plain computation lists them, merged or not', asyn
   assert(found > 1000)
 })
 
-test('sums, scores and places are those of a plain computation, merged or not', async () => {
+test('sums, scores and times equal those of a simple reference, merged or not', async () => {
   const wanted = {
     measures: ['assigned', 'inclusions', 'earnings', 'block_reward', 'inclusion_delay', 'sync_penalty'],
     scores: ['attester', 'proposer'],
@@ -212,7 +214,7 @@ test('sums, scores and places are those of a plain computation, merged or not', 
           const score = attesterScore(query, record.rows)
           const { sums: scored, counts } = scores.attester as ScoreTotals
           assert(Math.abs((scored[at] as number) / (counts[at] as number) - score) < 1e-9)
-          assert.equal(scores.proposer?.counts[at], 0, 'nobody had to propose')
+          assert.equal(scores.proposer?.counts[at], 0, 'no validator had to propose')
         })
       }
     }),
@@ -220,7 +222,7 @@ test('sums, scores and places are those of a plain computation, merged or not', 
   )
 })
 
-test('paging by the last validator of a page gives every record once', async () => {
+test('pages that start after the last validator have every record once', async () => {
   const [{ duties }] = contexts as [TestContext]
   const all: RecordQuery = {
     ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
@@ -235,7 +237,7 @@ test('paging by the last validator of a page gives every record once', async () 
     seen.push(...page)
     const [last, following] = [page.at(-1), first[3]]
     if (!last || !following) break
-    // As a caller follows the link: from the window of the record that follows on, back in time.
+    // Like the link to the next page: starts at the window of its first record, back in time.
     const days = { from: 0, until: Math.min(34, (following.window + 1) * 7) }
     query = { ...all, days, windowOf: all.windowOf.slice(0, days.until) }
     from = following.window === last.window ? last : undefined
@@ -271,8 +273,8 @@ test('a query stops when its signal aborts', async () => {
     ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
     windowOf: Array.from({ length: 34 }, (_, at) => at),
   }
-  const stopped = AbortSignal.abort(new Error('nobody waits'))
-  await assert.rejects(queryDuties(duties, 'listRecords', { query, count: 5 }, stopped), /nobody waits/)
+  const stopped = AbortSignal.abort(new Error('request aborted'))
+  await assert.rejects(queryDuties(duties, 'listRecords', { query, count: 5 }, stopped), /request aborted/)
   const wanted = { measures: ['assigned'], scores: [] } as const
-  await assert.rejects(queryDuties(duties, 'sumRecords', { query, wanted }, stopped), /nobody waits/)
+  await assert.rejects(queryDuties(duties, 'sumRecords', { query, wanted }, stopped), /request aborted/)
 })

@@ -1,9 +1,9 @@
-// Counts and pages records from presence alone, without reading their figures.
+// Counts and pages records from presence (presence.ts), without reading their figures.
 import type { Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import { ChunkReader } from './chunk.ts'
-import { type DayPart, type Level, levels, networkId, placeOf, presenceLevel, rowId } from './layout.ts'
+import { type DayPart, groupOf, type Level, levels, networkId, presenceLevel, rowId } from './layout.ts'
 import { unpackSet } from './presence.ts'
 import { dayIn, type Grain, partsOf, planOf, type RecordKey, type RecordQuery, type Source } from './record-query.ts'
 import { dataByIds } from './rows.ts'
@@ -11,9 +11,9 @@ import { sumRecords } from './sum-records.ts'
 
 export interface ListInput {
   readonly query: RecordQuery
-  /** Of this window and newer ones: leaves out the validators up to this one. */
+  /** In this window and newer ones, skips validators up to this one. */
   readonly after?: RecordKey | undefined
-  /** How many of the first records to name. */
+  /** The number of records to list. */
   readonly count: number
 }
 
@@ -23,7 +23,7 @@ export interface RecordList {
   readonly first: readonly RecordKey[]
 }
 
-/** Rows of presence that are read at a time. */
+/** Rows of presence per batch. */
 const rowsAtOnce = 2048
 
 export async function listRecords(
@@ -42,35 +42,35 @@ export async function listRecords(
   const windowsAtOnce = Math.max(1, Math.floor((rowsAtOnce * windows.length) / (presence.rowCount + 1)))
   for (let at = 0; at < windows.length; at += windowsAtOnce) {
     signal?.throwIfAborted()
-    const some = windows.slice(at, at + windowsAtOnce)
-    if (some.length > 1) await presence.read(some.flatMap((window) => byWindow.get(window) as number[]))
-    for (const window of some) {
-      const own = byWindow.get(window) as number[]
-      const found = some.length > 1 ? presence.of(own) : await presence.find(own)
+    const batch = windows.slice(at, at + windowsAtOnce)
+    if (batch.length > 1) await presence.read(batch.flatMap((window) => byWindow.get(window) as number[]))
+    for (const window of batch) {
+      const ownGrains = byWindow.get(window) as number[]
+      const members = batch.length > 1 ? presence.membersIn(ownGrains) : await presence.readMembersIn(ownGrains)
       const isCut = after !== undefined && window >= after.window
       if (!byValidator) {
-        if (found.count() === 0) continue
+        if (members.count() === 0) continue
         total += 1
         if (first.length < count) first.push({ window, validator: 0 })
       } else if (isCut || first.length < count) {
-        for (const validator of found.members()) {
+        for (const validator of members.members()) {
           if (isCut && validator <= after.validator) continue
           total += 1
           if (first.length < count) first.push({ window, validator })
         }
-      } else total += found.count()
+      } else total += members.count()
     }
   }
   return { total, first }
 }
 
-/** How many rows of figures a sum over the same records reads. */
+/** The number of rows that a sum over the same records reads. */
 const figureRows = ({ validators }: RecordQuery, sources: readonly Source[]): number =>
   Map.groupBy(sources, ({ level }) => level)
     .entries()
-    .reduce((sum, [level, own]) => sum + own.length * stretchesOf(validators, level).length, 0)
+    .reduce((sum, [level, own]) => sum + own.length * groupRuns(validators, level).length, 0)
 
-/** Few validators that are far apart have fewer rows of figures than there are rows of presence. */
+/** For few validators with distant indices, there are fewer rows of figures than rows of presence. */
 async function listByFigures(
   reader: StateReader,
   { query, after, count }: ListInput,
@@ -87,7 +87,7 @@ async function listByFigures(
 class Presence {
   readonly #reader: StateReader
   readonly #query: RecordQuery
-  /** By grain: hours that are added up into it, or day parts. */
+  /** By grain: its hours, or its day parts. */
   readonly #hours: ReadonlyMap<number, readonly Source[]>
   readonly #parts: ReadonlyMap<number, readonly DayPart[]>
   readonly #validators: ValidatorSet
@@ -110,57 +110,61 @@ class Presence {
     this.#validators = new ValidatorSet(query.validators)
   }
 
-  /** How many rows there are to read for all grains. */
+  /** The number of rows to read for all grains. */
   get rowCount(): number {
     const parts = this.#parts.values().reduce((sum, { length }) => sum + length, 0)
     const hours = this.#hours.values().reduce((sum, { length }) => sum + length, 0)
-    return parts * this.#validators.places.length + hours * stretchesOf(this.#query.validators, levels.hours).length
+    return parts * this.#validators.groups.length + hours * groupRuns(this.#query.validators, levels.hours).length
   }
 
-  /** Reads what `of` needs for these grains. */
+  /** Reads the rows that `membersIn` needs for these grains. */
   async read(grains: readonly number[]): Promise<void> {
     const { network } = this.#query
     const parts = grains.flatMap((grain) => this.#parts.get(grain) ?? [])
     const ids = parts.flatMap(({ part }) =>
-      this.#validators.places.map((place) => rowId(presenceLevel, networkId(network), part, place)),
+      this.#validators.groups.map((place) => rowId(presenceLevel, networkId(network), part, place)),
     )
-    const found = await dataByIds(this.#reader, presenceLevel.table, ids)
-    this.#sets = new Map(Array.from(found, ([id, data]) => [id, unpackSet(data)]))
+    const rows = await dataByIds(this.#reader, presenceLevel.table, ids)
+    this.#sets = new Map(Array.from(rows, ([id, data]) => [id, unpackSet(data)]))
     const hours = grains.flatMap((grain) => this.#hours.get(grain) ?? [])
     if (hours.length === 0) return
-    const places = [...new Set(this.#query.validators.map((validator) => placeOf(levels.hours, validator)))]
-    const hourIds = hours.flatMap(({ firstId }) => places.map((place) => firstId + place))
+    const groups = [...new Set(this.#query.validators.map((validator) => groupOf(levels.hours, validator)))]
+    const hourIds = hours.flatMap(({ firstId }) => groups.map((place) => firstId + place))
     this.#rows = await dataByIds(this.#reader, levels.hours.table, hourIds)
   }
 
-  /** As `of`, for a window that may have many grains: some at a time, until all validators have been found. */
-  async find(grains: readonly number[]): Promise<ValidatorSet> {
-    const found = new ValidatorSet()
-    const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * this.#validators.places.length)))
-    for (let at = 0; at < grains.length && found.count() < this.#query.validators.length; at += grainsAtOnce) {
-      const some = grains.slice(at, at + grainsAtOnce)
-      await this.read(some)
-      found.addAll([...this.of(some).members()])
+  /** Like `membersIn`, for a window with many grains: reads them in batches until all validators have been found. */
+  async readMembersIn(grains: readonly number[]): Promise<ValidatorSet> {
+    const members = new ValidatorSet()
+    const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * this.#validators.groups.length)))
+    for (let at = 0; at < grains.length && members.count() < this.#query.validators.length; at += grainsAtOnce) {
+      const batch = grains.slice(at, at + grainsAtOnce)
+      await this.read(batch)
+      members.addAll([...this.membersIn(batch).members()])
     }
-    return found
+    return members
   }
 
   /** The validators that have a row in one of the grains. */
-  of(grains: readonly number[]): ValidatorSet {
+  membersIn(grains: readonly number[]): ValidatorSet {
     const { network } = this.#query
-    const found = new ValidatorSet()
+    const members = new ValidatorSet()
     for (const grain of grains) {
       for (const { part } of this.#parts.get(grain) ?? [])
-        for (const place of this.#validators.places)
-          found.addFrom(this.#validators, place, this.#sets.get(rowId(presenceLevel, networkId(network), part, place)))
-      for (const { firstId } of this.#hours.get(grain) ?? []) found.addAll(this.#inHour(firstId))
+        for (const group of this.#validators.groups)
+          members.addCommon(
+            this.#validators,
+            group,
+            this.#sets.get(rowId(presenceLevel, networkId(network), part, group)),
+          )
+      for (const { firstId } of this.#hours.get(grain) ?? []) members.addAll(this.#inHour(firstId))
     }
-    return found
+    return members
   }
 
   #inHour(firstId: number): number[] {
     const { validators } = this.#query
-    return stretchesOf(validators, levels.hours).flatMap(({ place, from, until }) => {
+    return groupRuns(validators, levels.hours).flatMap(({ place, from, until }) => {
       const data = this.#rows.get(firstId + place)
       if (!data) return []
       const chunk = this.#chunk.open(data)
@@ -169,7 +173,7 @@ class Presence {
   }
 }
 
-/** Validators as bits, 32 768 of them in one bitmap: counting them is a matter of words, not of validators. */
+/** A set of validators: one bitmap per group of 32 768, so that counting goes by words. */
 class ValidatorSet {
   readonly #bits = new Map<number, Uint32Array>()
 
@@ -177,70 +181,70 @@ class ValidatorSet {
     this.addAll(validators)
   }
 
-  /** The bitmaps that it has. */
-  get places(): readonly number[] {
+  /** Groups that have a bitmap. */
+  get groups(): readonly number[] {
     return [...this.#bits.keys()]
   }
 
   addAll(validators: readonly number[]): void {
     for (const validator of validators) {
-      const words = this.#wordsAt(placeOf(presenceLevel, validator))
+      const words = this.#wordsOf(groupOf(presenceLevel, validator))
       const number = validator % presenceLevel.validators
       words[number >> 5] = (words[number >> 5] as number) | (1 << (number & 31))
     }
   }
 
-  /** Adds those of the other set that are in this bitmap as well. */
-  addFrom(other: ValidatorSet, place: number, set: Uint8Array | undefined): void {
-    const own = other.#bits.get(place)
-    if (!set || !own) return
-    const [words, more] = [this.#wordsAt(place), new Uint32Array(set.buffer)]
+  /** Adds the validators of `other` that are also in the bitmap `set` of this group. */
+  addCommon(other: ValidatorSet, group: number, set: Uint8Array | undefined): void {
+    const otherWords = other.#bits.get(group)
+    if (!set || !otherWords) return
+    const [words, setWords] = [this.#wordsOf(group), new Uint32Array(set.buffer)]
     for (let at = 0; at < words.length; at++)
-      words[at] = (words[at] as number) | ((more[at] as number) & (own[at] as number))
+      words[at] = (words[at] as number) | ((setWords[at] as number) & (otherWords[at] as number))
   }
 
   count(): number {
     let count = 0
     for (const words of this.#bits.values())
-      for (let at = 0; at < words.length; at++) count += bitsIn(words[at] as number)
+      for (let at = 0; at < words.length; at++) count += countBits(words[at] as number)
     return count
   }
 
-  /** In rising order. */
+  /** In ascending order. */
   *members(): Generator<number> {
-    for (const place of this.places.toSorted((a, b) => a - b)) {
-      const words = this.#bits.get(place) as Uint32Array
+    for (const group of this.groups.toSorted((a, b) => a - b)) {
+      const words = this.#bits.get(group) as Uint32Array
       for (let at = 0; at < words.length; at++) {
         const word = words[at] as number
         if (word === 0) continue
         for (let bit = 0; bit < 32; bit++)
-          if (((word >>> bit) & 1) === 1) yield place * presenceLevel.validators + at * 32 + bit
+          if (((word >>> bit) & 1) === 1) yield group * presenceLevel.validators + at * 32 + bit
       }
     }
   }
 
-  #wordsAt(place: number): Uint32Array {
-    const known = this.#bits.get(place) ?? new Uint32Array(presenceLevel.validators / 32)
-    this.#bits.set(place, known)
-    return known
+  #wordsOf(group: number): Uint32Array {
+    const words = this.#bits.get(group) ?? new Uint32Array(presenceLevel.validators / 32)
+    this.#bits.set(group, words)
+    return words
   }
 }
 
-/** How many bits of a 32-bit word are set. */
-function bitsIn(word: number): number {
+/** The number of set bits of a 32-bit word. */
+function countBits(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
-/** Stretches of these validators, which rise, that lie in one row. */
-function stretchesOf(validators: readonly number[], level: Level): (Range & { readonly place: number })[] {
-  const stretches: { place: number; from: number; until: number }[] = []
+/** Divides ascending validators into runs that share a row. */
+function groupRuns(validators: readonly number[], level: Level): (Range & { readonly place: number })[] {
+  const runs: { place: number; from: number; until: number }[] = []
   validators.forEach((validator, at) => {
-    const place = placeOf(level, validator)
-    const last = stretches.at(-1)
+    const place = groupOf(level, validator)
+    const last = runs.at(-1)
     if (last?.place === place) last.until = at + 1
-    else stretches.push({ place, from: at, until: at + 1 })
+    else runs.push({ place, from: at, until: at + 1 })
   })
-  return stretches
+  return runs
 }

@@ -1,4 +1,4 @@
-// Merging never changes what is read, wherever it stops and whatever is written in between.
+// Merging never changes the results of queries, wherever it stops and whatever is written in between.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
@@ -13,8 +13,8 @@ import { networkId, partOf, partsIn } from './layout.ts'
 import { mergeBlocks } from './merge.ts'
 import { mergeDuties, queryDuties } from './store.ts'
 
-// Epochs of 8 hours. A UTC day has three of them, a chain day two, and an hour three, so that hours cross days of both kinds. Parts are one
-// or two epochs long: a short block is over after some 19 epochs, a long one after 154.
+// Epochs of 8 hours. A UTC day has three of them, a chain day two, and a chain hour three, so that hours cross both kinds
+// of days. Day parts have one or two epochs: a short block has about 19 epochs, a long one 154.
 const time = {
   genesisUnix: 1_700_005_400, // 2023-11-14T23:43:20Z
   slotSeconds: 3600,
@@ -78,7 +78,7 @@ const unitsAt = async ({ duties }: TestContext, level: number) =>
     )
   ).map(({ unit }) => unit)
 
-/** After everything that is over has been merged: days and short blocks are gone, and long blocks have a row per validator. */
+/** After a complete merge, past days and short blocks have no rows, and long blocks have a row per validator. */
 async function assertMerged(context: TestContext, until: number, present: ReadonlyMap<number, ReadonlySet<number>>) {
   const openPart = partOf(time, until as Epoch)
   const [openShort, openLong] = [Math.floor(openPart / 16), Math.floor(openPart / 128)]
@@ -108,7 +108,7 @@ async function assertMerged(context: TestContext, until: number, present: Readon
 
 // ---------------------------------------------------------------------------------------------------------------- the history
 
-/** In several slices of a merge. */
+/** Their indices are in different slices of a merge. */
 const validators = [0, 5, 63, 64, 700, 1100, 9000, 9001]
 const epochs = 480
 const gaps: readonly Range[] = [
@@ -117,7 +117,7 @@ const gaps: readonly Range[] = [
   { from: 333, until: 340 },
 ]
 
-/** 5 leaves, 700 and 9001 join late, and 64 is there now and then. */
+/** 5 exits, 700 and 9001 start later, and 64 has duties now and then. */
 function rowsOf({ from, until }: Range): EpochRow[] {
   const rows: EpochRow[] = []
   for (let epoch = from; epoch < until; epoch++) {
@@ -165,7 +165,7 @@ async function mergeSome(context: TestContext, until: number, slices: number): P
 
 class BrokenWrite extends Error {}
 
-/** Fails in the middle of a slice, at this statement. True: it came that far. */
+/** Fails in the middle of a slice, at this statement. True: the statement was reached. */
 async function mergeBroken(context: TestContext, until: number, statements: number): Promise<boolean> {
   let left = statements
   const step = () => {
@@ -194,7 +194,7 @@ async function mergeBroken(context: TestContext, until: number, statements: numb
   }
 }
 
-test('whatever is merged when, and wherever it stops, what is read is the sum over all epochs', async () => {
+test('whenever merges run or stop, reads return the sums over all epochs', async () => {
   await using context = await open()
   const draws = createSeededRandom('merge')
   const sums = new PlainSums()
@@ -236,7 +236,7 @@ test('whatever is merged when, and wherever it stops, what is read is the sum ov
   assert(Math.min(...Object.values(seen)) >= 3, JSON.stringify(seen))
   await assertStored(context, sums, grains, 'after everything was merged')
 
-  // Gaps inside of blocks are filled, from the newest on, in spans that are not those of blocks.
+  // Fill the gaps, newest first, in ranges that do not match blocks.
   for (const { from, until } of gaps.toReversed()) {
     const middle = Math.floor((from + until) / 2)
     await write({ from: middle, until })
@@ -250,11 +250,10 @@ test('whatever is merged when, and wherever it stops, what is read is the sum ov
   await mergeDuties(context.duties, { network, time, until: epochs }, never)
   await assertMerged(context, epochs, present)
   await assertStored(context, sums, grains, 'after the gaps were merged')
-  // Nothing is left to do.
   assert.equal(await mergeDuties(context.duties, { network, time, until: epochs }, never), 0)
 })
 
-/** The parts of a span that lie in none of the ranges. */
+/** The parts of a span that are in none of the ranges. */
 function outside(ranges: readonly Range[], { from, until }: Range): Range[] {
   const spans: Range[] = []
   let next = from
@@ -267,7 +266,7 @@ function outside(ranges: readonly Range[], { from, until }: Range): Range[] {
   return spans
 }
 
-test('what is written between two slices, to days that are being merged, is kept and merged the next time', async () => {
+test('rows that are written to a day during its merge are kept and merged the next time', async () => {
   await using context = await open()
   const sums = new PlainSums()
   const write = async (range: Range, more: readonly number[] = []) => {
@@ -278,7 +277,7 @@ test('what is written between two slices, to days that are being merged, is kept
     await writeEpochs(context, network, range, rows)
     sums.add(rows)
   }
-  // The first of two epochs that share their part is left out.
+  // Leave out the first of two epochs of one day part.
   const gap = [...Array(18).keys()].find((epoch) => partOf(time, epoch as Epoch) === partOf(time, (epoch + 1) as Epoch))
   assert(gap !== undefined)
   await write({ from: 0, until: gap })
@@ -287,7 +286,7 @@ test('what is written between two slices, to days that are being merged, is kept
   const state = stateWith(context, async (work) => {
     const value = await context.dutiesState.write(work)
     slices += 1
-    // 0 lies in the slice that has been moved, 20 000 behind the last one.
+    // Validator 0 is in the slice that has been moved, 20 000 is after the last one.
     if (slices === 1) await write({ from: gap, until: gap + 1 }, [20_000])
     await assertStored(context, sums, ['days', 'utcDays'], `after slice ${slices}`)
     return value
@@ -310,7 +309,7 @@ test('a block is not merged before its last part is over', async () => {
   assert.deepEqual([await unitsAt(context, 0), await unitsAt(context, 1)], [[], [0]])
 })
 
-test('merging one network leaves the others alone', async () => {
+test('merging one network does not change others', async () => {
   await using context = await openContext({ validators: { networks: { [network]: time, holesky: time } } })
   const range = { from: 0, until: 40 }
   for (const name of [network, 'holesky'] as const) await writeEpochs(context, name, range, rowsOf(range))

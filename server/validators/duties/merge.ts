@@ -1,19 +1,22 @@
-// Turns the rows of days that are over into blocks: 16 day parts into a short block, 8 short blocks into a long one, which has a row for each
-// validator. Few rows then hold a year of one validator.
+// Merges the rows of past days into blocks: 16 day parts into a short block, 8 short blocks into a long one. A long
+// block has one row per validator, so a year of one validator takes few rows.
 //
-// 1. Rows are moved in slices of validators, each in a transaction of its own, so that epochs can be written in between. Because readers
-//    add up all levels, no moment shows a figure twice or not at all, and a merge that was interrupted simply goes on.
-// 2. What is added to an old day later (a gap that is filled, a repair) is a new row of that day, which is merged into its block again.
-// 3. A damaged row does not stop ingest: its block is left as it is until it has been repaired. The doctor reports it.
+// 1. Rows are moved in slices of validators, each in its own transaction, so that epochs can be written in between.
+//    Readers add up all levels, so each figure counts exactly once at any time, and an interrupted merge can continue.
+// 2. Figures that are added to an old day later (a filled gap, a repair) are a new row of that day. The next merge adds
+//    it to the block.
+// 3. A damaged row does not stop ingest: its block is skipped until it has been repaired. The doctor reports it.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
-import { addCells, addChunk, ChunkReader, DamagedChunk } from './chunk.ts'
+import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
-import { dayLevels, type Level, networkId, partOf, placeIn, placeOf, rowId, unitIds } from './layout.ts'
+import { ignoreDamage } from './damage.ts'
+import { dayLevels, groupOf, type Level, networkId, partOf, rowId, unitIds } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
-import { dataByIds, type PackedRow, putRows, removeBetween, rowsBetween } from './rows.ts'
+import { dataByIds, type PackedRow, putRows, removeBetween, rowsByGroup } from './rows.ts'
+import { addUnit, allUnits, validatorsEnd } from './units.ts'
 
 /** Validators that one transaction moves. */
 const validatorsAtOnce = 4096
@@ -28,7 +31,7 @@ export interface MergeInput {
   readonly until: number
 }
 
-/** Merges the days and short blocks that are over. Returns how many blocks were made or added to. */
+/** Merges the days and short blocks that are over. Returns the number of blocks that were created or extended. */
 export async function mergeBlocks(
   state: Pick<State, 'write'> & StateReader,
   { network: name, time, until }: MergeInput,
@@ -40,57 +43,22 @@ export async function mergeBlocks(
   for (const from of [days, short] as const) {
     const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
     const units = await allUnits(state, network)
-    const made = new Set(units[from + 1])
+    const existingBlocks = new Set(units[from + 1])
     const byBlock = Map.groupBy(units[from] ?? [], (unit) => Math.floor((unit * source.units) / target.units))
-    for (const [block, own] of byBlock) {
+    for (const [block, ownUnits] of byBlock) {
       if ((block + 1) * target.units > open) continue
-      const end = await validatorsEnd(state, source, network, own)
+      const end = await validatorsEnd(state, source, network, ownUnits)
       let isDamaged = false
       for (let first = 0; first < end && !isDamaged; first += validatorsAtOnce) {
         if (signal?.aborted) return blocks
         const isLast = first + validatorsAtOnce >= end
-        const slice = { network, from, block, units: own, first, isLast, mayHaveRows: made.has(block) }
-        isDamaged = await state.write((tx) => mergeSlice(tx, slice)).then(() => false, isDamage)
+        const slice = { network, from, block, units: ownUnits, first, isLast, mayHaveRows: existingBlocks.has(block) }
+        isDamaged = (await ignoreDamage(state.write((tx) => mergeSlice(tx, slice)))) === 'damaged'
       }
       if (!isDamaged) blocks += 1
     }
   }
   return blocks
-}
-
-function isDamage(error: unknown): true {
-  if (error instanceof DamagedChunk) return true
-  throw error
-}
-
-/** Units that have rows, by level. */
-export async function allUnits(reader: StateReader, network: number): Promise<readonly (readonly number[])[]> {
-  const rows = await reader.all<{ level: number; unit: number }>(
-    'select level, unit from duty_units where network = ? order by level, unit',
-    network,
-  )
-  const byLevel = Map.groupBy(rows, ({ level }) => level)
-  return dayLevels.map((_, level) => (byLevel.get(level) ?? []).map(({ unit }) => unit))
-}
-
-/** One more than the highest validator that rows of these units can hold. At least 1, so that units without rows are done with as well. */
-export async function validatorsEnd(
-  reader: StateReader,
-  level: Level,
-  network: number,
-  units: readonly number[],
-): Promise<number> {
-  let end = 1
-  for (const unit of units) {
-    const { from, until } = unitIds(level, network, { from: unit, until: unit + 1 })
-    const row = await reader.get<{ id: number | null }>(
-      `select max(id) as id from ${level.table} where id >= ? and id < ?`,
-      from,
-      until,
-    )
-    if (row?.id != null) end = Math.max(end, (placeIn(level, row.id) + 1) * level.validators)
-  }
-  return end
 }
 
 interface Slice {
@@ -100,45 +68,37 @@ interface Slice {
   readonly units: readonly number[]
   readonly first: number
   readonly isLast: boolean
-  /** The block was there before. */
+  /** The block existed before. */
   readonly mayHaveRows: boolean
 }
 
 async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
   const { network, from, block, units, first, isLast, mayHaveRows } = slice
   const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
-  const idAt = (level: Level, unit: number, validator: number) => rowId(level, network, unit, placeOf(level, validator))
+  const idAt = (level: Level, unit: number, validator: number) => rowId(level, network, unit, groupOf(level, validator))
   const sources = new Map<number, Map<number, Uint8Array>>()
   for (const unit of units) {
     const ids = { from: idAt(source, unit, first), until: idAt(source, unit, first + validatorsAtOnce) }
-    const rows = new Map<number, Uint8Array>()
-    for await (const some of rowsBetween(tx, source.table, ids))
-      for (const { id, data } of some) rows.set(placeIn(source, id), data)
-    sources.set(unit, rows)
+    sources.set(unit, await rowsByGroup(tx, source, ids))
     await removeBetween(tx, source.table, ids)
   }
-  await tx.run(
-    'insert into duty_units (network, level, unit) values (?, ?, ?) on conflict (network, level, unit) do nothing',
-    network,
-    from + 1,
-    block,
-  )
+  await addUnit(tx, network, from + 1, block)
   const groups = [...new Set([...sources.values()].flatMap((rows) => [...rows.keys()]))].sort((a, b) => a - b)
   const merger = new Merger(from, sources)
   for (let at = 0; at < groups.length; at += groupsAtOnce) {
-    const places = groups.slice(at, at + groupsAtOnce).flatMap((group) => merger.placesOf(group))
-    const ids = places.map((place) => rowId(target, network, block, place))
+    const targetGroups = groups.slice(at, at + groupsAtOnce).flatMap((group) => merger.targetGroupsOf(group))
+    const ids = targetGroups.map((group) => rowId(target, network, block, group))
     const before = mayHaveRows ? await dataByIds(tx, target.table, ids) : undefined
     const rows: PackedRow[] = []
-    for (const [row, place] of places.entries()) {
+    for (const [row, group] of targetGroups.entries()) {
       const id = ids[row] as number
-      const data = merger.merge(place, before?.get(id))
+      const data = merger.merge(group, before?.get(id))
       if (data) rows.push({ id, data })
     }
     await putRows(tx, target.table, rows)
   }
   if (!isLast) return
-  // What was written to a day since its slice was moved is merged the next time.
+  // Rows that were written to a day after its slice was moved stay for the next merge.
   for (const unit of units) {
     const ids = unitIds(source, network, { from: unit, until: unit + 1 })
     await tx.run(
@@ -149,10 +109,13 @@ async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
   }
 }
 
-/** Rows of the lower level whose validators are merged before they are written. */
+/** Source rows that are merged before the results are written. */
 const groupsAtOnce = 16
 
-/** Makes rows of one level from those of the level below, which have as many validators or more in a row. */
+/**
+ * Builds rows of one level from rows of the level below. A source row holds at least as many validators as a target
+ * row.
+ */
 class Merger {
   readonly #source: Level
   readonly #target: Level
@@ -160,7 +123,7 @@ class Merger {
   readonly #before = new ChunkReader(measures.length)
   readonly #inputs: readonly {
     readonly rows: ReadonlyMap<number, Uint8Array>
-    /** Where a row's cells of one target row go. */
+    /** Target cell of each source cell. */
     readonly to: Int32Array
     readonly reader: ChunkReader
     open: number
@@ -180,17 +143,17 @@ class Merger {
     })
   }
 
-  /** The target rows that a source row's validators are in. */
-  placesOf(group: number): number[] {
+  /** The target rows that hold the validators of a source row. */
+  targetGroupsOf(group: number): number[] {
     const count = this.#source.validators / this.#target.validators
     return Array.from({ length: count }, (_, at) => group * count + at)
   }
 
   /** Undefined: none of its validators has figures. */
-  merge(place: number, before: Uint8Array | undefined): Uint8Array | undefined {
+  merge(targetGroup: number, before: Uint8Array | undefined): Uint8Array | undefined {
     const [source, target, cells] = [this.#source, this.#target, this.#cells]
-    const first = place * target.validators
-    const group = placeOf(source, first)
+    const first = targetGroup * target.validators
+    const group = groupOf(source, first)
     cells.clear()
     if (before) addChunk(this.#before, before, cells)
     for (const input of this.#inputs) {

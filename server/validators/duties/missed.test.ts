@@ -1,3 +1,4 @@
+// Storing, reading and deleting missed duties.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
@@ -26,7 +27,7 @@ const missed = (epoch: number, validator: number, more: Partial<MissedDuty> = {}
   ...more,
 })
 
-/** As ingest hands them over: by validator, then epoch. */
+/** Sorted as by ingest: by validator, then epoch. */
 function columnsOf(rows: readonly MissedDuty[]): MissedDutyColumns {
   const sorted = rows.toSorted((a, b) => a.validator - b.validator || a.epoch - b.epoch)
   return Object.fromEntries(
@@ -34,7 +35,7 @@ function columnsOf(rows: readonly MissedDuty[]): MissedDutyColumns {
   ) as MissedDutyColumns
 }
 
-/** One commit. Each pair of bounds is a segment, which lies in one day. */
+/** One commit. Each pair of bounds is a segment of one day. */
 const write = ({ dutiesState }: TestContext, bounds: readonly number[], rows: readonly MissedDuty[]) =>
   dutiesState.write((tx) =>
     writeMissedDuties(
@@ -55,7 +56,7 @@ const read = ({ dutiesState }: TestContext, validator: number, range = everythin
 const inOrder = (rows: readonly MissedDuty[]) =>
   rows.toSorted((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
 
-test('every field of every kind comes back, by epoch, kind and slot', async () => {
+test('every field of every kind is stored, sorted by epoch, kind and slot', async () => {
   await using context = await openContext()
   const rows = [
     missed(9, 5, { delay: 7, best_delay: 2, wrong: 3 }),
@@ -82,7 +83,7 @@ test('every field of every kind comes back, by epoch, kind and slot', async () =
   )
 })
 
-test('several commits of a day add to what is there, in every group of validators', async () => {
+test('several commits of a day are appended, in every group of validators', async () => {
   await using context = await openContext()
   const draws = createSeededRandom('missed')
   const validators = [0, 63, 64, 127, 9000, 1_000_000]
@@ -91,7 +92,7 @@ test('several commits of a day add to what is there, in every group of validator
       .filter(() => draws.happens(0.6))
       .map((validator) => missed(epoch, validator, { delay: draws.whole(0, 33), slot: epoch * 8 + draws.whole(0, 8) })),
   )
-  // Epoch by epoch, in pieces of a day, over several days; the last one fills a gap.
+  // Single epochs, parts of a day and several days; the last commit fills a gap.
   const commits = [
     [0, 1],
     [1, 2],
@@ -130,7 +131,7 @@ test('epochs without missed duties are covered, other networks are not', async (
   assert.deepEqual(await readMissedDuties(context.dutiesState, 'mainnet', time, 3, everything), [])
 })
 
-test('old days are deleted with their coverage, those of other networks stay', async () => {
+test('old days are deleted with their coverage, but not those of other networks', async () => {
   await using context = await openContext()
   const rows = [2, 3, 4, 7, 8, 11].map((epoch) => missed(epoch, 70))
   await write(context, [0, 4, 8, 12], rows)

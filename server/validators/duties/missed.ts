@@ -1,21 +1,22 @@
-// Missed duties: the late, wrong and missing duties of validators, one by one. The figures of a day tell how many votes were late, these tell
-// which ones (decisions/store-missed-duties-one-by-one.md). They are packed by day part and 64 validators.
+// Missed duties: the late, wrong and missing duties of validators, one by one. The daily figures have the number of
+// late votes; these rows have which ones (decisions/store-missed-duties-one-by-one.md). A row holds a day part of 64
+// validators.
 //
-// 1. They and the coverage that speaks of them are written in the transaction of the figures they belong to.
-// 2. No entry for an epoch that is covered means that nothing was wrong in it.
-// 3. Those that are deleted take their coverage with them.
+// 1. They and their coverage are written in the transaction of the figures they belong to.
+// 2. A covered epoch without an entry had no missed duty.
+// 3. Old entries are deleted together with their coverage.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epochs } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { addCells, ChunkReader } from './chunk.ts'
+import { addCells, ChunkReader, identity } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
-import { type DayPart, missedLevel, networkId, partOf, partsIn, placeOf, rowId, segmentAt, unitIds } from './layout.ts'
+import { type DayPart, groupOf, missedLevel, networkId, partOf, partsIn, rowId, segmentAt, unitIds } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween, rowsByIds } from './rows.ts'
 
-/** Stored by their place in this list: new ones go to its end. */
+/** Stored as their index in this list: append new ones. */
 export const missedKinds = ['vote', 'noBlock', 'emptyBlock', 'sync', 'slashed'] as const
 export type MissedKind = (typeof missedKinds)[number]
 
@@ -23,9 +24,9 @@ export const wrongTarget = 1
 export const wrongHead = 2
 
 /**
- * `slot`: of the vote's duty, of the block, of the slashing; of sync signatures the first that lacks. `delay`: of the vote, 0 when no block
- * took it; `best_delay`: what the blocks that are there allowed, 0 when there is none. `wrong`: flags above, of a vote that was
- * taken. `missing`: sync signatures.
+ * `slot`: of the vote's duty, the block or the slashing; of sync signatures the first missing one. `delay`: of the
+ * vote; 0: no block included it. `best_delay`: the shortest delay that existing blocks allowed; 0: none. `wrong`: the
+ * flags above, of an included vote. `missing`: the number of missing sync signatures.
  */
 export const missedFields = ['validator', 'epoch', 'kind', 'slot', 'delay', 'best_delay', 'wrong', 'missing'] as const
 export type MissedField = (typeof missedFields)[number]
@@ -41,7 +42,7 @@ export const missedEpochs = (duties: StateReader, network: Network): Promise<Ran
 
 const reader = new ChunkReader(missedFields.length)
 
-/** Numbers are stored relative to their group, day part and epoch, which makes them small. */
+/** Numbers are stored relative to the group, day part or epoch, so that they are small. */
 const relative: Readonly<Partial<Record<MissedField, (row: MissedDuty, time: ChainTime, start: Start) => number>>> = {
   validator: (_row, _time, { validator }) => validator,
   epoch: (_row, _time, { epoch }) => epoch,
@@ -53,8 +54,8 @@ interface Start {
   readonly epoch: number
 }
 
-const startOf = ({ epochs }: DayPart, place: number): Start => ({
-  validator: place * missedLevel.validators,
+const startOf = ({ epochs }: DayPart, group: number): Start => ({
+  validator: group * missedLevel.validators,
   epoch: epochs.from,
 })
 
@@ -69,14 +70,14 @@ export async function writeMissedDuties(
     const { part } = segmentAt(time, (own[0] as { epochs: Epochs }).epochs.from)
     const groups = Map.groupBy(
       own.flatMap(({ missed }) => missedDutiesIn(missed)),
-      ({ validator }) => placeOf(missedLevel, validator),
+      ({ validator }) => groupOf(missedLevel, validator),
     )
-    const places = [...groups.keys()]
-    const ids = places.map((place) => rowId(missedLevel, networkId(network), part.part, place))
+    const groupNumbers = [...groups.keys()]
+    const ids = groupNumbers.map((group) => rowId(missedLevel, networkId(network), part.part, group))
     const before = await dataByIds(tx, missedLevel.table, ids)
-    const rows = places.map((place, at): PackedRow => {
+    const rows = groupNumbers.map((group, at): PackedRow => {
       const id = ids[at] as number
-      return { id, data: pack(time, startOf(part, place), groups.get(place) ?? [], before.get(id)) }
+      return { id, data: pack(time, startOf(part, group), groups.get(group) ?? [], before.get(id)) }
     })
     await putRows(tx, missedLevel.table, rows)
   }
@@ -91,22 +92,15 @@ export function missedDutiesIn(columns: MissedDutyColumns): MissedDuty[] {
   })
 }
 
-/** What was there, then what is new. */
+/** Appends the new entries to those of the row. */
 function pack(time: ChainTime, start: Start, added: readonly MissedDuty[], before: Uint8Array | undefined): Uint8Array {
-  const known = before ? reader.open(before).cells : 0
-  const cells = new Cells(known + added.length, missedFields.length)
-  if (before)
-    addCells(
-      reader,
-      cells,
-      0,
-      known,
-      Int32Array.from({ length: known }, (_, at) => at),
-    )
+  const storedCount = before ? reader.open(before).cells : 0
+  const cells = new Cells(storedCount + added.length, missedFields.length)
+  if (before) addCells(reader, cells, 0, storedCount, identity(storedCount))
   cells.isPresent.fill(1)
   added.forEach((row, at) => {
     missedFields.forEach((field, column) => {
-      cells.add(known + at, column, row[field] - (relative[field]?.(row, time, start) ?? 0))
+      cells.add(storedCount + at, column, row[field] - (relative[field]?.(row, time, start) ?? 0))
     })
   })
   return packCells(cells)
@@ -115,16 +109,10 @@ function pack(time: ChainTime, start: Start, added: readonly MissedDuty[], befor
 function unpack(time: ChainTime, start: Start, data: Uint8Array): MissedDuty[] {
   const count = reader.open(data).cells
   const cells = new Cells(count, missedFields.length)
-  addCells(
-    reader,
-    cells,
-    0,
-    count,
-    Int32Array.from({ length: count }, (_, at) => at),
-  )
+  addCells(reader, cells, 0, count, identity(count))
   return Array.from({ length: count }, (_, at) => {
     const row = {} as Record<MissedField, number>
-    // In order: a slot is relative to its epoch.
+    // The order matters: a slot is relative to its epoch.
     missedFields.forEach((field, column) => {
       row[field] = (cells.columns[column]?.[at] as number) + (relative[field]?.(row, time, start) ?? 0)
     })
@@ -132,23 +120,23 @@ function unpack(time: ChainTime, start: Start, data: Uint8Array): MissedDuty[] {
   })
 }
 
-/** The missed duties of epochs of one day part as they are stored, by group of 64 validators. */
+/** Packed rows of one day part, by group of 64 validators. */
 export function packMissedDuties(
   time: ChainTime,
   part: DayPart,
   missed: readonly MissedDuty[],
 ): ReadonlyMap<number, Uint8Array> {
-  const groups = Map.groupBy(missed, ({ validator }) => placeOf(missedLevel, validator))
-  return new Map(Array.from(groups, ([place, rows]) => [place, pack(time, startOf(part, place), rows, undefined)]))
+  const groups = Map.groupBy(missed, ({ validator }) => groupOf(missedLevel, validator))
+  return new Map(Array.from(groups, ([group, rows]) => [group, pack(time, startOf(part, group), rows, undefined)]))
 }
 
-/** By validator, epoch, kind and slot. */
-export const unpackMissedDuties = (time: ChainTime, part: DayPart, place: number, data: Uint8Array): MissedDuty[] =>
-  unpack(time, startOf(part, place), data).sort(
+/** Sorted by validator, epoch, kind and slot. */
+export const unpackMissedDuties = (time: ChainTime, part: DayPart, group: number, data: Uint8Array): MissedDuty[] =>
+  unpack(time, startOf(part, group), data).sort(
     (a, b) => a.validator - b.validator || a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot,
   )
 
-/** Deletes those of all chain days before this one. */
+/** Deletes the missed duties of all chain days before this one. */
 export async function dropMissedDuties(tx: StateWriter, network: Network, time: ChainTime, day: number): Promise<void> {
   const { from: until } = chainDays(time).epochsOf(day as ChainDay)
   const ids = unitIds(missedLevel, networkId(network), { from: 0, until: partOf(time, until) })
@@ -156,7 +144,7 @@ export async function dropMissedDuties(tx: StateWriter, network: Network, time: 
   await removeCoverageBefore(tx, stream(network), until)
 }
 
-/** By epoch, kind and slot. */
+/** Of one validator, sorted by epoch, kind and slot. */
 export async function readMissedDuties(
   duties: StateReader,
   network: Network,
@@ -165,12 +153,12 @@ export async function readMissedDuties(
   { from, until }: Range,
 ): Promise<MissedDuty[]> {
   if (from >= until) return []
-  const place = placeOf(missedLevel, validator)
+  const group = groupOf(missedLevel, validator)
   const partAt = new Map(
-    partsIn(time, { from, until }).map((part) => [rowId(missedLevel, networkId(network), part.part, place), part]),
+    partsIn(time, { from, until }).map((part) => [rowId(missedLevel, networkId(network), part.part, group), part]),
   )
   return (await rowsByIds(duties, missedLevel.table, [...partAt.keys()]))
-    .flatMap(({ id, data }) => unpack(time, startOf(partAt.get(id) as DayPart, place), data))
+    .flatMap(({ id, data }) => unpack(time, startOf(partAt.get(id) as DayPart, group), data))
     .filter((row) => row.validator === validator && row.epoch >= from && row.epoch < until)
     .sort((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
 }

@@ -1,4 +1,5 @@
-// What is stored is read and added to with the hours and days it was added up by, or not at all (behaviour/validators.md#changed-hours-and-days).
+// Stored figures are only used with the hours and days they were added up by
+// (behaviour/validators.md#changed-hours-and-days).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -44,7 +45,7 @@ const one = { network: 'hoodi', validator_index_or_pubkey: '5' } as const
 const many: { network: 'hoodi'; indices: number[]; size: number } = { network: 'hoodi', indices: [5], size: 100 }
 const isRefused = (error: unknown) => error instanceof Fault && error.code === 'validators.windows_changed'
 
-test('503: with other hours or days than are stored, figures are refused, for that network alone', async () => {
+test('503: if hours or days differ from the stored ones, figures of that network are refused', async () => {
   await using context = await openRead()
   for (const [epochsPerHour, epochsPerDay] of [
     [2, 8],
@@ -67,15 +68,15 @@ test('503: with other hours or days than are stored, figures are refused, for th
   assert.equal((await callHandler(aggregateEffectiveness, context, many)).body.total, 8)
 })
 
-test('nothing is written with other hours or days, and the message names the setting to set back', async () => {
+test('with other hours or days nothing is written, and the error names the setting to change back', async () => {
   await using context = await openRead()
-  const words = /hoodi\.epochsPerDay is 8, but what is stored was added up by 6: set it back, or start with a new/
-  await assert.rejects(write(withWindows(context, 2, 8), 48, 50), words)
+  const reason = /hoodi\.epochsPerDay is 8, but stored figures were added up by 6: set it back, or start with a new/
+  await assert.rejects(write(withWindows(context, 2, 8), 48, 50), reason)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 48 }])
   await write(context, 48, 50)
 })
 
-test('before anything is stored, hours and days may still be changed', async () => {
+test('hours and days may change until something is stored', async () => {
   await using empty = await openContext()
   await withChainTimes(withWindows(empty, 2, 6))
   assert.deepEqual(await empty.duties.all('select * from duty_networks'), [])
@@ -85,23 +86,23 @@ test('before anything is stored, hours and days may still be changed', async () 
   ])
 })
 
-test('a network with other hours or days than are stored is not healthy, and the log names the reason', async () => {
+test('a network whose hours or days differ from the stored ones is not healthy, and the log has the reason', async () => {
   await using context = await openRead()
   const errors: object[] = []
   const log = { ...context.log, error: (fields: object) => void errors.push(fields) } as unknown as Log
-  const reason = /hoodi\.epochsPerHour is 3, but what is stored was added up by 2: set it back/
+  const reason = /hoodi\.epochsPerHour is 3, but stored figures were added up by 2: set it back/
   const changed = { ...withWindows(context, 3, 6), log }
   await withChainTimes(changed)
   assert.equal(errors.length, 1)
   assert.match(JSON.stringify(errors[0]), reason)
-  const { isFresh, problem: trouble } = await readNetworkHealth(changed, 'hoodi')
+  const { isFresh, problem } = await readNetworkHealth(changed, 'hoodi')
   assert.equal(isFresh, false)
-  assert.match(trouble?.message ?? '', reason)
+  assert.match(problem?.message ?? '', reason)
   await withChainTimes({ ...context, log })
   assert.equal(errors.length, 1)
 })
 
-test('a network without a node keeps the time of the chain it was read from', async () => {
+test('without a node, a network uses the chain time it was read with', async () => {
   await using context = await openRead()
   const chain = { genesisUnix: 1_700_000_000, genesisRoot: '0x00', slotSeconds: 6, slotsPerEpoch: 8 }
   await updateDuties(context.duties, 'writeChain', { network: 'hoodi', chain })

@@ -1,8 +1,8 @@
-// What is known of a network as a whole: which chain its figures are about, which hours and days they were added up into, and how many
-// validators there are where only some are kept.
+// Data about a network: which chain its figures belong to, the length of the hours and days they were added up into,
+// and the number of validators if only some are stored (watch list).
 //
-// Settings can be changed, stored figures cannot: with another `epochsPerDay`, day 7 would be other epochs than those whose sums are stored as
-// day 7. So the first commit stores what it was made with, and nothing is read or added with anything else.
+// Settings can change, but stored figures cannot: with another `epochsPerDay`, day 7 would mean other epochs than those
+// stored as day 7. So the first commit stores these settings, and reads and writes with other settings are refused.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
@@ -27,7 +27,7 @@ const rowOf = (duties: StateReader, network: Network): Promise<NetworkRow | unde
     networkId(network),
   )
 
-async function put(tx: StateWriter, network: Network, values: Partial<NetworkRow>): Promise<void> {
+async function upsert(tx: StateWriter, network: Network, values: Partial<NetworkRow>): Promise<void> {
   const names = Object.keys(values)
   await tx.run(
     `insert into duty_networks (network, ${names.join()}) values (?, ${names.map(() => '?').join()})
@@ -54,7 +54,7 @@ export const writeChain = (
   tx: StateWriter,
   { network, chain }: { readonly network: Network; readonly chain: ChainIdentity },
 ): Promise<void> =>
-  put(tx, network, {
+  upsert(tx, network, {
     genesis_unix: chain.genesisUnix,
     genesis_root: chain.genesisRoot,
     slot_seconds: chain.slotSeconds,
@@ -63,7 +63,7 @@ export const writeChain = (
 
 // ------------------------------------------------------------------------------------------------------------ hours and days
 
-/** Why these figures must not be read or added to with this chain time; undefined: they may. */
+/** Why the stored figures must not be used with this chain time; undefined: they may. */
 export async function describeWindowsMismatch(
   duties: StateReader,
   network: Network,
@@ -75,23 +75,23 @@ export async function describeWindowsMismatch(
   const mismatch = (['epochsPerHour', 'epochsPerDay'] as const).find((name) => stored[name] !== time[name])
   return (
     mismatch &&
-    `validators.networks.${network}.${mismatch} is ${time[mismatch]}, but what is stored was added up by ${stored[mismatch]}: ` +
+    `validators.networks.${network}.${mismatch} is ${time[mismatch]}, but stored figures were added up by ${stored[mismatch]}: ` +
       'set it back, or start with a new data folder'
   )
 }
 
-/** Before figures are written. */
+/** Call this before figures are written. */
 export async function keepWindows(tx: StateWriter, network: Network, time: ChainTime): Promise<void> {
   refuseOtherWindows(await describeWindowsMismatch(tx, network, time))
   if ((await rowOf(tx, network))?.epochs_per_day != null) return
-  await put(tx, network, { epochs_per_hour: time.epochsPerHour, epochs_per_day: time.epochsPerDay })
+  await upsert(tx, network, { epochs_per_hour: time.epochsPerHour, epochs_per_day: time.epochsPerDay })
 }
 
-export function refuseOtherWindows(trouble: string | undefined): void {
-  if (trouble !== undefined) throw new Fault('validators.windows_changed', { detail: trouble })
+export function refuseOtherWindows(reason: string | undefined): void {
+  if (reason !== undefined) throw new Fault('validators.windows_changed', { detail: reason })
 }
 
-/** The chain time that figures were stored with; undefined: not known. */
+/** The chain time that figures were stored with; undefined: unknown. */
 export async function storedTime(duties: StateReader, network: Network): Promise<ChainTime | undefined> {
   const [row, chain] = [await rowOf(duties, network), await storedChain(duties, network)]
   if (!row || !chain || row.epochs_per_hour === null || row.epochs_per_day === null) return undefined
@@ -107,11 +107,11 @@ export async function storedTime(duties: StateReader, network: Network): Promise
 
 // --------------------------------------------------------------------------------------------------------------- validators
 
-/** How many validators a network with a watch list has, as of the last epoch that was read; undefined: not known. */
+/** The number of validators of a network with a watch list, as of the last epoch that was read; undefined: unknown. */
 export const validatorCount = async (duties: StateReader, network: Network): Promise<number | undefined> =>
   (await rowOf(duties, network))?.validators ?? undefined
 
-/** In the transaction of the figures. */
+/** Call this in the transaction of the figures. */
 export async function writeCount(tx: StateWriter, network: Network, count: number): Promise<void> {
-  if ((await validatorCount(tx, network)) !== count) await put(tx, network, { validators: count })
+  if ((await validatorCount(tx, network)) !== count) await upsert(tx, network, { validators: count })
 }

@@ -1,4 +1,4 @@
-// What can be done with the duties database by name: here, or on a thread (thread.ts).
+// The queries and updates of the duties database, by name, so that they can run on another thread (thread.ts).
 import { LeaseLost } from '#ingest/lease.ts'
 import { copyFiles } from '#storage/backup.ts'
 import type { LeaseToken } from '#storage/duties.ts'
@@ -17,7 +17,7 @@ import { summarizeDays } from './summaries.ts'
 
 type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>
 
-/** Each in one snapshot. */
+/** Each runs in one snapshot. */
 const queries = { sumRecords, listRecords, hourSums, validatorsIn, countRows, damagedBlocks } as const satisfies Record<
   string,
   Query
@@ -25,7 +25,7 @@ const queries = { sumRecords, listRecords, hourSums, validatorsIn, countRows, da
 
 type Update = (tx: StateWriter, input: never) => Promise<unknown>
 
-/** Each in one transaction. */
+/** Each runs in one transaction. */
 const updates = {
   ...{ commitEpochs, writeAudits, writeChain, copyFiles },
   ...{ stageSegment, replacePart, dropStage },
@@ -36,7 +36,7 @@ export type Updates = typeof updates
 
 export function runQuery(state: State, name: string, input: unknown, signal?: AbortSignal): Promise<unknown> {
   const query = queries[name as keyof Queries] as Query | undefined
-  if (!query) throw new Error(`there is no query ${name} of duties`)
+  if (!query) throw new Error(`unknown duties query ${name}`)
   return state.snapshot((reader) => query(reader, input as never, signal), signal)
 }
 
@@ -48,17 +48,18 @@ export async function runUpdate(
 ): Promise<unknown> {
   const { signal, lease } = options
   const leased = lease ? leasedState(state, lease) : state
-  // Many transactions, so that epochs are written in between.
+  // These use many transactions, so that epochs can be written in between.
   if (name === 'mergeBlocks') return mergeBlocks(leased, input as never, signal)
   if (name === 'summarizeDays') return summarizeDays(leased, input as never, signal)
   const update = updates[name as keyof Updates] as Update | undefined
-  if (!update) throw new Error(`there is no update ${name} of duties`)
+  if (!update) throw new Error(`unknown duties update ${name}`)
   return leased.write((tx) => update(tx, input as never))
 }
 
 /**
- * The row is locked until the commit, so that nobody can take the lease over before it. The lock is of the key alone: the beat of the lease, which
- * keeps all other writes of the state waiting while it waits, goes on. Only PostgreSQL has leases.
+ * Checks the lease in every write. Its row stays locked until the commit, so that no other process can take over the
+ * lease before. The lock is for the key only, because it must not block the lease's heartbeat. Only PostgreSQL has
+ * leases.
  */
 const leasedState = (
   state: State,

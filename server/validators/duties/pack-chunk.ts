@@ -4,16 +4,16 @@ import { crc32 } from 'node:zlib'
 import {
   byteWidth,
   type Cells,
-  checkedFrom,
+  checksumFrom,
   formatVersion,
   hasUnknown,
   isNegative,
   isSparse,
-  placeBytes,
+  rankBytes,
   widths,
 } from './chunk-format.ts'
 
-/** Grows as needed; `take` copies what was written. */
+/** A buffer that grows as needed. */
 class Output {
   #bytes = new Uint8Array(65_536)
   at = 0
@@ -24,9 +24,9 @@ class Output {
 
   ensure(more: number): void {
     if (this.at + more <= this.#bytes.length) return
-    const wider = new Uint8Array(Math.max(this.#bytes.length * 2, this.at + more))
-    wider.set(this.#bytes.subarray(0, this.at))
-    this.#bytes = wider
+    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.at + more))
+    grown.set(this.#bytes.subarray(0, this.at))
+    this.#bytes = grown
   }
 
   varint(value: number): void {
@@ -38,8 +38,8 @@ class Output {
     this.#bytes[this.at++] = rest
   }
 
-  /** An unsigned number, lowest byte first. */
-  little(value: number, size: number): void {
+  /** Little-endian unsigned number. */
+  uint(value: number, size: number): void {
     const bytes = this.#bytes
     bytes[this.at++] = value & 255
     if (size > 1) bytes[this.at++] = (value >>> 8) & 255
@@ -55,7 +55,7 @@ class Output {
 const output = new Output()
 let packed = new Float64Array(1024)
 
-/** The cells as bytes, which are the caller's own. */
+/** Returns a copy that belongs to the caller. */
 export function packCells(cells: Cells): Uint8Array {
   const { count, isPresent, columns } = cells
   let present = 0
@@ -66,8 +66,8 @@ export function packCells(cells: Cells): Uint8Array {
   const { bytes } = output
   bytes[0] = formatVersion
   bytes[1] = columns.length
-  output.at = checkedFrom
-  output.little(count, 4)
+  output.at = checksumFrom
+  output.uint(count, 4)
   bytes[output.at++] = present === count ? 0 : 1
   if (present < count) packBits(isPresent)
   const bitsAt = output.at
@@ -80,9 +80,9 @@ export function packCells(cells: Cells): Uint8Array {
     output.bytes[at] = (output.bytes[at] as number) | (1 << (column & 7))
   }
   const end = output.at
-  const sum = crc32(output.bytes.subarray(checkedFrom, end), columns.length)
+  const checksum = crc32(output.bytes.subarray(checksumFrom, end), columns.length)
   output.at = 2
-  output.little(sum, 4)
+  output.uint(checksum, 4)
   return output.bytes.slice(0, end)
 }
 
@@ -100,9 +100,9 @@ function packBits(flags: Uint8Array): void {
 /** False: every present cell is zero, and nothing was written. */
 function packColumn(values: Float64Array, isPresent: Uint8Array, present: number): boolean {
   let count = 0
-  let least = Number.POSITIVE_INFINITY
-  let most = Number.NEGATIVE_INFINITY
-  // The value of most cells, if there is one: every other value takes a vote away from it.
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  // Majority vote (Boyer–Moore): `common` is the value of more than half of the cells, if there is one.
   let common = 0
   let votes = 0
   let unknown = 0
@@ -114,44 +114,44 @@ function packColumn(values: Float64Array, isPresent: Uint8Array, present: number
       value = 0
     }
     packed[count++] = value
-    if (value < least) least = value
-    if (value > most) most = value
+    if (value < min) min = value
+    if (value > max) max = value
     if (votes === 0) common = value
     votes += value === common ? 1 : -1
   }
-  if (count === 0 || (least === 0 && most === 0 && unknown === 0)) return false
-  if (!(Number.isSafeInteger(least) && Number.isSafeInteger(most) && Number.isSafeInteger(most - least)))
-    assert.fail(`values from ${least} to ${most} are not exact whole numbers`)
+  if (count === 0 || (min === 0 && max === 0 && unknown === 0)) return false
+  if (!(Number.isSafeInteger(min) && Number.isSafeInteger(max) && Number.isSafeInteger(max - min)))
+    assert.fail(`values from ${min} to ${max} are not exact whole numbers`)
   output.ensure(64 + present * 10)
-  const width = widthFor(most - least)
-  const dense = Math.ceil((present * (widths[width] as number)) / 8)
-  let odd = 0
-  let oddLeast = Number.POSITIVE_INFINITY
-  let oddMost = Number.NEGATIVE_INFINITY
+  const width = widthFor(max - min)
+  const denseBytes = Math.ceil((present * (widths[width] as number)) / 8)
+  let outliers = 0
+  let outlierMin = Number.POSITIVE_INFINITY
+  let outlierMax = Number.NEGATIVE_INFINITY
   for (let at = 0; at < present; at++) {
     const value = packed[at] as number
     if (value === common) continue
-    odd += 1
-    if (value < oddLeast) oddLeast = value
-    if (value > oddMost) oddMost = value
+    outliers += 1
+    if (value < outlierMin) outlierMin = value
+    if (value > outlierMax) outlierMax = value
   }
-  if (odd > 0) {
-    const oddWidth = Math.max(byteWidth, widthFor(oddMost - oddLeast))
-    const oddBytes = (widths[oddWidth] as number) / 8
-    if (odd * (placeBytes(present) + oddBytes) + 6 < dense) {
-      writeKind(oddWidth | isSparse | unknown, common, values, isPresent)
-      packSparse(present, common, odd, oddLeast, oddWidth)
+  if (outliers > 0) {
+    const outlierWidth = Math.max(byteWidth, widthFor(outlierMax - outlierMin))
+    const outlierBytes = (widths[outlierWidth] as number) / 8
+    if (outliers * (rankBytes(present) + outlierBytes) + 6 < denseBytes) {
+      writeKind(outlierWidth | isSparse | unknown, common, values, isPresent)
+      packSparse(present, common, outliers, outlierMin, outlierWidth)
       return true
     }
   }
-  writeKind(width | unknown, least, values, isPresent)
-  packDense(present, least, widths[width] as number)
+  writeKind(width | unknown, min, values, isPresent)
+  packDense(present, min, widths[width] as number)
   return true
 }
 
-function widthFor(most: number): number {
-  for (let width = 0; width < widths.length; width++) if (most < 2 ** (widths[width] as number)) return width
-  return assert.fail(`${most} takes more than 56 bits`)
+function widthFor(max: number): number {
+  for (let width = 0; width < widths.length; width++) if (max < 2 ** (widths[width] as number)) return width
+  return assert.fail(`${max} takes more than 56 bits`)
 }
 
 /** Kind, unknown cells and base. */
@@ -167,10 +167,10 @@ const unknownAmong = (values: Float64Array, isPresent: Uint8Array): Uint8Array =
     (value) => (Number.isNaN(value) ? 1 : 0),
   )
 
-function packDense(present: number, least: number, bits: number): void {
+function packDense(present: number, min: number, bits: number): void {
   const { bytes } = output
   if (bits >= 8) {
-    for (let at = 0; at < present; at++) output.little((packed[at] as number) - least, bits / 8)
+    for (let at = 0; at < present; at++) output.uint((packed[at] as number) - min, bits / 8)
     return
   }
   if (bits === 0) return
@@ -179,18 +179,18 @@ function packDense(present: number, least: number, bits: number): void {
   for (let at = 0; at < present; at++) {
     const bit = at * bits
     const place = output.at + (bit >> 3)
-    bytes[place] = (bytes[place] as number) | (((packed[at] as number) - least) << (bit & 7))
+    bytes[place] = (bytes[place] as number) | (((packed[at] as number) - min) << (bit & 7))
   }
   output.at += length
 }
 
-function packSparse(present: number, common: number, odd: number, oddLeast: number, oddWidth: number): void {
-  output.varint(odd)
-  output.bytes[output.at++] = oddLeast < 0 ? 1 : 0
-  output.varint(Math.abs(oddLeast))
-  const size = placeBytes(present)
-  for (let at = 0; at < present; at++) if (packed[at] !== common) output.little(at, size)
-  const oddBytes = (widths[oddWidth] as number) / 8
+function packSparse(present: number, common: number, outliers: number, outlierMin: number, outlierWidth: number): void {
+  output.varint(outliers)
+  output.bytes[output.at++] = outlierMin < 0 ? 1 : 0
+  output.varint(Math.abs(outlierMin))
+  const size = rankBytes(present)
+  for (let at = 0; at < present; at++) if (packed[at] !== common) output.uint(at, size)
+  const outlierBytes = (widths[outlierWidth] as number) / 8
   for (let at = 0; at < present; at++)
-    if (packed[at] !== common) output.little((packed[at] as number) - oddLeast, oddBytes)
+    if (packed[at] !== common) output.uint((packed[at] as number) - outlierMin, outlierBytes)
 }

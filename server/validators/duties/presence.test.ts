@@ -1,3 +1,4 @@
+// Packed sets of validators.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,10 +14,10 @@ const setOf = (members: Iterable<number>): Uint8Array => {
 }
 const range = (from: number, until: number): number[] => Array.from({ length: until - from }, (_, at) => from + at)
 
-test('a set comes out of its bytes as it went in, and takes no more bytes than its members, its gaps or its bitmap', () => {
+test('a set can be restored, and takes no more bytes than its members, its gaps or its bitmap', () => {
   const half = range(0, size).filter((at) => at % 2 === 0)
   const sets: readonly (readonly [string, number[], number])[] = [
-    ['nobody', [], 0],
+    ['empty', [], 0],
     ['all', range(0, size), 0],
     ['the first and the last', [0, size - 1], 4],
     ['few', [3, 255, 256, 257, 20_000], 10],
@@ -40,7 +41,7 @@ test('a set comes out of its bytes as it went in, and takes no more bytes than i
   }
 })
 
-test('any set round-trips, also from bytes that lie within a larger buffer', () => {
+test('any set can be restored, also from a part of a larger buffer', () => {
   const numbers = fc.array(fc.nat(size - 1), { maxLength: 300 })
   fc.assert(
     fc.property(numbers, fc.boolean(), fc.nat(9), (list, isInverted, offset) => {
@@ -55,14 +56,14 @@ test('any set round-trips, also from bytes that lie within a larger buffer', () 
   )
 })
 
-test('the union has the members of both, and changes the first alone', () => {
+test('the union has the members of both sets, and changes only the first', () => {
   const [one, other] = [setOf([1, 2, 9000]), setOf([2, 3, size - 1])]
   addSet(one, other)
   assert.deepEqual(membersOf(one), [1, 2, 3, 9000, size - 1])
   assert.deepEqual(membersOf(other), [2, 3, size - 1])
 })
 
-test('a damaged set is refused, whichever byte it is, and so is one that was cut short', () => {
+test('a set with any damaged byte, or a truncated one, is refused', () => {
   for (const members of [[5, 600], range(0, size).filter((at) => at !== 77), range(0, size / 2)]) {
     const bytes = packSet(setOf(members))
     for (let at = 0; at < Math.min(bytes.length, 40); at++) {

@@ -1,7 +1,9 @@
-// Which validators have duties in a day part: a set of numbers below 32 768. Records are counted and paged with it, without reading their
-// figures. In memory it is a bitmap; stored, the shortest of a list of its members, a list of what it lacks, and the bitmap.
+// Which validators have duties in a day part: sets of numbers below 32 768. Records are counted and paged with them,
+// without reading figures. In memory a set is a bitmap. It is stored as the shortest of three: a list of its members, a
+// list of the numbers it does not have, or the bitmap.
 //
-// Bytes: kind · checksum (4, CRC-32 of all that follows, which starts from the kind) · two bytes for each number of the list, or the bitmap.
+// Bytes: kind · checksum (4; CRC-32 of all that follows, with the kind as start value) · two bytes for each number of
+// the list, or the bitmap.
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
 import { DamagedChunk } from './chunk.ts'
@@ -20,7 +22,7 @@ export function addMember(set: Uint8Array, number: number): void {
   set[number >> 3] = (set[number >> 3] as number) | (1 << (number & 7))
 }
 
-/** In rising order. */
+/** In ascending order. */
 export const membersOf = (set: Uint8Array): number[] => listOf(set, 0)
 
 export function packSet(set: Uint8Array): Uint8Array {
@@ -35,7 +37,7 @@ export function packSet(set: Uint8Array): Uint8Array {
   )
 }
 
-/** The numbers whose bit is not that of `usual`. */
+/** The numbers whose bit differs from those of `usual`. */
 function listOf(set: Uint8Array, usual: 0 | 255): number[] {
   const list: number[] = []
   for (let at = 0; at < bitmapBytes; at++) {

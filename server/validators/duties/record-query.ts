@@ -1,46 +1,46 @@
-// What a query about records reads: from days and windows to rows of the levels.
+// Plans a query about records: which rows of which levels hold its days and windows.
 //
-// 1. A grain is one validator's sums over a day (or an hour, where hours are asked for): scores are formed from grains, and a record's score
-//    is the mean over its grains (method.ts).
-// 2. A record exists where one of its grains has a row, also if all of it is zero.
+// 1. A grain is one validator's sums over a day (or over an hour, in queries by hour). Scores are computed for grains;
+//    the score of a record is the mean over its grains (method.ts).
+// 2. A record exists if one of its grains has a row, even if all figures are zero.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { type DayPart, dayLevels, type Level, levels, networkId, partsIn, rowId } from './layout.ts'
-import { allUnits } from './merge.ts'
+import { allUnits } from './units.ts'
 
-/** Plain values: a question may go to another thread. */
+/** Plain values only, because a query may be sent to another thread. */
 export interface RecordQuery {
   readonly network: Network
   readonly time: ChainTime
-  /** Distinct, in rising order. */
+  /** Distinct, in ascending order. */
   readonly validators: readonly number[]
-  /** Days and hours by the chain's own count of days, or by UTC days. */
+  /** Whether `days` are UTC days or chain days. */
   readonly isUtc: boolean
-  /** By the same count. */
   readonly days: Range
-  /** `hours`: grains are hours, and each is a record of its own. */
+  /** `hours`: grains are hours, and each is its own record. */
   readonly grain: 'days' | 'hours'
-  /** Of chain days: only these hours, except for the days that lie in them completely. */
+  /** Only these hours of chain days. `wholeDays` are the days that lie completely within them. */
   readonly cut?: { readonly hours: Range; readonly wholeDays: Range } | undefined
-  /** For each day the number of its window, which rises with time. Not used with hours. */
+  /** For each day the number of its window. Numbers ascend with time. Not used with hours. */
   readonly windowOf: readonly number[]
   /** One record per window and validator, or one per window. */
   readonly byValidator: boolean
 }
 
-/** A record: which window, and which validator when there is one per validator (otherwise 0). */
+/** Identifies a record. `validator` is 0 unless there is one record per validator. */
 export interface RecordKey {
   readonly window: number
   readonly validator: number
 }
-/** Rows of a level that hold cells of the span. */
+
+/** Rows of one unit that the query reads. */
 export interface Source {
   readonly level: Level
-  /** The id of its row at place 0. */
+  /** The id of the row of group 0. */
   readonly firstId: number
-  /** The first of a validator's cells that is asked for, and the grains of those from it on; −1: not asked for. */
+  /** The first of a validator's cells to read, and the grain of each cell from there on; −1: skip the cell. */
   readonly first: number
   readonly grains: Int32Array
 }
@@ -62,13 +62,16 @@ export interface Grain {
   readonly window: number
 }
 
-const lineOf = ({ time, isUtc }: RecordQuery): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
+const calendarOf = ({ time, isUtc }: RecordQuery): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
 
-/** The parts of the asked days. */
+/** The day parts of these days. */
 export function partsOf(query: RecordQuery, days: Range): DayPart[] {
   if (days.from >= days.until) return []
-  const line = lineOf(query)
-  return partsIn(query.time, { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until })
+  const calendar = calendarOf(query)
+  return partsIn(query.time, {
+    from: calendar.epochsOf(days.from).from,
+    until: calendar.epochsOf(days.until - 1).until,
+  })
 }
 
 export async function planOf(reader: StateReader, query: RecordQuery): Promise<Plan> {
@@ -84,7 +87,7 @@ function hourPlan(query: RecordQuery): Plan {
     const day = dayIn(query, part)
     for (let hour = part.hours.from; hour < part.hours.until; hour++) {
       const last = grains.at(-1)
-      // The two pieces of an hour that crosses the other kind of midnight are one grain.
+      // An hour that crosses the other kind of midnight has two hour parts, which are one grain.
       if (!(last && last.hour === hour && last.day === day)) grains.push({ day, hour, window: hour + day })
       sources.push(sourceOf(query, levels.hours, hour + part.part, 0, Int32Array.of(grains.length - 1)))
     }
@@ -105,7 +108,7 @@ async function dayPlan(reader: StateReader, query: RecordQuery): Promise<Plan> {
   return { grains, sources }
 }
 
-/** Hours of the days that are cut, added up into those days. */
+/** The requested hours of days that are requested in part, added up into those days. */
 function cutSources(query: RecordQuery, hours: Range, whole: Range): Source[] {
   const { days } = query
   const cutDays =
@@ -134,8 +137,8 @@ async function daySources(reader: StateReader, query: RecordQuery, days: Range):
   for (const part of parts) grainOf[part.part - first.part] = dayIn(query, part) - query.days.from
   const sources: Source[] = []
   const units = await allUnits(reader, networkId(query.network))
-  for (const [place, level] of dayLevels.entries()) {
-    for (const unit of units[place] ?? []) {
+  for (const [levelIndex, level] of dayLevels.entries()) {
+    for (const unit of units[levelIndex] ?? []) {
       if (unit * level.units > last.part || (unit + 1) * level.units <= first.part) continue
       const start = Math.max(first.part, unit * level.units)
       const grains = grainOf.slice(start - first.part, (unit + 1) * level.units - first.part)

@@ -1,9 +1,9 @@
-// Replaces what is stored of one day part by what was read again (stage.ts), in one transaction: figures in days, blocks and hours, missed
-// duties, presence, audits and unexplained balance changes. Coverage stays: the epochs are the same.
+// Replaces the stored data of one day part with epochs that were read again (stage.ts), in one transaction: figures in
+// days, blocks and hours, missed duties, presence, audits and unexplained balance changes. Coverage does not change.
 //
-// 1. All epochs that are stored of the part have been staged, so that its rows can be replaced whatever they hold, also damaged ones.
-// 2. Only what differs is written. A repair that finds no difference changes no figure.
-// 3. Hours and missed duties are replaced for the epochs that still have them; those that were deleted by age stay deleted.
+// 1. All stored epochs of the part have been staged, so that its rows can be replaced, damaged ones too.
+// 2. Only differences are written. A repair without differences changes no figure.
+// 3. Hours and missed duties are replaced where they are still stored. Those that were deleted by age stay deleted.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
@@ -23,33 +23,32 @@ import {
   levels,
   missedLevel,
   networkId,
-  placeIn,
   presenceLevel,
   rowId,
   segmentAt,
 } from './layout.ts'
-import { allUnits, validatorsEnd } from './merge.ts'
 import { type MissedDuty, missedEpochs, packMissedDuties, unpackMissedDuties } from './missed.ts'
 import { packCells } from './pack-chunk.ts'
 import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
 import { isSameCell, replaceDays } from './replace-days.ts'
-import { type PackedRow, putRows, rowsBetween } from './rows.ts'
+import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { type StagedSegment, stagedSegments } from './stage.ts'
 import { forgetSummaries } from './summaries.ts'
+import { allUnits, validatorsEnd } from './units.ts'
 
 export interface ReplaceInput {
-  /** Of the repair that staged the epochs. */
+  /** Of the repair that staged the epochs (StageInput). */
   readonly id: number
   readonly network: Network
   readonly time: ChainTime
-  /** Those of the day part. */
+  /** The epochs of the day part. */
   readonly epochs: Epochs
   /** Day parts that this repair replaces, in order. */
   readonly parts: Range
 }
 
 export interface Replaced {
-  /** Validators of which something was stored that is different now, in rising order. */
+  /** Validators with changed data, in ascending order. */
   readonly changed: Int32Array
 }
 
@@ -60,15 +59,15 @@ export interface Replacement {
   readonly parts: Range
   readonly covered: readonly Range[]
   readonly segments: readonly StagedSegment[]
-  /** Units that have rows, by level of days. */
+  /** Units that have rows (allUnits). */
   readonly units: readonly (readonly number[])[]
-  /** 1: something stored of the validator has changed. */
+  /** By validator: 1 if its stored data has changed. */
   readonly changed: Uint8Array
-  /** Who has figures now, by 32 768 validators. */
+  /** Sets of validators that have figures now, by group of 32 768. */
   readonly presence: Map<number, Uint8Array>
 }
 
-/** Validators whose rows are read at a time. */
+/** Validators per batch. */
 const validatorsAtOnce = 4096
 
 export async function replacePart(
@@ -81,40 +80,42 @@ export async function replacePart(
   const staged = merge(segments.map((segment) => segment.epochs))
   assert.deepEqual(staged, within(covered, part.epochs), 'all that is stored of a day part is staged')
   const units = await allUnits(tx, networkId(network))
-  const end = await endOf(tx, network, part, segments)
+  const end = await validatorsEndOf(tx, network, part, segments)
   const replacement: Replacement = {
     ...{ network, time, part, parts, covered, segments, units },
     changed: new Uint8Array(end),
     presence: new Map(),
   }
   const [hours, missed] = [await hourEpochs(tx, network), await missedEpochs(tx, network)]
-  const segmentsByHourUnit = Map.groupBy(
+  const segmentsByHourPart = Map.groupBy(
     segmentsIn(segments, hours),
-    ({ epochs: own }) => segmentAt(time, own.from).piece,
+    ({ epochs: own }) => segmentAt(time, own.from).hourPart,
   )
   const withMissed = segmentsIn(segments, missed)
   for (let first = 0; first < end; first += validatorsAtOnce) {
     const validators = { from: first, until: first + validatorsAtOnce }
     await replaceDays(tx, replacement, validators)
-    for (const [hourUnit, own] of segmentsByHourUnit) await replaceHours(tx, replacement, hourUnit, own, validators)
+    for (const [hourPart, own] of segmentsByHourPart) await replaceHours(tx, replacement, hourPart, own, validators)
     if (withMissed.length > 0) await replaceMissed(tx, replacement, withMissed, validators)
   }
   await replacePresence(tx, replacement)
   await replaceAudits(tx, replacement)
   await forgetSummaries(tx, network, time, part.epochs)
-  return { changed: Int32Array.from(replacement.changed.keys().filter((one) => replacement.changed[one] === 1)) }
+  return {
+    changed: Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1)),
+  }
 }
 
-/** One more than the highest validator that has, or will have, something in the part; a multiple of the slices. */
-async function endOf(
+/** One more than the highest validator that has or gets rows in the part, rounded up to whole groups of presence. */
+async function validatorsEndOf(
   tx: StateWriter,
   network: Network,
   { part, hours }: DayPart,
   segments: readonly StagedSegment[],
 ): Promise<number> {
-  const hourUnits = Array.from({ length: hours.until - hours.from }, (_, at) => hours.from + at + part)
+  const hourParts = Array.from({ length: hours.until - hours.from }, (_, at) => hours.from + at + part)
   const levelUnits: readonly (readonly [Level, readonly number[]])[] = [
-    [levels.hours, hourUnits],
+    [levels.hours, hourParts],
     ...[...dayLevels, missedLevel, presenceLevel].map((level) => [level, [Math.floor(part / level.units)]] as const),
   ]
   let end = 1
@@ -125,40 +126,40 @@ async function endOf(
   return Math.ceil(end / presenceLevel.validators) * presenceLevel.validators
 }
 
-/** Segments lie in `ranges` completely or not at all: they are cut at the ends of what is kept. */
+/**
+ * The segments within `ranges`. Segments are cut at the limits of stored hours and missed duties, so none is in part.
+ */
 const segmentsIn = (segments: readonly StagedSegment[], ranges: readonly Range[]): StagedSegment[] =>
   segments.filter(({ epochs }) => {
     const [own] = within(ranges, epochs)
     assert(
       !own || (own.from === epochs.from && own.until === epochs.until),
-      'a segment is kept completely or not at all',
+      'a segment is stored completely or not at all',
     )
     return own
   })
 
 // -------------------------------------------------------------------------------------------------------- rows of one part
 
-/** Compares the rows of a unit with those that should be there, and writes the ones that `differ`. */
+/** Compares the stored rows of a unit with the new ones (`rowAt`), and writes those that `differ`. */
 async function replaceRows(
   tx: StateWriter,
   network: Network,
   level: Level,
   unit: number,
   validators: Range,
-  rowAt: (place: number) => Uint8Array | undefined,
-  differ: (place: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => boolean,
+  rowAt: (group: number) => Uint8Array | undefined,
+  differ: (group: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => boolean,
 ): Promise<void> {
-  const places = { from: validators.from / level.validators, until: validators.until / level.validators }
-  const firstId = rowId(level, networkId(network), unit, places.from)
-  const ids = { from: firstId, until: firstId + places.until - places.from }
-  const stored = new Map<number, Uint8Array>()
-  for await (const some of rowsBetween(tx, level.table, ids))
-    for (const { id, data } of some) stored.set(placeIn(level, id), data)
+  const groups = { from: validators.from / level.validators, until: validators.until / level.validators }
+  const firstId = rowId(level, networkId(network), unit, groups.from)
+  const ids = { from: firstId, until: firstId + groups.until - groups.from }
+  const stored = await rowsByGroup(tx, level, ids)
   const rows: PackedRow[] = []
-  for (let place = places.from; place < places.until; place++) {
-    const [old, now] = [stored.get(place), rowAt(place)]
-    if (!(old || now) || !differ(place, old, now)) continue
-    const id = ids.from + place - places.from
+  for (let group = groups.from; group < groups.until; group++) {
+    const [old, now] = [stored.get(group), rowAt(group)]
+    if (!(old || now) || !differ(group, old, now)) continue
+    const id = ids.from + group - groups.from
     if (now) rows.push({ id, data: now })
     else await tx.run(`delete from ${level.table} where id = ?`, id)
   }
@@ -174,7 +175,7 @@ const [before, after] = [
   new Cells(levels.hours.validators, measures.length),
 ]
 
-/** Adds up what was staged for a group of 64; equal cells always give equal bytes. */
+/** Adds up the staged figures of a group of 64 validators. Equal cells give equal bytes, so rows can be compared. */
 function hourRow(segments: readonly StagedSegment[], group: number): Uint8Array | undefined {
   const rows = segments.map(({ figures }) => figures.get(group)).filter((data) => data !== undefined)
   if (rows.length < 2) return rows[0]
@@ -186,7 +187,7 @@ function hourRow(segments: readonly StagedSegment[], group: number): Uint8Array 
 async function replaceHours(
   tx: StateWriter,
   { network, changed }: Replacement,
-  hourUnit: number,
+  hourPart: number,
   segments: readonly StagedSegment[],
   validators: Range,
 ): Promise<void> {
@@ -202,7 +203,7 @@ async function replaceHours(
         changed[group * levels.hours.validators + cell] = 1
     return true
   }
-  await replaceRows(tx, network, levels.hours, hourUnit, validators, (group) => hourRow(segments, group), differ)
+  await replaceRows(tx, network, levels.hours, hourPart, validators, (group) => hourRow(segments, group), differ)
 }
 
 async function replaceMissed(
@@ -219,10 +220,12 @@ async function replaceMissed(
   }
   const differ = (group: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
     const isLost = old !== undefined && isDamaged(() => unpack(group, old))
-    const [was, is] = [byValidator(isLost ? [] : unpack(group, old)), byValidator(unpack(group, now))]
-    const odd = [...new Set([...was.keys(), ...is.keys()])].filter((one) => was.get(one) !== is.get(one))
-    for (const validator of odd) changed[validator] = 1
-    return isLost || odd.length > 0
+    const [before, after] = [byValidator(isLost ? [] : unpack(group, old)), byValidator(unpack(group, now))]
+    const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (validator) => before.get(validator) !== after.get(validator),
+    )
+    for (const validator of differing) changed[validator] = 1
+    return isLost || differing.length > 0
   }
   await replaceRows(tx, network, missedLevel, part.part, validators, rowAt, differ)
 }
@@ -236,17 +239,17 @@ const byValidator = (missed: readonly MissedDuty[]): Map<number, string> =>
   )
 
 async function replacePresence(tx: StateWriter, { network, part, changed, presence }: Replacement): Promise<void> {
-  const rowAt = (place: number) => {
-    const set = presence.get(place)
+  const rowAt = (group: number) => {
+    const set = presence.get(group)
     return set && packSet(set)
   }
-  const differ = (place: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
+  const differ = (group: number, old: Uint8Array | undefined, now: Uint8Array | undefined) => {
     if (isSame(old, now)) return false
     const isLost = old !== undefined && isDamaged(() => unpackSet(old))
-    const was = old && !isLost ? unpackSet(old) : emptySet()
-    const is = presence.get(place) ?? emptySet()
+    const before = old && !isLost ? unpackSet(old) : emptySet()
+    const after = presence.get(group) ?? emptySet()
     for (let at = 0; at < presenceLevel.validators; at++)
-      if (hasMember(was, at) !== hasMember(is, at)) changed[place * presenceLevel.validators + at] = 1
+      if (hasMember(before, at) !== hasMember(after, at)) changed[group * presenceLevel.validators + at] = 1
     return true
   }
   const validators = { from: 0, until: changed.length }

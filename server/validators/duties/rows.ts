@@ -1,12 +1,12 @@
-// Reads and writes rows of packed data, many at a time, in the SQL that both engines share.
-
+// Reads and writes rows of packed data in batches, in SQL that both engines share.
 import type { Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
+import { groupIn, type Level } from './layout.ts'
 
-/** Ids of one statement: few sizes, so that there are few statements to prepare. The last id is repeated to fill one up. */
+/** Ids per statement. Few sizes, so that few statements are prepared; the last id is repeated to fill a statement. */
 const idsPerQuery = [16, 64, 256] as const
 const idsMax = 256
-/** Rows of one statement when a range is read. */
+/** Rows per statement when a range is read. */
 const rowsPerQuery = 256
 
 const byIds = (table: string, count: number): string =>
@@ -17,7 +17,7 @@ export interface PackedRow {
   readonly data: Uint8Array
 }
 
-/** Those of the rows that exist, in no particular order. */
+/** The rows that exist, in no particular order. */
 export async function rowsByIds(reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> {
   const [only] = ids
   if (only !== undefined && ids.length === 1) {
@@ -26,11 +26,11 @@ export async function rowsByIds(reader: StateReader, table: string, ids: readonl
   }
   const rows: PackedRow[] = []
   for (let at = 0; at < ids.length; at += idsMax) {
-    const some = ids.slice(at, at + idsMax)
-    const size = idsPerQuery.find((count) => count >= some.length) ?? idsMax
-    const last = some.at(-1) as number
-    while (some.length < size) some.push(last)
-    for (const row of await reader.all<PackedRow>(byIds(table, size), ...some)) rows.push(row)
+    const batch = ids.slice(at, at + idsMax)
+    const size = idsPerQuery.find((count) => count >= batch.length) ?? idsMax
+    const last = batch.at(-1) as number
+    while (batch.length < size) batch.push(last)
+    for (const row of await reader.all<PackedRow>(byIds(table, size), ...batch)) rows.push(row)
   }
   return rows
 }
@@ -41,7 +41,7 @@ export const dataByIds = async (
   ids: readonly number[],
 ): Promise<Map<number, Uint8Array>> => new Map((await rowsByIds(reader, table, ids)).map(({ id, data }) => [id, data]))
 
-/** All rows of a range of ids, in order, some at a time. */
+/** All rows of a range of ids, in order, in batches. */
 export async function* rowsBetween(
   reader: StateReader,
   table: string,
@@ -59,7 +59,15 @@ export async function* rowsBetween(
   }
 }
 
-/** Adds rows or replaces those that are there. */
+/** The data of all rows of a range of ids, by group of validators. */
+export async function rowsByGroup(reader: StateReader, level: Level, ids: Range): Promise<Map<number, Uint8Array>> {
+  const rows = new Map<number, Uint8Array>()
+  for await (const batch of rowsBetween(reader, level.table, ids))
+    for (const { id, data } of batch) rows.set(groupIn(level, id), data)
+  return rows
+}
+
+/** Inserts rows, or replaces those with the same ids. */
 export async function putRows(tx: StateWriter, table: string, rows: readonly PackedRow[]): Promise<void> {
   const values = rows.map(({ id, data }) => [id, data] as const)
   await tx.insertMany(table, ['id', 'data'], values, 'on conflict (id) do update set data = excluded.data')

@@ -1,10 +1,10 @@
-// Inactivity scores as they are kept between runs. Nearly always there are none.
+// Inactivity scores, stored so that a restart can continue. While the chain finalizes, all of them are zero.
 import type { Network } from '#api/wire/validators.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Scores } from '../ingest/epochs/vote-rewards.ts'
 import { networkId } from './layout.ts'
 
-/** By the epoch whose votes changed them last. */
+/** By the epoch whose votes last changed them. */
 export type ScoreHistory = ReadonlyMap<number, Scores>
 
 export async function readScores(duties: StateReader, network: Network): Promise<ScoreHistory> {

@@ -1,8 +1,8 @@
-// Epochs that were read again and wait to replace what is stored (replace.ts). They are kept in memory, packed: half a day of a million
-// validators would not fit otherwise.
+// Holds epochs of a repair that were read again until they replace the stored ones (replace.ts). They are packed: half
+// a day of a million validators does not fit in memory otherwise.
 //
-// 1. Staging the same segment again changes nothing, so it may run more than once, as every write may.
-// 2. Whoever stages drops the stage at the end. It is lost when the process ends, and nothing has changed then.
+// 1. Staging the same segment twice changes nothing, because every write may be retried.
+// 2. The repair drops its stage at the end. If the process ends first, nothing stored has changed.
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
@@ -16,7 +16,7 @@ import { SegmentRows } from './write.ts'
 
 export interface StagedSegment {
   readonly epochs: Epochs
-  /** By group of 64 validators, as they are stored. */
+  /** Packed rows by group of 64 validators. */
   readonly figures: ReadonlyMap<number, Uint8Array>
   readonly missed: ReadonlyMap<number, Uint8Array>
   readonly audits: readonly AuditLine[]
@@ -24,7 +24,7 @@ export interface StagedSegment {
 }
 
 export interface StageInput {
-  /** Of the repair. */
+  /** Identifies the repair. */
   readonly id: number
   readonly time: ChainTime
   readonly segment: Omit<CommitSegment, 'watched'>
@@ -49,11 +49,11 @@ const cells = new Cells(levels.days.validators, measures.length)
 function packFigures(segment: StageInput['segment']): ReadonlyMap<number, Uint8Array> {
   const rows = new SegmentRows(segment)
   return new Map(
-    rows.places.map((place) => {
+    rows.groups.map((group) => {
       cells.clear()
-      rows.addTo(cells, place)
+      rows.addTo(cells, group)
       toStored(cells)
-      return [place, packCells(cells)]
+      return [group, packCells(cells)]
     }),
   )
 }

@@ -1,5 +1,5 @@
-// Opens the port to the duties database: all on this thread, as commands and tests need it, or with threads for queries and one for updates, as
-// a server has it.
+// Opens the duties database (port: server/storage/duties.ts): on the current thread for commands and tests, or with
+// threads for queries and one for updates, as a server does.
 import { coreCount, openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import type { Duties, UpdateOptions } from '#storage/duties.ts'
 import type { StoreOptions } from '#storage/open.ts'
@@ -9,7 +9,7 @@ import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts
 import { joinSums, type RecordSums, type SumInput } from './sum-records.ts'
 import type { SummarizeInput } from './summaries.ts'
 
-/** A query by name, with the types of its input and result. */
+/** Runs a query by name, with the types of its input and result. */
 export const queryDuties = <N extends keyof Queries>(
   duties: Duties,
   name: N,
@@ -37,7 +37,7 @@ const ownReads = (state: State): Pick<Duties, 'engine' | 'get' | 'all' | 'versio
   version: () => state.version(),
 })
 
-/** The caller closes `state`. */
+/** On the current thread. The caller closes `state`. */
 export const dutiesHere = (state: State): Duties => ({
   ...ownReads(state),
   query: async <T>(name: string, input: unknown, signal?: AbortSignal) =>
@@ -53,12 +53,12 @@ export interface DutiesLocation {
   readonly options: StoreOptions
 }
 
-/** Threads for queries; a large query is divided among them. */
+/** Threads for queries. A large query is divided among them. */
 const readersMax = 4
-/** Validators that make it worthwhile to divide a query. */
+/** Queries about at least this many validators are divided. */
 const dividedFrom = 64
 
-/** Threads start with their first work. The caller closes `state` after this. */
+/** Threads start with their first call. The caller closes `state` after the result. */
 export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
   const file = new URL('./thread.ts', import.meta.url)
   const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, location))
@@ -67,7 +67,7 @@ export function dutiesOnThreads(state: State, location: DutiesLocation): Duties 
   const change = (at: number, by: number) => {
     waiting[at] = (waiting[at] as number) + by
   }
-  /** The first of those with the least to do: as long as one is enough, the others are not started. */
+  /** Uses the first of the least busy threads, so that the others are not started while one is enough. */
   const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> => {
     const at = waiting.indexOf(Math.min(...waiting))
     change(at, 1)
@@ -89,7 +89,7 @@ export function dutiesOnThreads(state: State, location: DutiesLocation): Duties 
   }
 }
 
-/** The same query about parts of its validators. */
+/** The same query for parts of its validators. */
 function divide({ query, wanted }: SumInput, count: number): SumInput[] {
   const { validators } = query
   if (validators.length < dividedFrom) return []

@@ -1,3 +1,4 @@
+// Sums that exceed 32 bits.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { createSeededRandom } from '#simulator/seeded-random.ts'

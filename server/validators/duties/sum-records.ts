@@ -1,10 +1,10 @@
-// Adds up what validators have in a span of time, by window of time and, if asked, by validator. It runs inside one read transaction, so
-// that rows which are merged meanwhile are seen once.
+// Adds up figures of validators, by window of time and optionally by validator. It runs in one read transaction, so
+// that rows which are being merged are counted once.
 import { strict as assert } from 'node:assert'
 import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
-import { type Level, placeOf } from './layout.ts'
+import { groupOf, type Level } from './layout.ts'
 import { planOf, type RecordQuery, type Source } from './record-query.ts'
 import { dataByIds } from './rows.ts'
 import { Summation } from './summation.ts'
@@ -13,14 +13,14 @@ import { Summation } from './summation.ts'
 export interface RecordSums {
   readonly window: Float64Array
   readonly validator: Float64Array
-  /** The first day that a record has grains of; and the hour, where grains are hours. */
+  /** The day of the record's first grain, and its hour if grains are hours. */
   readonly day: Float64Array
   readonly hour: Float64Array
   readonly sums: Readonly<Partial<Record<Measure, Float64Array>>>
   readonly scores: Readonly<Partial<Record<Score, ScoreTotals>>>
 }
 
-/** Validators whose rows are read at a time. */
+/** Validators per batch of rows. */
 const validatorsAtOnce = 256
 
 export interface SumInput {
@@ -38,12 +38,12 @@ export async function sumRecords(
   const summation = new Summation(query, grains, sources, wanted)
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
-    const some = query.validators.slice(at, at + validatorsAtOnce)
-    const rows = await rowsOf(reader, sources, some)
-    for (const validator of some) {
-      for (const [place, source] of sources.entries()) {
-        const data = rows.get(source.level)?.get(source.firstId + placeOf(source.level, validator))
-        if (data) summation.add(place, data, validator)
+    const batch = query.validators.slice(at, at + validatorsAtOnce)
+    const rows = await rowsOf(reader, sources, batch)
+    for (const validator of batch) {
+      for (const [sourceIndex, source] of sources.entries()) {
+        const data = rows.get(source.level)?.get(source.firstId + groupOf(source.level, validator))
+        if (data) summation.add(sourceIndex, data, validator)
       }
       summation.finishValidator(validator)
     }
@@ -51,22 +51,22 @@ export async function sumRecords(
   return summation.finish()
 }
 
-/** The sources' rows of these validators, by level and id: ids are those of a table. */
+/** The rows of these validators, by level and id. */
 async function rowsOf(
   reader: StateReader,
   sources: readonly Source[],
   validators: readonly number[],
 ): Promise<Map<Level, Map<number, Uint8Array>>> {
   const rows = new Map<Level, Map<number, Uint8Array>>()
-  for (const [level, own] of Map.groupBy(sources, (source) => source.level)) {
-    const places = [...new Set(validators.map((validator) => placeOf(level, validator)))]
-    const ids = own.flatMap(({ firstId }) => places.map((place) => firstId + place))
+  for (const [level, levelSources] of Map.groupBy(sources, (source) => source.level)) {
+    const groups = [...new Set(validators.map((validator) => groupOf(level, validator)))]
+    const ids = levelSources.flatMap(({ firstId }) => groups.map((group) => firstId + group))
     rows.set(level, await dataByIds(reader, level.table, ids))
   }
   return rows
 }
 
-/** Columns of records: those that say which record it is, sums, and two for each score. */
+/** Columns of records: the key, the sums, and two for each score. */
 const keyColumns = ['window', 'validator', 'day', 'hour'] as const
 export const columnNames = ({ measures, scores }: SumInput['wanted']): readonly string[] => [
   ...keyColumns,
@@ -74,7 +74,7 @@ export const columnNames = ({ measures, scores }: SumInput['wanted']): readonly 
   ...scores.flatMap((score) => [`${score} sums`, `${score} counts`]),
 ]
 
-/** From columns in that order. All of them share a buffer: so they go to another thread as one. */
+/** From columns in that order. They share one buffer, so that they are sent to another thread together. */
 export function recordSums(columns: readonly (readonly number[])[], wanted: SumInput['wanted']): RecordSums {
   const count = columns[0]?.length ?? 0
   const all = new Float64Array(columns.length * count)
@@ -93,15 +93,17 @@ export function recordSums(columns: readonly (readonly number[])[], wanted: SumI
 }
 
 function exactSums(sums: Float64Array, measure: Measure): Float64Array {
-  const odd = sums.find((sum) => !(Number.isSafeInteger(sum) || Number.isNaN(sum)))
-  assert(odd === undefined, `${measure}: ${odd} is not an exact whole number`)
+  const inexact = sums.find((sum) => !(Number.isSafeInteger(sum) || Number.isNaN(sum)))
+  assert(inexact === undefined, `${measure}: ${inexact} is not an exact whole number`)
   return sums
 }
 
-/** Records of queries about different validators: those of one window become one, unless there is one per validator. */
+/**
+ * Joins the results of a divided query. Unless there is one record per validator, adds up the records of each window.
+ */
 export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInput): RecordSums {
   const joined = columnNames(wanted).map((): number[] => [])
-  const places = new Map<number, number>()
+  const recordOfWindow = new Map<number, number>()
   for (const { window, validator, day, hour, sums, scores } of parts) {
     const columns = [
       ...[window, validator, day, hour],
@@ -109,13 +111,14 @@ export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInp
       ...wanted.scores.flatMap((name) => [scores[name]?.sums, scores[name]?.counts] as [Float64Array, Float64Array]),
     ]
     for (let record = 0; record < window.length; record++) {
-      const place = query.byValidator ? undefined : places.get(window[record] as number)
-      if (place === undefined) places.set(window[record] as number, joined[0]?.length as number)
+      const target = query.byValidator ? undefined : recordOfWindow.get(window[record] as number)
+      if (target === undefined) recordOfWindow.set(window[record] as number, joined[0]?.length as number)
       for (let at = 0; at < columns.length; at++) {
         const [own, value] = [joined[at] as number[], columns[at]?.[record] as number]
-        if (place === undefined) own.push(value)
+        if (target === undefined) own.push(value)
         else
-          own[place] = at < keyColumns.length ? Math.min(own[place] as number, value) : (own[place] as number) + value
+          own[target] =
+            at < keyColumns.length ? Math.min(own[target] as number, value) : (own[target] as number) + value
       }
     }
   }

@@ -1,3 +1,4 @@
+// Summaries of days, compared with a simple reference.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -28,7 +29,7 @@ const groupsWith = (version: number, pools: readonly (readonly number[])[]): Val
       at < pools.length ? { kind: 'pool', name: `pool ${at}` } : { kind: 'operator', name: 'operator' },
     ),
     validators: Int32Array.from(lists.flat()),
-    places: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
+    groupIndices: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
   }
 }
 const groups = groupsWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
@@ -43,7 +44,7 @@ const summarize = (context: TestContext, own: ValidatorGroups, daysMax = 100, un
 const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
   readSummaries(context.duties, { network, kind, name, days: { from: 0, until: 100 } })
 
-/** The plain way: from every single epoch. */
+/** Reference: computed from every single epoch. */
 function assertDay(context: TestContext, summary: DaySummary, who: readonly number[]): void {
   const own = rows.filter(({ epoch, validator }) => Math.floor(epoch / 3) === summary.day && who.includes(validator))
   const byValidator = Map.groupBy(own, ({ validator }) => validator)
@@ -71,7 +72,7 @@ function assertDay(context: TestContext, summary: DaySummary, who: readonly numb
     const mean = expected.reduce((sum, one) => sum + one, 0) / expected.length
     assert(Math.abs(spread.mean - mean) < 1e-7)
     percentiles.forEach((percent, at) => {
-      // The smallest score that at least so many percent of the validators do not exceed.
+      // The smallest score that at least this share of validators does not exceed.
       const found = expected.find(
         (one) => expected.filter((other) => other <= one).length * 100 >= percent * expected.length,
       )
@@ -80,8 +81,8 @@ function assertDay(context: TestContext, summary: DaySummary, who: readonly numb
   }
 }
 
-describe('a day in one row', () => {
-  test('has the sums and the spread of scores of the network, of each pool and of each operator', async () => {
+describe('the summary of a day', () => {
+  test('has the sums and score distributions of the network, each pool and each operator', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
     assert.equal(await summarize(context, groups), 20)
@@ -101,7 +102,7 @@ describe('a day in one row', () => {
     assert.deepEqual(await read(context, 'pool', 'no such pool'), [])
   })
 
-  test('is the same when its figures are in blocks, and made once', async () => {
+  test('is the same after days were merged, and is created once', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
     await summarize(context, groups)
@@ -113,7 +114,7 @@ describe('a day in one row', () => {
     assert.deepEqual(await read(context), before)
   })
 
-  test('is made again when its pools have changed, some days at a time and the newest first', async () => {
+  test('is created again after pools changed, in batches of days, newest first', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
     await summarize(context, groups)
@@ -123,10 +124,10 @@ describe('a day in one row', () => {
     for (const day of newest) assertDay(context, day, day.day > 15 ? indices.slice(0, 2) : indices.slice(0, 4))
     while ((await summarize(context, changed, 5)) > 0);
     for (const day of await read(context, 'pool', 'pool 0')) assertDay(context, day, indices.slice(0, 2))
-    assert.deepEqual(await read(context, 'pool', 'pool 1'), [], 'a pool that is gone has no days')
+    assert.deepEqual(await read(context, 'pool', 'pool 1'), [], 'a removed pool has no days')
   })
 
-  test('is made again when a gap in it is filled', async () => {
+  test('is created again after a gap was filled', async () => {
     await using context = await openNetwork()
     const outside = { from: 4, until: 10 }
     await writeEpochs(context, network, outside, rows)

@@ -1,45 +1,47 @@
-// A chain day in one row: the sums of all validators of a network, of a pool or of an operator, and how their scores are spread. Pools, operators
-// and network percentiles are answered from these rows, without reading every validator.
+// Summaries of chain days: one row has the sums of all validators of a network, a pool or an operator, and the
+// distribution of their scores. Questions about pools and percentiles then need no figures of single validators.
 //
-// 1. A day is summarized when it is over. What changes a day later (a gap that is filled, a repair) removes its mark, and it is summarized again.
-// 2. Who belongs to which pool is people's word and can change. The mark names the version of the groups that were used; days with another
-//    version are summarized again.
+// 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
+//    duty_summary_days, and the day is summarized again.
+// 2. Pools and operators are imported and can change. duty_summary_days has the version of the groups that were used;
+//    days with another version are summarized again.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import type { Score } from '../ratings/method.ts'
-import { addChunk, ChunkReader, DamagedChunk } from './chunk.ts'
+import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
+import { ignoreDamage } from './damage.ts'
 import { validatorsIn } from './inspect.ts'
 import { networkId, partsIn } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
 import { type RecordSums, sumRecords } from './sum-records.ts'
 
-/** Stored by their place in this list. */
+/** Stored as their index in this list. */
 export const summaryKinds = ['network', 'pool', 'operator'] as const
 export type SummaryKind = (typeof summaryKinds)[number]
 
-/** Which validators belong together, besides the whole network. */
+/** Pools and operators with their validators. */
 export interface ValidatorGroups {
-  /** Changes when any group does. */
+  /** Changes whenever a group changes. */
   readonly version: number
   readonly groups: readonly { readonly kind: Exclude<SummaryKind, 'network'>; readonly name: string }[]
-  /** Pairs: a validator, and its group's place in the list. */
+  /** Pairs: a validator and the index of its group in `groups`. */
   readonly validators: Int32Array
-  readonly places: Int32Array
+  readonly groupIndices: Int32Array
 }
 
 export const percentiles = [1, 5, 10, 25, 50, 75, 90, 95, 99] as const
 const scoreNames = ['attester', 'proposer', 'validator'] as const satisfies readonly Score[]
 
-/** How a score is spread over the validators that have one. */
+/** Distribution of a score over the validators that have one. */
 export interface ScoreSpread {
   readonly validators: number
   readonly mean: number
-  /** By percentile, of the list above: the smallest score that so many percent do not exceed. */
+  /** For each of `percentiles`: the smallest score that this share of validators does not exceed. */
   readonly percentiles: readonly number[]
 }
 
@@ -49,26 +51,26 @@ export interface DaySummary {
   readonly name: string
   readonly validators: number
   readonly sums: Readonly<Record<Measure, number>>
-  /** Undefined: nobody has such a score. */
+  /** Undefined: no validator has this score. */
   readonly scores: Readonly<Partial<Record<Score, ScoreSpread>>>
 }
 
 // ----------------------------------------------------------------------------------------------------------------- packing
 
-/** Scores are stored as whole numbers of this many per point. */
+/** Scores are stored as whole numbers: points times this. */
 const scoreScale = 1e8
 const columnsPerScore = 2 + percentiles.length
-/** Scores come first, so that new measures go to the end. */
+/** Scores come first, so that new measures are appended. */
 const firstMeasure = scoreNames.length * columnsPerScore
 const columnCount = firstMeasure + measures.length
 
 function pack(sums: Float64Array, spreads: readonly (ScoreSpread | undefined)[]): Uint8Array {
   const cells = new Cells(1, columnCount)
   cells.isPresent[0] = 1
-  spreads.forEach((spread, place) => {
+  spreads.forEach((spread, scoreIndex) => {
     if (!spread) return
     const scaled = [spread.mean, ...spread.percentiles].map((score) => Math.round(score * scoreScale))
-    ;[spread.validators, ...scaled].forEach((value, at) => void cells.add(0, place * columnsPerScore + at, value))
+    ;[spread.validators, ...scaled].forEach((value, at) => void cells.add(0, scoreIndex * columnsPerScore + at, value))
   })
   sums.forEach((sum, at) => void cells.add(0, firstMeasure + at, sum))
   return packCells(cells)
@@ -78,8 +80,8 @@ function unpack(data: Uint8Array): Pick<DaySummary, 'sums' | 'scores'> {
   const cells = new Cells(1, columnCount)
   addChunk(new ChunkReader(columnCount), data, cells)
   const valueAt = (column: number) => cells.columns[column]?.[0] as number
-  const scores = scoreNames.flatMap((name, place) => {
-    const first = place * columnsPerScore
+  const scores = scoreNames.flatMap((name, scoreIndex) => {
+    const first = scoreIndex * columnsPerScore
     const validators = valueAt(first)
     const [mean = 0, ...rest] = Array.from(
       { length: 1 + percentiles.length },
@@ -101,16 +103,16 @@ export interface SummarizeInput {
   /** All epochs before this one have been read, or are gaps. */
   readonly until: number
   readonly groups: ValidatorGroups
-  /** At most so many days, the newest first. */
+  /** At most this many days, newest first. */
   readonly daysMax: number
 }
 
-/** Days that are over and have no summary, or one by other groups, newest first. */
+/** Past days without a summary by this version of the groups, newest first. */
 export async function daysToSummarize(
   reader: StateReader,
   { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
 ): Promise<number[]> {
-  const line = chainDays(time)
+  const calendar = chainDays(time)
   const covered = await coveredEpochs(reader, network)
   const rows = await reader.all<{ day: number }>(
     'select day from duty_summary_days where network = ? and version = ?',
@@ -118,9 +120,9 @@ export async function daysToSummarize(
     version,
   )
   const done = new Set(rows.map(({ day }) => day))
-  const open = line.dayOf(until as Epoch)
+  const open = calendar.dayOf(until as Epoch)
   const days = covered.flatMap((range) =>
-    daysOf(line.dayOf(range.from as Epoch), line.dayOf((range.until - 1) as Epoch)),
+    daysOf(calendar.dayOf(range.from as Epoch), calendar.dayOf((range.until - 1) as Epoch)),
   )
   return [...new Set(days)].filter((day) => day < open && !done.has(day)).sort((a, b) => b - a)
 }
@@ -128,7 +130,7 @@ export async function daysToSummarize(
 const daysOf = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at)
 
-/** Returns how many days were summarized. */
+/** Returns the number of days that were summarized. */
 export async function summarizeDays(
   state: Pick<State, 'write' | 'snapshot'>,
   input: SummarizeInput,
@@ -139,8 +141,9 @@ export async function summarizeDays(
   let count = 0
   for (const day of days.slice(0, daysMax)) {
     if (signal?.aborted) break
-    const rows = await state.snapshot((reader) => summaryRows(reader, input, day)).catch(ifDamaged)
-    if (!rows) continue
+    // A day with a damaged row gets its summary after the repair.
+    const rows = await ignoreDamage(state.snapshot((reader) => summaryRows(reader, input, day)))
+    if (rows === 'damaged') continue
     await state.write(async (tx) => {
       const id = networkId(network)
       await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
@@ -160,11 +163,6 @@ export async function summarizeDays(
   return count
 }
 
-/** A day with a damaged row has no summary until it is repaired. */
-function ifDamaged(error: unknown): undefined {
-  if (!(error instanceof DamagedChunk)) throw error
-}
-
 interface SummaryRow {
   readonly kind: number
   readonly name: string
@@ -172,7 +170,7 @@ interface SummaryRow {
   readonly data: Uint8Array
 }
 
-/** Validators that are read at a time. */
+/** Validators per query. */
 const validatorsAtOnce = 4096
 
 async function summaryRows(
@@ -183,8 +181,8 @@ async function summaryRows(
   const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
   const lists = await Promise.all(parts.map(({ part }) => validatorsIn(reader, { network, part })))
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
-  const whole = new GroupSums()
-  const own = groups.groups.map(() => new GroupSums())
+  const networkSums = new GroupSums()
+  const groupSums = groups.groups.map(() => new GroupSums())
   const groupsOf = Map.groupBy(groups.validators.keys(), (at) => groups.validators[at] as number)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
     const query = {
@@ -192,17 +190,17 @@ async function summaryRows(
       ...({ grain: 'days', byValidator: true } as const),
       validators: [...validators.subarray(at, at + validatorsAtOnce)],
     }
-    const found = await sumRecords(reader, { query, wanted: { measures, scores: scoreNames } })
-    for (let record = 0; record < found.validator.length; record++) {
-      whole.add(found, record)
-      for (const pair of groupsOf.get(found.validator[record] as number) ?? [])
-        own[groups.places[pair] as number]?.add(found, record)
+    const records = await sumRecords(reader, { query, wanted: { measures, scores: scoreNames } })
+    for (let record = 0; record < records.validator.length; record++) {
+      networkSums.add(records, record)
+      for (const pair of groupsOf.get(records.validator[record] as number) ?? [])
+        groupSums[groups.groupIndices[pair] as number]?.add(records, record)
     }
   }
   return [
-    { kind: 0, name: '', ...whole.finish() },
-    ...own.flatMap((sums, place) => {
-      const { kind, name } = groups.groups[place] as ValidatorGroups['groups'][number]
+    { kind: 0, name: '', ...networkSums.finish() },
+    ...groupSums.flatMap((sums, groupIndex) => {
+      const { kind, name } = groups.groups[groupIndex] as ValidatorGroups['groups'][number]
       return sums.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, ...sums.finish() }]
     }),
   ]
@@ -220,7 +218,7 @@ class GroupSums {
     })
     scoreNames.forEach((name, at) => {
       const totals = scores[name]
-      // A day is one grain.
+      // A record of one day has one grain, so its sum is the score.
       if (totals && totals.counts[record] === 1) this.#scores[at]?.push(totals.sums[record] as number)
     })
   }
@@ -238,22 +236,22 @@ function spreadOf(scores: readonly number[]): ScoreSpread | undefined {
   return { validators: sorted.length, mean, percentiles: percentiles.map(at) }
 }
 
-/** In the transaction that changes days that are over. */
+/** Call this in the transaction that changes past days. */
 export async function forgetSummaries(
   tx: StateWriter,
   network: Network,
   time: ChainTime,
   epochs: Range,
 ): Promise<void> {
-  const line = chainDays(time)
-  const [first, last] = [line.dayOf(epochs.from as Epoch), line.dayOf((epochs.until - 1) as Epoch)]
+  const calendar = chainDays(time)
+  const [first, last] = [calendar.dayOf(epochs.from as Epoch), calendar.dayOf((epochs.until - 1) as Epoch)]
   const sql = 'delete from duty_summary_days where network = ? and day >= ? and day <= ?'
   await tx.run(sql, networkId(network), first, last)
 }
 
 // ----------------------------------------------------------------------------------------------------------------- reading
 
-/** By day, of one kind; those of the whole network have no name. Days that have not been summarized are missing. */
+/** In order of days. `name` is empty for the whole network. Days without a summary are missing. */
 export async function readSummaries(
   duties: StateReader,
   {

@@ -1,4 +1,4 @@
-// The arithmetic of sumRecords.
+// The arithmetic of sumRecords: adds rows to sums by window, and computes scores.
 import { measures } from '../ratings/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../ratings/method.ts'
 import { ChunkReader } from './chunk.ts'
@@ -7,30 +7,30 @@ import type { Grain, RecordQuery, Source } from './record-query.ts'
 import { columnNames, type RecordSums, recordSums, type SumInput } from './sum-records.ts'
 
 /**
- * Adds rows up into records. Columns that scores are formed from are kept by grain, for the validator at hand; all others are added to
- * their window at once.
+ * Adds up rows into records. The columns that scores are computed from are added up by grain, for one validator at a
+ * time. All other columns are added to their window directly.
  */
 export class Summation {
   readonly #byValidator: boolean
   readonly #wanted: SumInput['wanted']
   readonly #grains: readonly Grain[]
-  /** Windows in rising order, and each grain's place among them. */
+  /** Windows in ascending order, and for each grain the index of its window. */
   readonly #windows: number[] = []
   readonly #windowOf: Int32Array
-  /** The most grains of one window. */
+  /** The largest number of grains in one window. */
   readonly #grainsMax: number
   readonly #byGrain: readonly number[]
   readonly #byWindow: readonly number[]
-  /** Of the validator at hand; undefined: the column is not kept by grain. */
+  /** Of the current validator; undefined: the column is not added up by grain. */
   readonly #grainSums: readonly (Int32Array | undefined)[]
   readonly #scoreColumns: Parameters<typeof addScores>[0]
   readonly #isPresent: Uint8Array
-  /** Of the validator at hand, or of all; undefined: the column is not asked for. */
+  /** Of the current validator, or of all validators; undefined: the column is not needed. */
   readonly #windowSums: readonly (WindowSums | undefined)[]
   readonly #scores: Readonly<Record<Score, ScoreTotals>>
   readonly #firstGrain: Int32Array
-  readonly #inputs: readonly Input[]
-  /** Records that are done, by column (`columnNames`). */
+  readonly #readers: readonly SourceReader[]
+  /** Finished records, by column (`columnNames`). */
   readonly #done: readonly number[][]
 
   constructor(
@@ -48,7 +48,7 @@ export class Summation {
       this.#windowOf[grain] = this.#windows.length - 1
     })
     const count = this.#windows.length
-    this.#grainsMax = mostOfOne(this.#windowOf)
+    this.#grainsMax = maxCellsPerWindow(this.#windowOf)
     const byGrain = columnsFor(wanted.scores.length > 0 ? scoreMeasures : [])
     const byWindow = columnsFor(wanted.measures).difference(byGrain)
     this.#byGrain = [...byGrain]
@@ -63,19 +63,19 @@ export class Summation {
     const totals = (): ScoreTotals => ({ sums: new Float64Array(count), counts: new Float64Array(count) })
     this.#scores = { attester: totals(), proposer: totals(), validator: totals() }
     this.#firstGrain = new Int32Array(count).fill(-1)
-    this.#inputs = sources.map((source) => new Input(source, this.#windowOf))
+    this.#readers = sources.map((source) => new SourceReader(source, this.#windowOf))
     this.#done = columnNames(wanted).map(() => [])
   }
 
-  /** Adds the validator's cells in a row of a source. */
-  add(place: number, data: Uint8Array, validator: number): void {
-    const input = this.#inputs[place] as Input
-    const { source, windows } = input
-    const chunk = input.open(data)
+  /** Adds the validator's cells of a row. */
+  add(sourceIndex: number, data: Uint8Array, validator: number): void {
+    const reader = this.#readers[sourceIndex] as SourceReader
+    const { source, windows } = reader
+    const chunk = reader.open(data)
     const { level, grains } = source
     const first = (validator % level.validators) * level.units + source.first
     const count = grains.length
-    if (!chunk.choose(first, count)) return
+    if (!chunk.selectCells(first, count)) return
     for (let at = 0; at < count; at++) {
       const grain = grains[at] as number
       if (grain >= 0 && chunk.isPresent(first + at)) this.#isPresent[grain] = 1
@@ -86,10 +86,10 @@ export class Summation {
       const byWindow = this.#windowSums[column]
       if (byGrain) chunk.addCounts(column, count, byGrain, grains)
       else if (byWindow) {
-        byWindow.makeRoom(input.cellsMax * chunk.spanOf(column))
-        const base = chunk.addBeyondBase(column, count, byWindow.small, byWindow.large, windows)
+        byWindow.reserve(reader.cellsMax * chunk.maxAboveBase(column))
+        const base = chunk.addAboveBase(column, count, byWindow.small, byWindow.large, windows)
         if (base === undefined) chunk.addColumn(column, count, byWindow.large, windows)
-        else input.addBase(column, base)
+        else reader.addBase(column, base)
       }
     }
   }
@@ -112,18 +112,18 @@ export class Summation {
     countsToMeasures(this.#grainSums, this.#byGrain)
     addScores(this.#scoreColumns, windowOf, this.#scores)
     for (const column of this.#byGrain) {
-      const own = this.#grainSums[column] as Int32Array
+      const grainSums = this.#grainSums[column] as Int32Array
       const sums = this.#windowSums[column] as WindowSums
-      sums.makeRoom(this.#grainsMax * countMax)
-      addByPlace(sums.small, own, windowOf)
-      own.fill(0)
+      sums.reserve(this.#grainsMax * countMax)
+      addByWindow(sums.small, grainSums, windowOf)
+      grainSums.fill(0)
     }
   }
 
-  /** Moves the windows that have figures to the records that are done. */
+  /** Moves the windows that have figures to the finished records. */
   #finishWindows(validator: number): void {
-    for (const input of this.#inputs) input.flush(this.#byWindow, this.#windowSums)
-    const sums = this.#windowSums.map((own) => own?.flush())
+    for (const reader of this.#readers) reader.flush(this.#byWindow, this.#windowSums)
+    const sums = this.#windowSums.map((column) => column?.flush())
     toMeasures(sums, this.#byWindow)
     const firstGrains = this.#firstGrain.filter((grain) => grain >= 0)
     const [windows, validators, days, hours, ...figures] = this.#done as [
@@ -137,13 +137,13 @@ export class Summation {
       days.push(day)
       hours.push(hour)
     }
-    const found = [
+    const columns = [
       ...this.#wanted.measures.map((measure) => sums[measures.indexOf(measure)] as Float64Array),
       ...this.#wanted.scores.flatMap((score) => [this.#scores[score].sums, this.#scores[score].counts]),
     ]
-    found.forEach((own, at) => {
+    columns.forEach((column, at) => {
       const done = figures[at] as number[]
-      for (const grain of firstGrains) done.push(own[this.#windowOf[grain] as number] as number)
+      for (const grain of firstGrains) done.push(column[this.#windowOf[grain] as number] as number)
     })
     this.#firstGrain.fill(-1)
     for (const column of sums) column?.fill(0)
@@ -159,66 +159,66 @@ export class Summation {
   }
 }
 
-/** No count of a validator's day is larger. */
+/** Larger than any count of one validator and day. */
 const countMax = 2 ** 20
 
-function addByPlace(into: Int32Array, values: Int32Array, placeOf: Int32Array): void {
+function addByWindow(into: Int32Array, values: Int32Array, windowOf: Int32Array): void {
   for (let at = 0; at < values.length; at++) {
-    const place = placeOf[at] as number
-    into[place] = (into[place] as number) + (values[at] as number)
+    const window = windowOf[at] as number
+    into[window] = (into[window] as number) + (values[at] as number)
   }
 }
 
-/** How often a window is named at most. Windows rise; a negative number names none. */
-function mostOfOne(windows: Int32Array): number {
-  let [most, count, last] = [0, 0, -1]
+/** The largest number of cells of one window. Windows ascend; negative entries are skipped. */
+function maxCellsPerWindow(windows: Int32Array): number {
+  let [max, count, last] = [0, 0, -1]
   for (const window of windows) {
     if (window < 0) continue
     count = window === last ? count + 1 : 1
     last = window
-    most = Math.max(most, count)
+    max = Math.max(max, count)
   }
-  return most
+  return max
 }
 
-/** Sums of one column by window: small numbers are added as 32-bit numbers, until they might overflow. */
+/** Sums of one column by window. Small numbers are added to 32-bit sums, which are flushed before they can overflow. */
 class WindowSums {
   readonly small: Int32Array
   readonly large: Float64Array
-  /** What the small sums may have come to. */
-  #reach = 0
+  /** Upper limit of the small sums. */
+  #bound = 0
 
   constructor(windows: number) {
     this.small = new Int32Array(windows)
     this.large = new Float64Array(windows)
   }
 
-  /** Before as much as this is added to a small sum. */
-  makeRoom(most: number): void {
-    this.#reach += most
-    if (this.#reach < 2 ** 31) return
+  /** Call this before adding up to `most` to a small sum. */
+  reserve(most: number): void {
+    this.#bound += most
+    if (this.#bound < 2 ** 31) return
     this.flush()
-    this.#reach = most
+    this.#bound = most
   }
 
-  /** Brings the small sums to the large ones. */
+  /** Adds the small sums to the large ones. */
   flush(): Float64Array {
     const { small, large } = this
     for (let at = 0; at < small.length; at++) large[at] = (large[at] as number) + (small[at] as number)
     small.fill(0)
-    this.#reach = 0
+    this.#bound = 0
     return large
   }
 }
 
-/** A source that is being read. */
-class Input {
+/** Reads the rows of one source. */
+class SourceReader {
   readonly source: Source
-  /** As the source's grains, by window. */
+  /** The window of each of the source's cells; −1: skip the cell. */
   readonly windows: Int32Array
-  /** The most cells of a validator that go to one window. */
+  /** The largest number of a validator's cells in one window. */
   readonly cellsMax: number
-  /** By column: bases of all validators' columns, each to be added once a cell. */
+  /** By column: the sum of all validators' bases, to be added once for every cell. */
   readonly #bases = new Float64Array(measures.length)
   readonly #chunk = new ChunkReader(measures.length)
   #data: Uint8Array | undefined
@@ -226,10 +226,10 @@ class Input {
   constructor(source: Source, windowOf: Int32Array) {
     this.source = source
     this.windows = source.grains.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
-    this.cellsMax = mostOfOne(this.windows)
+    this.cellsMax = maxCellsPerWindow(this.windows)
   }
 
-  /** Validators that share a row come one after the other. */
+  /** Opens a row once for consecutive validators that share it. */
   open(data: Uint8Array): ChunkReader {
     if (this.#data !== data) this.#chunk.open(data)
     this.#data = data

@@ -1,4 +1,4 @@
-// A thread that works on the duties database, with connections of its own.
+// The thread that runs queries or updates of the duties database, with its own connection.
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
 import type { LeaseToken } from '#storage/duties.ts'
 import { openDuties } from '#storage/open.ts'
@@ -8,15 +8,15 @@ import type { DutiesLocation } from './store.ts'
 const { dir, options } = threadStart<DutiesLocation>()
 const opening = openDuties(dir, options)
 
-interface Work {
+interface Call {
   readonly name: string
   readonly input: unknown
   readonly lease?: LeaseToken
 }
 
 serveThread({
-  query: async ({ name, input }: Work, signal) => ({ value: await runQuery(await opening, name, input, signal) }),
-  update: async ({ name, input, lease }: Work, signal) => ({
+  query: async ({ name, input }: Call, signal) => ({ value: await runQuery(await opening, name, input, signal) }),
+  update: async ({ name, input, lease }: Call, signal) => ({
     value: await runUpdate(await opening, name, input, { signal, lease }),
   }),
 })

@@ -1,4 +1,4 @@
-// The duties database as a server has it: queries on one thread, updates on another.
+// The duties database on threads, as in a server: queries on one thread, updates on another.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -29,7 +29,7 @@ const rowsOf = (validators: number, until: number): EpochRow[] =>
   ).flat()
 
 describe('on threads', () => {
-  test('updates and queries give what they give in this process', async () => {
+  test('updates and queries return the same as on the current thread', async () => {
     await using context = await openContext(settings)
     await using threaded = onThreads(context)
     await using plain = await openContext(settings)
@@ -40,7 +40,7 @@ describe('on threads', () => {
     assert.ok(JSON.stringify(stored).includes('"earnings":32'))
   })
 
-  test('a commit on the thread changes the version here, and a query after it sees it', async () => {
+  test('a commit on the thread changes the version, and the next query sees it', async () => {
     await using context = await openContext(settings)
     await using threaded = onThreads(context)
     const before = threaded.duties.version()
@@ -51,7 +51,7 @@ describe('on threads', () => {
     assert.equal(rows, 2)
   })
 
-  test('a fault arrives with its code, and nothing of its update is there', async () => {
+  test('a fault keeps its code, and its update stores nothing', async () => {
     await using context = await openContext(settings)
     await using threaded = onThreads(context)
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, [])
@@ -64,11 +64,11 @@ describe('on threads', () => {
     })
     await assert.rejects(commit, (error) => error instanceof Fault && error.code === 'validators.windows_changed')
     assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
-    await assert.rejects(threaded.duties.query('nonsense', {}), /there is no query nonsense/)
-    await assert.rejects(threaded.duties.update('nonsense', {}), /there is no update nonsense/)
+    await assert.rejects(threaded.duties.query('nonsense', {}), /unknown duties query nonsense/)
+    await assert.rejects(threaded.duties.update('nonsense', {}), /unknown duties update nonsense/)
   })
 
-  test('columns that are handed over are no longer here', async () => {
+  test('transferred columns are detached', async () => {
     await using context = await openContext(settings)
     await using threaded = onThreads(context)
     const segment = large(100)
@@ -82,7 +82,7 @@ describe('on threads', () => {
     )
   })
 
-  test('closing while an update runs leaves a sound database that can be written to', async (t) => {
+  test('closing during an update leaves an intact database', async (t) => {
     await using context = await openContext(settings)
     if (context.dutiesState.engine !== 'sqlite') return t.skip('looks at the file')
     const file = join(context.dir, 'duties.sqlite')
@@ -96,7 +96,7 @@ describe('on threads', () => {
         isOver = true
       })
     while (!isHeld(file)) {
-      assert.ok(!isOver, 'the update ended before anybody saw it')
+      assert.ok(!isOver, 'the update ended before it was observed')
       await nextEventLoopTurn()
     }
     await threaded.duties.close()

@@ -1,4 +1,5 @@
-// A watch list that changes: a validator that is added has no past, one that is removed has no future, and answers show both.
+// Changes of a watch list: an added validator has no earlier epochs, a removed one no later epochs, and the coverage of
+// responses shows both.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -18,7 +19,7 @@ import { keptEpochs, writeWatched } from './watch-ranges.ts'
 /** What `read` was called with the last time, with the time of the chain. */
 let readWith = settingsWith()
 
-/** Reads up to the epoch before `finalized`, with this list, as a server would that was restarted with it. */
+/** Reads up to the epoch before `finalized`, like a server that was restarted with this list. */
 async function read(context: TestContext, watch: readonly string[], finalized: number): Promise<unknown[]> {
   await using node = await openReplay({
     meddle: (exchange) =>
@@ -40,7 +41,7 @@ async function read(context: TestContext, watch: readonly string[], finalized: n
 const keptOf = async ({ duties }: TestContext, ...validators: number[]) =>
   keptEpochs(duties, 'hoodi', await coveredEpochs(duties, 'hoodi'), validators)
 
-test('each validator is covered for as long as it was on the list, and the change is logged', async () => {
+test('a validator is covered while it is on the list, and changes are logged', async () => {
   await using context = await openContext()
   assert.deepEqual(await read(context, ['2', '7'], 5), [])
   assert.deepEqual(await read(context, ['7', '9'], 9), [{ network: 'hoodi', fromEpoch: 4, added: 1, removed: 1 }])
@@ -62,7 +63,7 @@ test('each validator is covered for as long as it was on the list, and the chang
   )
 })
 
-test('the same list in another order is no change', async () => {
+test('another order of the list is no change', async () => {
   await using context = await openContext()
   await read(context, ['2', '7'], 5)
   assert.deepEqual(await read(context, ['7', '2', '7'], 9), [])
@@ -82,7 +83,7 @@ test('from all validators to a list and back: those on the list have no gap, the
   ])
 })
 
-test('a validator that did not exist before has missed nothing', async () => {
+test('a validator that did not exist before is fully covered', async () => {
   await using context = await openContext()
   const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
     context.dutiesState.write((tx) => {
@@ -95,7 +96,7 @@ test('a validator that did not exist before has missed nothing', async () => {
   assert.deepEqual(await keptEpochs(context.duties, 'hoodi', covered, [12]), covered)
 })
 
-/** The keys of the recording, from the registry of a context that kept everyone. */
+/** The keys of the recording, from the registry of a context without a watch list. */
 async function pubkeysOf(...indices: number[]): Promise<string[]> {
   await using all = await openContext()
   await read(all, [], 5)
@@ -103,35 +104,35 @@ async function pubkeysOf(...indices: number[]): Promise<string[]> {
   return found.map((entry) => entry?.pubkey ?? assert.fail())
 }
 
-test('unknown validators do not reduce the coverage of an answer, validators that are not kept do; asOf is always set', async () => {
+test('unknown validators do not reduce the coverage of a response, validators that are not stored do; as-of is always set', async () => {
   await using context = await openContext()
-  const nobody = `0x${'ee'.repeat(48)}`
-  const watch = ['7', '9999', nobody]
+  const unknownKey = `0x${'ee'.repeat(48)}`
+  const watch = ['7', '9999', unknownKey]
   const [seven = '', nine = ''] = await pubkeysOf(7, 9)
   await read(context, watch, 5)
   const settings = settingsWith({ validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, watch } } } })
-  const told = async (who: { indices: number[] } | { pubkeys: string[] }) => {
+  const responseFor = async (validators: { indices: number[] } | { pubkeys: string[] }) => {
     const { body, confidence } = await callHandler(
       aggregateEffectiveness,
       { ...context, settings },
-      { network: 'hoodi', ...who },
+      { network: 'hoodi', ...validators },
     )
     return [body.data.map(({ validatorIndex }) => validatorIndex), confidence?.coverage, confidence?.asOf]
   }
-  assert.deepEqual(await told({ indices: [7] }), [[7], 'complete', 3])
-  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'complete', 3])
-  assert.deepEqual(await told({ indices: [7, 9] }), [[7], 'none', 3])
-  assert.deepEqual(await told({ pubkeys: [seven, seven.slice(2)] }), [[7], 'complete', 3])
-  assert.deepEqual(await told({ pubkeys: [seven, nobody] }), [[7], 'complete', 3])
-  assert.deepEqual(await told({ pubkeys: [seven, nine] }), [[7], 'none', 3])
-  // Until the number of validators is known, nobody is known not to exist.
+  assert.deepEqual(await responseFor({ indices: [7] }), [[7], 'complete', 3])
+  assert.deepEqual(await responseFor({ indices: [7, 9999] }), [[7], 'complete', 3])
+  assert.deepEqual(await responseFor({ indices: [7, 9] }), [[7], 'none', 3])
+  assert.deepEqual(await responseFor({ pubkeys: [seven, seven.slice(2)] }), [[7], 'complete', 3])
+  assert.deepEqual(await responseFor({ pubkeys: [seven, unknownKey] }), [[7], 'complete', 3])
+  assert.deepEqual(await responseFor({ pubkeys: [seven, nine] }), [[7], 'none', 3])
+  // Until the number of validators is known, any validator may exist.
   await context.dutiesState.write((tx) => tx.run('update duty_networks set validators = null'))
-  assert.deepEqual(await told({ indices: [7, 9999] }), [[7], 'none', 3])
+  assert.deepEqual(await responseFor({ indices: [7, 9999] }), [[7], 'none', 3])
   await read(context, watch, 9)
-  assert.deepEqual(await told({ indices: [7, 9999] }), [[7, 7], 'complete', 7])
+  assert.deepEqual(await responseFor({ indices: [7, 9999] }), [[7, 7], 'complete', 7])
 })
 
-test('names on the list that match no validator are logged, once', async () => {
+test('entries of the list that match no validator are logged once', async () => {
   await using context = await openContext()
   assert.deepEqual(await read(context, ['7', '9999'], 9), [{ network: 'hoodi', count: 1, first: ['9999'] }])
 })

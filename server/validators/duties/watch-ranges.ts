@@ -1,31 +1,32 @@
-// Since when each validator of a watch list has been kept (behaviour/validators.md#watch-lists). A list may change: whoever is added has no past,
-// whoever is removed no more future, and answers can say so.
+// The epochs in which each validator of a watch list was stored (behaviour/validators.md#watch-lists). The list may
+// change: an added validator has no earlier epochs, a removed one no later epochs, and the coverage of responses says
+// so.
 //
-// 1. Validator −1 stands for everyone. A network without any row has always kept everyone.
-// 2. Ranges are written in the transaction of the rows they speak of.
-// 3. Whoever did not exist before is kept from the beginning: there was nothing to miss.
+// 1. Validator −1 means all validators. A network without rows has always stored all of them.
+// 2. Ranges are written in the transaction of the figures they are about.
+// 3. A validator that did not exist before is covered from epoch 0: no duty of it can be missing.
 import type { Network } from '#api/wire/validators.ts'
 import { merge, type Range, within } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { networkId } from './layout.ts'
 
 const everyone = -1
-/** Until now and on; the largest number of the column. */
-const still = 2 ** 31 - 1
+/** The range has no end yet. This is the largest number of the column. */
+const noEnd = 2 ** 31 - 1
 
-/** Who is kept, in rising order, and how many validators there were when the segment began and ended. */
+/** The stored validators in ascending order, and the number of all validators at the start and end of the segment. */
 export interface WatchedNow {
   readonly validators: Int32Array
   readonly countBefore: number
   readonly count: number
 }
 
-/** Who is kept at present. */
+/** The validators that are stored at present. */
 export type Watched = 'everyone' | ReadonlySet<number>
 
 export interface WatchChange {
   readonly now: Watched
-  /** Validators who were there and were not kept, and those who are kept no more; −1: all others. */
+  /** Validators that existed but were not stored before, and those that are no longer stored; −1: all others. */
   readonly added: readonly number[]
   readonly removed: readonly number[]
 }
@@ -34,11 +35,11 @@ export interface WatchChange {
 export async function readWatched(duties: StateReader, network: Network): Promise<Watched | undefined> {
   const rows = await allRows(duties, network)
   if (rows.length === 0) return undefined
-  const open = rows.filter(({ until }) => until === still).map(({ validator }) => validator)
+  const open = rows.filter(({ until }) => until === noEnd).map(({ validator }) => validator)
   return open.includes(everyone) ? 'everyone' : new Set(open)
 }
 
-/** Brings the ranges up to date for a segment that begins at `from`. `before`: as read, or as this left it the last time. */
+/** Updates the ranges for a segment that begins at `from`. `before`: the state after the previous segment. */
 export async function writeWatched(
   tx: StateWriter,
   network: Network,
@@ -48,28 +49,30 @@ export async function writeWatched(
   isFirst: boolean,
 ): Promise<WatchChange | undefined> {
   const now: Watched = watched ? new Set(watched.validators) : 'everyone'
-  // Figures that were written before ranges were kept are everyone's.
+  // Without ranges, earlier figures are of all validators.
   const known = before ?? (isFirst ? new Set<number>() : 'everyone')
   if (now === 'everyone' && (before ?? 'everyone') === 'everyone') return undefined
-  const added = now === 'everyone' ? [everyone] : [...now].filter((one) => known === 'everyone' || !known.has(one))
-  const removed = known === 'everyone' ? [everyone] : [...known].filter((one) => now === 'everyone' || !now.has(one))
+  const added =
+    now === 'everyone' ? [everyone] : [...now].filter((validator) => known === 'everyone' || !known.has(validator))
+  const removed =
+    known === 'everyone' ? [everyone] : [...known].filter((validator) => now === 'everyone' || !now.has(validator))
   if (added.length === 0 && removed.length === 0) return undefined
-  const isNew = (one: number) => isFirst || (one !== everyone && one >= (watched?.countBefore ?? 0))
-  const gone = new Set(removed)
+  const isNew = (validator: number) => isFirst || (validator !== everyone && validator >= (watched?.countBefore ?? 0))
+  const removedSet = new Set(removed)
   const rows = before
     ? await allRows(tx, network)
     : known === 'everyone'
-      ? [{ validator: everyone, from: 0, until: still }]
+      ? [{ validator: everyone, from: 0, until: noEnd }]
       : []
   await tx.run('delete from watch_ranges where network = ?', networkId(network))
   await insert(tx, network, [
     ...rows
-      .map((row) => (row.until === still && gone.has(row.validator) ? { ...row, until: from } : row))
+      .map((row) => (row.until === noEnd && removedSet.has(row.validator) ? { ...row, until: from } : row))
       .filter((row) => row.from < row.until),
-    ...added.map((validator) => ({ validator, from: isNew(validator) ? 0 : from, until: still })),
+    ...added.map((validator) => ({ validator, from: isNew(validator) ? 0 : from, until: noEnd })),
   ])
-  const came = known === 'everyone' ? [] : added.filter((one) => !isNew(one))
-  return came.length > 0 || removed.length > 0 ? { now, added: came, removed } : undefined
+  const lateAdded = known === 'everyone' ? [] : added.filter((validator) => !isNew(validator))
+  return lateAdded.length > 0 || removed.length > 0 ? { now, added: lateAdded, removed } : undefined
 }
 
 interface WatchRange extends Range {
@@ -95,15 +98,15 @@ export async function isWatched(duties: StateReader, network: Network): Promise<
   return (await duties.get(sql, networkId(network))) !== undefined
 }
 
-/** Epochs at which somebody was added or removed. */
+/** Epochs at which a validator was added or removed. */
 export const watchChanges = async (duties: StateReader, network: Network): Promise<number[]> =>
   (await allRows(duties, network)).flatMap(({ from, until }) => [from, until])
 
-/** Whether a validator was kept in some of these epochs and is not kept any more. */
+/** Whether a validator was stored in some of these epochs and is no longer on the list. */
 export const hasLeft = async (duties: StateReader, network: Network, { from, until }: Range): Promise<boolean> =>
-  (await allRows(duties, network)).some((row) => row.until < still && row.until > from && row.from < until)
+  (await allRows(duties, network)).some((row) => row.until < noEnd && row.until > from && row.from < until)
 
-/** Who was kept all through these epochs. */
+/** The validators that were stored in all of these epochs. */
 export async function keptThrough(duties: StateReader, network: Network, { from, until }: Range): Promise<Watched> {
   const rows = await allRows(duties, network)
   if (rows.length === 0) return 'everyone'
@@ -111,7 +114,7 @@ export async function keptThrough(duties: StateReader, network: Network, { from,
   return kept.includes(everyone) ? 'everyone' : new Set(kept)
 }
 
-/** Of what has been read: the epochs in which all of these validators were kept. */
+/** The covered epochs in which all of these validators were stored. */
 export async function keptEpochs(
   duties: StateReader,
   network: Network,
@@ -120,8 +123,8 @@ export async function keptEpochs(
 ): Promise<Range[]> {
   const rows = await allRows(duties, network)
   if (rows.length === 0) return [...covered]
-  const by = Map.groupBy(rows, ({ validator }) => validator)
-  const rangesOf = (one: number) => by.get(one) ?? []
+  const rangesByValidator = Map.groupBy(rows, ({ validator }) => validator)
+  const rangesOf = (validator: number) => rangesByValidator.get(validator) ?? []
   return [...new Set(validators)].reduce<Range[]>(
     (left, validator) => {
       const own = merge([...rangesOf(validator), ...rangesOf(everyone)])

@@ -1,7 +1,9 @@
 // Writes figures of epochs, inside the caller's transaction.
 //
-// 1. Each epoch is counted once: the caller brings epochs that are not covered, and covers them in the same transaction.
-// 2. A segment is epochs of one hour piece, added up for each validator. It is added to the row of its hour piece and to that of its day part.
+// 1. Each epoch is counted once: the caller passes epochs that are not covered, and covers them in the same
+//    transaction.
+// 2. A segment has the sums of epochs of one hour part, by validator. They are added to the rows of the hour part and
+//    of the day part.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
@@ -12,10 +14,10 @@ import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import {
   type DayPart,
+  groupOf,
   type Level,
   levels,
   networkId,
-  placeOf,
   presenceLevel,
   rowId,
   segmentAt,
@@ -24,21 +26,24 @@ import {
 import { packCells } from './pack-chunk.ts'
 import { addMember, addSet, emptySet, packSet, unpackSet } from './presence.ts'
 import { dataByIds, type PackedRow, putRows } from './rows.ts'
+import { addUnit } from './units.ts'
 
-/** One column per measure. Counts may be narrow: with a million validators that is a sixth of the memory. */
+/** One column per measure. Counts may be Int32: with a million validators that saves a sixth of the memory. */
 export type SumColumns = Readonly<Record<Measure, Float64Array | Int32Array>>
 
-/** Sums of the segment's epochs: one entry per validator, in rising order. */
+/** Sums of the segment's epochs: one entry per validator, in ascending order. */
 export interface Segment {
   readonly epochs: Epochs
   readonly validator: Int32Array
   readonly sums: SumColumns
 }
 
-/** Rows that are read, changed and written at a time. */
+/** Rows per batch of reads and writes. */
 const rowsAtOnce = 256
 
-/** `covered`: what was covered before. Where nothing of a row's epochs was, there is no row to add to. */
+/**
+ * `covered`: epochs that were covered before. If none of a unit's epochs was, its rows are new and need not be read.
+ */
 export async function writeSegments(
   tx: StateWriter,
   network: Network,
@@ -47,40 +52,36 @@ export async function writeSegments(
   covered: readonly Range[],
 ): Promise<void> {
   const placed = segments.map((segment) => {
-    const { piece: hourUnit, part, epochs } = segmentAt(time, segment.epochs.from)
-    assert(segment.epochs.until <= epochs.until, 'the epochs of a segment lie in one hour piece')
-    return { segment: new SegmentRows(segment), piece: hourUnit, part, pieceEpochs: epochs }
+    const { hourPart, part, epochs } = segmentAt(time, segment.epochs.from)
+    assert(segment.epochs.until <= epochs.until, 'the epochs of a segment lie in one hour part')
+    return { segment: new SegmentRows(segment), hourPart, part, hourPartEpochs: epochs }
   })
-  for (const [hourUnit, own] of Map.groupBy(placed, (one) => one.piece)) {
-    const isNew = within(covered, own[0]?.pieceEpochs as Epochs).length === 0
+  for (const [hourPart, ownSegments] of Map.groupBy(placed, (entry) => entry.hourPart)) {
+    const isNew = within(covered, ownSegments[0]?.hourPartEpochs as Epochs).length === 0
     await addToUnit(
       tx,
       levels.hours,
       network,
-      hourUnit,
-      own.map(({ segment }) => segment),
+      hourPart,
+      ownSegments.map(({ segment }) => segment),
       isNew,
     )
   }
-  for (const [, own] of Map.groupBy(placed, ({ part }) => part.part)) {
-    const { part } = own[0] as { part: DayPart }
+  for (const [, ownSegments] of Map.groupBy(placed, ({ part }) => part.part)) {
+    const { part } = ownSegments[0] as { part: DayPart }
     const isNew = within(covered, part.epochs).length === 0
-    const rows = own.map(({ segment }) => segment)
+    const rows = ownSegments.map(({ segment }) => segment)
     await addToUnit(tx, levels.days, network, part.part, rows, isNew)
-    await tx.run(
-      'insert into duty_units (network, level, unit) values (?, 0, ?) on conflict (network, level, unit) do nothing',
-      networkId(network),
-      part.part,
-    )
+    await addUnit(tx, networkId(network), 0, part.part)
     await addPresence(tx, network, part.part, rows, isNew)
   }
 }
 
-/** A segment by rows of 64 validators. */
+/** Divides a segment into rows of 64 validators. */
 export class SegmentRows {
   readonly segment: Segment
-  /** Groups of 64 that it has validators of, and where each begins among them. */
-  readonly places: readonly number[]
+  /** Groups of 64 validators that have figures, and the index of the first validator of each. */
+  readonly groups: readonly number[]
   readonly #starts = new Map<number, number>()
 
   constructor(segment: Segment) {
@@ -88,19 +89,19 @@ export class SegmentRows {
     const { validator } = segment
     const places: number[] = []
     for (let at = 0; at < validator.length; at++) {
-      const place = placeOf(levels.days, validator[at] as number)
+      const place = groupOf(levels.days, validator[at] as number)
       if (places.at(-1) === place) continue
       places.push(place)
       this.#starts.set(place, at)
     }
-    this.places = places
+    this.groups = places
   }
 
-  addTo(cells: Cells, place: number): void {
-    const start = this.#starts.get(place)
+  addTo(cells: Cells, group: number): void {
+    const start = this.#starts.get(group)
     if (start === undefined) return
     const { validator, sums } = this.segment
-    const first = place * levels.days.validators
+    const first = group * levels.days.validators
     const end = first + levels.days.validators
     let until = start
     for (; until < validator.length && (validator[until] as number) < end; until++)
@@ -126,17 +127,17 @@ async function addToUnit(
   segments: readonly SegmentRows[],
   isNew: boolean,
 ): Promise<void> {
-  const places = unionOf(segments.map((one) => one.places))
-  for (let at = 0; at < places.length; at += rowsAtOnce) {
-    const some = places.slice(at, at + rowsAtOnce)
-    const ids = some.map((place) => rowId(level, networkId(network), unit, place))
-    const present = isNew ? undefined : await dataByIds(tx, level.table, ids)
-    const rows = some.map((place, row): PackedRow => {
+  const groups = unionOf(segments.map((segment) => segment.groups))
+  for (let at = 0; at < groups.length; at += rowsAtOnce) {
+    const batch = groups.slice(at, at + rowsAtOnce)
+    const ids = batch.map((group) => rowId(level, networkId(network), unit, group))
+    const stored = isNew ? undefined : await dataByIds(tx, level.table, ids)
+    const rows = batch.map((group, row): PackedRow => {
       const id = ids[row] as number
       cells.clear()
-      for (const segment of segments) segment.addTo(cells, place)
+      for (const segment of segments) segment.addTo(cells, group)
       toStored(cells)
-      const before = present?.get(id)
+      const before = stored?.get(id)
       if (before) addChunk(reader, before, cells)
       return { id, data: packCells(cells) }
     })
@@ -157,20 +158,20 @@ async function addPresence(
   const sets = new Map<number, Uint8Array>()
   for (const { segment } of segments) {
     for (const validator of segment.validator) {
-      const place = placeOf(presenceLevel, validator)
-      let set = sets.get(place)
+      const group = groupOf(presenceLevel, validator)
+      let set = sets.get(group)
       if (!set) {
         set = emptySet()
-        sets.set(place, set)
+        sets.set(group, set)
       }
-      addMember(set, validator - place * presenceLevel.validators)
+      addMember(set, validator - group * presenceLevel.validators)
     }
   }
-  const ids = Array.from(sets.keys(), (place) => rowId(presenceLevel, networkId(network), part, place))
-  const present = isNew ? undefined : await dataByIds(tx, presenceLevel.table, ids)
+  const ids = Array.from(sets.keys(), (group) => rowId(presenceLevel, networkId(network), part, group))
+  const stored = isNew ? undefined : await dataByIds(tx, presenceLevel.table, ids)
   const rows = Array.from(sets.values(), (set, at): PackedRow => {
     const id = ids[at] as number
-    const before = present?.get(id)
+    const before = stored?.get(id)
     if (before) addSet(set, unpackSet(before))
     return { id, data: packSet(set) }
   })

@@ -1,3 +1,4 @@
+// Spec 4.5.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
@@ -7,9 +8,9 @@ import { complete } from '#core/schema-check.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import {
   callHandler,
-  complaints,
   type EpochRow,
   inputOfLink,
+  invalidInputs,
   perfect,
   pubkeyOf,
   register,
@@ -17,8 +18,8 @@ import {
 } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 
-// Mainnet's own clock: chain day 2114 starts on Tuesday 2026-09-15 at 12:00:23Z. Read are days 2114 to 2133, all but the
-// last three epochs, without day 2120. Validator 5 is always there, 9 from epoch 30 of day 2118, 20 is unknown.
+// Chain time of mainnet: chain day 2114 starts on Tuesday 2026-09-15 at 12:00:23Z. Days 2114 to 2133 are stored, without
+// day 2120 and the last three epochs. Validator 5 always has duties, 9 from epoch 30 of day 2118, 20 is unknown.
 const day = (number: number) => number * 225
 const [first, last] = [2114, 2133]
 const readUntil = day(last + 1) - 3
@@ -47,7 +48,7 @@ const respond = (given: AggregateInput) => callHandler(aggregateEffectiveness, c
 const body = async (given: AggregateInput) => (await respond(given)).body
 
 describe('200', () => {
-  test('newest day first, then by index; every field of the record is there', async () => {
+  test('records are sorted by newest day, then by index, and have every field', async () => {
     const { data, total, page } = await body({ indices: [9, 5], size: 3 })
     assert.deepEqual(
       data.map((record) => [record.day, record.validatorIndex]),
@@ -63,7 +64,7 @@ describe('200', () => {
     assert.deepEqual(page, { filterType: 'day', granularity: 'day', size: 3 })
   })
 
-  test('a page that ends inside a window goes on after its last validator', async () => {
+  test('if a page ends inside a window, the next one starts after its last validator', async () => {
     const { next } = await body({ indices: [5, 9], size: 3 })
     assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&size=3&after=5&newest=2133')
     const second = await body(inputOfLink(aggregateEffectiveness.endpoint, next ?? ''))
@@ -72,7 +73,7 @@ describe('200', () => {
     assert.equal(second.total, 34)
   })
 
-  test('a page that ends with its window starts the next one there', async () => {
+  test('if a page ends with its window, the next one starts with the next window', async () => {
     const { next } = await body({ indices: [5, 9], size: 2, to: '2131' })
     assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&to=2131&size=2&newest=2133')
     const end = await body(inputOfLink(aggregateEffectiveness.endpoint, next ?? ''))
@@ -80,7 +81,7 @@ describe('200', () => {
     assert(end.next?.includes('from=2131'))
   })
 
-  test('bounds mean the same whichever comes first, and the next page keeps the older one', async () => {
+  test('bounds may be in either order, and the next page keeps the older one', async () => {
     const one = await body({ indices: [5], from: '2130', to: '2125', size: 4, groupBy: 'timeWindow' })
     const two = await body({ indices: [5], from: '2125', to: '2130', size: 4, groupBy: 'timeWindow' })
     assert.deepEqual(one, two)
@@ -94,7 +95,7 @@ describe('200', () => {
     )
   })
 
-  test('what becomes final while somebody pages does not change the total', async () => {
+  test('epochs that are finalized between two pages do not change the total', async () => {
     const question: AggregateInput = { indices: [5], size: 2, groupBy: 'timeWindow', to: '2130' }
     await using later = await openContext()
     await register(later, 'mainnet', [5])
@@ -115,7 +116,7 @@ describe('200', () => {
     assert.equal((await callHandler(aggregateEffectiveness, later, question)).body.total, 6)
   })
 
-  test('only from goes back to the beginning, only to comes from the newest', async () => {
+  test('without `to` the range starts with the first epoch, without `from` it ends with the newest', async () => {
     assert.equal((await body({ indices: [5], from: '2116', size: 0 })).total, 3)
     assert.equal((await body({ indices: [5], to: '2132', size: 0 })).total, 2)
   })
@@ -125,9 +126,10 @@ describe('200', () => {
     assert.deepEqual({ data, next, total }, { data: [], next: null, total: 19 })
   })
 
-  test('windows are cut to what was asked for and is there, both ends included', async () => {
+  test('windows are cut to the requested and stored epochs, both ends inclusive', async () => {
     const { data } = await body({ indices: [5], granularity: 'week', groupBy: 'timeWindow', from: '2130' })
-    // Mondays: 2026-09-21 is day 2120, 09-28 is 2127. Day 2120 was not read, so the epochs of that week begin with day 2121.
+    // Mondays: 2026-09-21 is day 2120, 09-28 is 2127. Day 2120 was not read, so the epochs of that week begin with day
+    // 2121.
     assert.deepEqual(
       data.map((record) => [record.day, record.startDay, record.endDay, record.startEpoch, record.endEpoch]),
       [
@@ -140,7 +142,7 @@ describe('200', () => {
     assert.deepEqual([newest?.startEpoch, newest?.endEpoch], [day(2133), readUntil - 1])
   })
 
-  test('an hour bound cuts into its day', async () => {
+  test('a bound by hour includes only part of its day', async () => {
     // Hours 24 of day 2116 and 0–1 of day 2117, 9 epochs each.
     const hour = 2117 * 25
     const given: AggregateInput = { indices: [5], filterType: 'hour', from: String(hour + 1), to: String(hour - 1) }
@@ -154,14 +156,14 @@ describe('200', () => {
     assert.equal(inputOfLink(aggregateEffectiveness.endpoint, next ?? '').from, String(hour - 1))
   })
 
-  test('a page that ends inside a day that is cut goes on with the same cut', async () => {
+  test('a page that ends inside a partly requested day continues with the same hours', async () => {
     const given: AggregateInput = { indices: [5, 9], filterType: 'hour', from: String(2125 * 25 + 1), size: 1 }
     const { next } = await body(given)
     const [record] = (await body(inputOfLink(aggregateEffectiveness.endpoint, next ?? ''))).data
     assert.deepEqual([record?.validatorIndex, record?.day, record?.totalAttestationAssignments], [9, 2125, 18])
   })
 
-  test('a time stands for the whole window that holds it', async () => {
+  test('a time means the whole window that holds it', async () => {
     const place = async (granularity: 'day' | 'week' | 'month' | 'all') => {
       const given: AggregateInput = {
         indices: [5],
@@ -180,7 +182,7 @@ describe('200', () => {
     assert.deepEqual(await place('all'), [2114, 2122])
   })
 
-  test('a page by time goes on with a time', async () => {
+  test('the next page of a request by time has a time as bound', async () => {
     const given: AggregateInput = {
       indices: [5],
       filterType: 'datetime',
@@ -196,14 +198,14 @@ describe('200', () => {
     assert.deepEqual([two.data[0]?.startDay, two.data[0]?.endDay, two.total], [2120, 2126, 3])
   })
 
-  test('keys in any case, with or without 0x, name the same validators; each counts once', async () => {
+  test('keys in any case, with or without 0x, mean the same validators; each counts once', async () => {
     const keys = [pubkeyOf(5), pubkeyOf(5).slice(2).toUpperCase(), pubkeyOf(9)]
     const [byKey, byIndex] = [await body({ pubkeys: keys }), await body({ indices: [5, 9, 5] })]
     assert.deepEqual(byKey.data, byIndex.data)
     assert.equal(byKey.total, byIndex.total)
   })
 
-  test('a validator that nobody knows is left out', async () => {
+  test('unknown validators are ignored', async () => {
     assert.equal((await body({ indices: [5, 20, 2 ** 40 - 1], size: 0 })).total, 19)
     assert.deepEqual(await body({ pubkeys: [pubkeyOf(20)] }), {
       data: [],
@@ -213,14 +215,14 @@ describe('200', () => {
     })
   })
 
-  test('include keeps the named fields, and the validator the record is about', async () => {
+  test('include returns only the named fields, and always the validator index', async () => {
     const one = await body({ indices: [5], include: ['uptime', 'day'], size: 1 })
     assert.deepEqual(one.data, [{ validatorIndex: 5, uptime: 1, day: 2133 }])
     const all = await body({ indices: [5], include: ['endDay'], groupBy: 'timeWindow', granularity: 'all' })
     assert.deepEqual(all.data, [{ endDay: 2133 }])
   })
 
-  test('a sum is exact, or refused when it is too large to be', async () => {
+  test('a sum is exact, or an error if it is too large', async () => {
     const given: AggregateInput = { indices: [5, 9], granularity: 'all', groupBy: 'timeWindow' }
     const [record] = (await body({ ...given, from: '2133', to: '2133' })).data
     // 222 epochs of the last day have been read.
@@ -232,7 +234,7 @@ describe('200', () => {
     assert.equal(counted?.totalAttestationAssignments, 4272 + 3342)
   })
 
-  test('amounts of the execution side are left out where no source told them', async () => {
+  test('execution amounts are omitted if no execution node was configured', async () => {
     const known = (await body({ indices: [5], size: 1 })).data[0]
     assert.deepEqual([known?.sumPriorityFees, known?.sumAllRewards], [0, 2220])
     for (const indices of [[9], [5, 9]]) {
@@ -245,7 +247,7 @@ describe('200', () => {
     }
   })
 
-  test('the headers say how far was read, and name the hole', async () => {
+  test('the headers have the last epoch and the gap', async () => {
     const confidence = async (given: AggregateInput) => (await respond({ ...given, indices: [5] })).confidence
     const whole = { asOf: readUntil - 1, finality: 'finalized', coverage: 'complete' }
     assert.deepEqual(await confidence({ from: '2116', to: '2114' }), whole)
@@ -257,7 +259,7 @@ describe('200', () => {
     assert.equal((await confidence({ from: '2133', to: '2133' }))?.coverage, `${day(2133)}-${readUntil - 1}`)
   })
 
-  test('a range without rows is empty, in the past, in the hole and in the future', async () => {
+  test('a range without rows has no records: in the past, in the gap and in the future', async () => {
     for (const bound of ['0', '2120', '2134', '9999999999']) {
       const { data, next, total } = await body({ indices: [5], from: bound, to: bound })
       assert.deepEqual({ data, next, total }, { data: [], next: null, total: 0 }, bound)
@@ -267,14 +269,14 @@ describe('200', () => {
     assert.equal((await body({ indices: [5], filterType: 'datetime', from: '9999-12-31', size: 0 })).total, 19)
   })
 
-  test('a network without any data answers that nothing was read', async () => {
+  test('a network without data has the coverage none', async () => {
     for (const network of networks.slice(1)) {
       const { body, confidence } = await respond({ indices: [5], network })
       assert.deepEqual([body.total, confidence?.coverage, confidence?.asOf], [0, 'none', undefined])
     }
   })
 
-  test('10 000 validators are answered', async () => {
+  test('10 000 validators are accepted', async () => {
     const indices = Array.from({ length: 10_000 }, (_, at) => at)
     const { total, next } = await body({ indices, granularity: 'month', size: 1 })
     assert.equal(total, 4)
@@ -283,13 +285,13 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('naming nobody, or both ways at once, is a fault', async () => {
+  test('a request without validators, or with keys and indices, is refused', async () => {
     const both = ['query.pubkeys', 'query.indices']
-    assert.deepEqual(await complaints(body({})), both)
-    assert.deepEqual(await complaints(body({ indices: [5], pubkeys: [pubkeyOf(5)] })), both)
+    assert.deepEqual(await invalidInputs(body({})), both)
+    assert.deepEqual(await invalidInputs(body({ indices: [5], pubkeys: [pubkeyOf(5)] })), both)
   })
 
-  test('a bound that does not fit its filterType is a fault', async () => {
+  test('a bound that does not match filterType is refused', async () => {
     const cases: [AggregateInput, string][] = [
       [{ from: '2026-10-01' }, 'query.from'],
       [{ to: '-1' }, 'query.to'],
@@ -300,13 +302,13 @@ describe('400', () => {
       [{ filterType: 'datetime', to: '2026-02-03T25:00' }, 'query.to'],
     ]
     for (const [given, name] of cases) {
-      assert.deepEqual(await complaints(body({ indices: [5], ...given })), [name], JSON.stringify(given))
+      assert.deepEqual(await invalidInputs(body({ indices: [5], ...given })), [name], JSON.stringify(given))
     }
   })
 })
 
 describe('504', () => {
-  test('nothing is asked of the store for a caller who has gone', async () => {
+  test('an aborted request reads nothing from the database', async () => {
     const { value } = complete(aggregateEffectiveness.endpoint.input, { indices: [5] })
     const visit = testRequestInfo({ signal: AbortSignal.abort(new Fault('server.timeout')) })
     await assert.rejects(aggregateEffectiveness.handle(value as never, context, visit), { code: 'server.timeout' })

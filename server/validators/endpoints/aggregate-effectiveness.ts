@@ -1,5 +1,5 @@
-// Spec 4.5: many validators, folded over windows of time and, unless asked otherwise, one record per validator. Newest
-// window first; a page that is not the last names the next one.
+// Spec 4.5: ratings of many validators by window of time, newest window first. There is one record per window and
+// validator, or one per window (`groupBy`). Every page but the last has a link to the next one.
 import { contract } from '#api/contract.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
 import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/wire/validators.ts'
@@ -57,7 +57,7 @@ async function readAggregate(
   requireOneList(query)
   const requested = requestedEpochs(time, { ...query, granularity })
   const counted = countedEpochs(time, requested, { ...query, granularity })
-  const [{ who: validators, mayMissUnkept }, coverage] = await Promise.all([
+  const [{ validators, mayMissUnkept }, coverage] = await Promise.all([
     resolveValidators(state, query, settings.validators.networks[query.network].watch),
     query.filterType === 'hour'
       ? getHourlyCoverage(context, query.network, time, partialDays(time, requested))
@@ -70,8 +70,8 @@ async function readAggregate(
       ? await readAggregatePage(
           duties,
           planAggregate({
-            ...{ query, time, asked: requested, served, covered: coverage.covered, who: validators, signal },
-            counted: { asked: counted, served: countedServed },
+            ...{ query, time, requested: requested, served, covered: coverage.covered, validators: validators, signal },
+            counted: { requested: counted, served: countedServed },
           }),
         )
       : emptyPage
@@ -94,43 +94,48 @@ function requireOneList({ pubkeys, indices }: AggregateQuery): void {
 }
 
 interface NamedValidators {
-  readonly who: readonly number[]
+  readonly validators: readonly number[]
   /**
-   * A key that was named is not in the registry. With a watch list it may belong to a validator who is not kept; unless it is on
-   * that list, for then it would be in the registry if it were anybody's (behaviour/validators.md#watch-lists).
+   * A requested key is not in the registry. With a watch list, the key may belong to a validator that is not stored. A
+   * key on the list would be in the registry if it belonged to a validator (behaviour/validators.md#watch-lists).
    */
   readonly mayMissUnkept: boolean
 }
 
-/** Each once. Those that nobody knows are left out: they have no duties (behaviour/validators.md#time-bounds-of-the-aggregate). */
+/**
+ * Distinct. Unknown keys are ignored, because they have no duties
+ * (behaviour/validators.md#time-bounds-of-the-aggregate).
+ */
 async function resolveValidators(
   state: ValidatorsContext['state'],
   { network, pubkeys, indices }: AggregateQuery,
   watch: readonly string[],
 ): Promise<NamedValidators> {
-  if (!pubkeys) return { who: [...new Set(indices)], mayMissUnkept: false }
-  const found = await indicesOf(state, network, pubkeys)
+  if (!pubkeys) return { validators: [...new Set(indices)], mayMissUnkept: false }
+  const known = await indicesOf(state, network, pubkeys)
   const keys = new Set(pubkeys.map((key) => key.replace(/^0x/i, '').toLowerCase()))
-  if (found.length === keys.size || watch.length === 0) return { who: found, mayMissUnkept: found.length < keys.size }
+  if (known.length === keys.size || watch.length === 0)
+    return { validators: known, mayMissUnkept: known.length < keys.size }
   const unlisted = [...keys.difference(new Set(watch.map((name) => name.slice(2).toLowerCase())))]
-  return { who: found, mayMissUnkept: (await indicesOf(state, network, unlisted)).length < unlisted.length }
+  return { validators: known, mayMissUnkept: (await indicesOf(state, network, unlisted)).length < unlisted.length }
 }
 
 /**
- * An example. Days 1 to 8 have been read, and a caller asks from day 10 back to day 1, four at a time. The first page holds days 8
- * to 5; its `next` says from=4, to=1, newest=8. Before it is followed, day 9 is read as well. On the second page
- * - `asked` is days 1 to 4, by `from` and `to`, and `served` are those of them that have been read: here all four;
- * - `counted.asked` is days 1 to 8, by `to` and `newest`, and `counted.served` those of them that have been read. Day 9 is in
- *   neither, so that `total` is 8 on every page;
- * - `wanted` are the records of `served`, those on this page and behind it; `all` those of `counted.served`, which are counted.
+ * An example. Days 1 to 8 are stored, and a caller requests day 10 back to day 1, four days per page. The first page
+ * has days 8 to 5; its `next` has from=4, to=1 and newest=8. Before the caller follows it, day 9 is stored. On the
+ * second page:
+ * - `requested` is days 1 to 4, by `from` and `to`. `served` is the stored part of it, here all four days.
+ * - `counted.requested` is days 1 to 8, by `to` and `newest`. `counted.served` is the stored part of it. Day 9 is in
+ *   neither, so `total` is 8 on every page.
+ * - `wanted` are the records of `served`: this page and later ones. `all` are those of `counted.served`, for `total`.
  */
-interface AggregateRequest extends Pick<RecordRequest, 'who' | 'signal'> {
+interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'signal'> {
   readonly query: AggregateQuery
   readonly time: ChainTime
-  readonly asked: RequestedEpochs
+  readonly requested: RequestedEpochs
   readonly served: Epochs
   readonly covered: readonly Range[]
-  readonly counted: { readonly asked: Range; readonly served: Epochs }
+  readonly counted: { readonly requested: Range; readonly served: Epochs }
 }
 
 interface AggregatePlan extends AggregateRequest {
@@ -149,19 +154,22 @@ function planAggregate(request: AggregateRequest): AggregatePlan {
 function toRecordRequest({
   query,
   time,
-  asked: requested,
+  requested,
   served,
-  who,
+  validators,
   signal,
-}: Omit<AggregateRequest, 'asked' | 'covered'> & { readonly asked: Range }): Pick<AggregatePlan, 'windows' | 'wanted'> {
-  const line = chainDays(time)
-  const newest = line.dayOf((served.until - 1) as Epoch)
-  const days = { from: line.dayOf(served.from), until: newest + 1 }
-  const windows = windowsOver(line, query.granularity ?? 'day', days)
+}: Omit<AggregateRequest, 'requested' | 'covered'> & { readonly requested: Range }): Pick<
+  AggregatePlan,
+  'windows' | 'wanted'
+> {
+  const calendar = chainDays(time)
+  const newest = calendar.dayOf((served.until - 1) as Epoch)
+  const days = { from: calendar.dayOf(served.from), until: newest + 1 }
+  const windows = windowsOver(calendar, query.granularity ?? 'day', days)
   const byValidator = query.groupBy === 'validator'
   const wanted: RecordRequest = {
     network: query.network,
-    ...{ time, who, signal, days, windows, byValidator, isUtc: false },
+    ...{ time, validators, signal, days, windows, byValidator, isUtc: false },
     ...(query.filterType === 'hour' && { cut: toCut(time, requested, served) }),
     ...(byValidator &&
       query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),
@@ -169,7 +177,7 @@ function toRecordRequest({
   return { windows, wanted }
 }
 
-/** Hours cut into the first and the last day; the days between come whole. */
+/** With bounds by hour, the first and the last day may be requested in part. */
 const toCut = (time: ChainTime, requested: Range, served: Epochs): NonNullable<RecordRequest['cut']> => ({
   hours: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
   wholeDays: wholeDays(time, requested),
@@ -180,7 +188,7 @@ const wholeDays = ({ epochsPerDay }: ChainTime, { from, until }: Range): Range =
   until: Math.floor(Math.min(until, Number.MAX_SAFE_INTEGER) / epochsPerDay),
 })
 
-/** The asked epochs of days that do not come whole. */
+/** The requested epochs of days that are not requested completely. */
 function partialDays(time: ChainTime, requested: Range): Range[] {
   const { from, until } = wholeDays(time, requested)
   return holes([{ from: from * time.epochsPerDay, until: until * time.epochsPerDay }], requested)
@@ -197,7 +205,7 @@ async function readAggregatePage(duties: Duties, plan: AggregatePlan): Promise<A
   const { size, include } = plan.query
   const fields = include ?? aggregateFields
   const { wanted, windows } = plan
-  // A pool's year: one record per day, all of them on the page. Reading them tells their number as well.
+  // If the page has all records, reading them also gives their number.
   if (!wanted.byValidator && windowsIn(windows, wanted.days) <= size) {
     const [records, counted] = await Promise.all([
       readRecords(duties, wanted, figuresOf(fields)),
@@ -205,7 +213,7 @@ async function readAggregatePage(duties: Duties, plan: AggregatePlan): Promise<A
     ])
     return { data: toPage(plan, fields, records), next: null, total: counted?.total ?? records.window.length }
   }
-  // Otherwise it is found out first which records the page holds, and only their figures are read.
+  // Otherwise list the records of the page first, and read only their figures.
   const listed = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
   const { total } = plan.all === wanted ? listed : await listRecords(duties, plan.all, 0)
   const shown = listed.first.slice(0, size)
@@ -214,7 +222,7 @@ async function readAggregatePage(duties: Duties, plan: AggregatePlan): Promise<A
   const narrow: RecordRequest = {
     ...wanted,
     days: { from: windows.daysOf(oldest.window).from, until: windows.daysOf(newest.window).until },
-    ...(wanted.byValidator && { who: [...new Set(shown.map(({ validator }) => validator))] }),
+    ...(wanted.byValidator && { validators: [...new Set(shown.map(({ validator }) => validator))] }),
   }
   const isShown = new Set(shown.map(keyText))
   const records = await readRecords(duties, narrow, figuresOf(fields))
@@ -240,8 +248,8 @@ const figuresOf = (fields: readonly AggregateField[]): Record<string, Figure> =>
   Object.fromEntries(fields.filter(isFigure).map((field) => [field, aggregateFigures[field]]))
 
 /**
- * Newest window first, then by validator. The named fields that are known, and always the validator a record is about (behaviour/validators.md#unknown-values
- * and 0035).
+ * Newest window first, then by validator. A record has the requested fields that are known
+ * (behaviour/validators.md#unknown-values) and, with one record per validator, always the index.
  */
 function toPage(
   plan: AggregatePlan,
@@ -256,25 +264,28 @@ function toPage(
       (a, b) => (window[b] as number) - (window[a] as number) || (validator[a] as number) - (validator[b] as number),
     )
   return order.map((at) => {
-    const place = windowBounds(plan, window[at] as number)
+    const bounds = windowBounds(plan, window[at] as number)
     const record: Partial<Record<keyof AggregateRecord, number>> = {}
     if (plan.wanted.byValidator) record.validatorIndex = validator[at] as number
     for (const field of fields) {
-      const value = isFigure(field) ? (figures[field]?.[at] as number) : place[field]
+      const value = isFigure(field) ? (figures[field]?.[at] as number) : bounds[field]
       if (value !== null && !Number.isNaN(value)) record[field] = value
     }
     return record
   })
 }
 
-/** Where a window lies, cut to what was asked for and is there; both ends included, as on the wire (behaviour/validators.md#time-fields). */
+/**
+ * The days and epochs of a window, cut to those that are served; both ends inclusive
+ * (behaviour/validators.md#time-fields).
+ */
 function windowBounds({ query, time, served, covered, windows }: AggregatePlan, key: number): WindowBounds {
   const days = windows.daysOf(key)
-  const line = chainDays(time)
+  const calendar = chainDays(time)
   const [first, last] = [days.from as ChainDay, (days.until - 1) as ChainDay]
   const epochs = clipToCovered(
     covered,
-    overlap({ from: line.epochsOf(first).from, until: line.epochsOf(last).until }, served),
+    overlap({ from: calendar.epochsOf(first).from, until: calendar.epochsOf(last).until }, served),
   )
   return {
     day: (query.granularity ?? 'day') === 'day' ? first : null,
@@ -285,19 +296,19 @@ function windowBounds({ query, time, served, covered, windows }: AggregatePlan, 
   }
 }
 
-/** `following` is the first record of the next page: where its window begins, going back, is where that page starts. */
+/** `following` is the first record of the next page, which starts at the newest epoch of its window. */
 function nextPath(plan: AggregatePlan, last: RecordKey, following: RecordKey | undefined): string | null {
   if (!following) return null
-  const { query, asked: requested, served } = plan
+  const { query, requested, served } = plan
   const { endDay, endEpoch } = windowBounds(plan, following.window)
   const from = boundAt(plan, endDay, endEpoch)
-  const [newestEpoch, line] = [(served.until - 1) as Epoch, chainDays(plan.time)]
-  const newest = query.newest ?? boundAt(plan, line.dayOf(newestEpoch), newestEpoch)
+  const [newestEpoch, calendar] = [(served.until - 1) as Epoch, chainDays(plan.time)]
+  const newest = query.newest ?? boundAt(plan, calendar.dayOf(newestEpoch), newestEpoch)
   const after = following.window === last.window ? last.validator : undefined
   return toPath(endpoint, { ...query, from, to: requested.older, after, newest }, ['size'])
 }
 
-/** As a caller would write it. */
+/** A bound in the form of `filterType`. */
 const boundAt = ({ query, time }: AggregatePlan, day: ChainDay, epoch: Epoch): number | string =>
   ({
     day: () => day,

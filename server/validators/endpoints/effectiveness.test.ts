@@ -1,12 +1,13 @@
+// Spec 4.6.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
-import { callHandler, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
+import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import { effectiveness } from './effectiveness.ts'
 
-// Chain day 2114 starts on Tuesday 2026-09-15 at 12:00:23Z; three days are read. Validator 5 misses one vote in the first,
-// two in the second, none in the third; it proposes once, in the second. Validator 9 is known and has no duties.
+// Chain day 2114 starts on Tuesday 2026-09-15 at 12:00:23Z; three days are stored. Validator 5 misses one vote in the
+// first, two in the second, none in the third; it proposes once, in the second. Validator 9 is known and has no duties.
 const day = (number: number) => number * 225
 const missed = new Set([day(2114) + 100, day(2115), day(2115) + 1])
 const proposes = day(2115) + 7
@@ -38,7 +39,7 @@ const list = async <F extends string>(given: Given, field: F) =>
   (await body(given)).results.map((record) => record[field as 'day'])
 
 describe('200', () => {
-  test("the contract's own example lies where the same day lies here", async () => {
+  test('the example of the contract has the time fields that are computed for its day', async () => {
     const places = ['startDay', 'endDay', 'startEpoch', 'endEpoch', 'startSlot', 'endSlot'] as const
     const moments = ['startDate', 'endDate', 'date', 'startTimestamp', 'endTimestamp'] as const
     const [shown] = effectiveness.endpoint.example.reply.results
@@ -46,7 +47,7 @@ describe('200', () => {
     for (const name of ['day', ...places, ...moments] as const) assert.equal(shown?.[name], record?.[name], name)
   })
 
-  test('days come in ascending order, each with its place in every count of time', async () => {
+  test('days are in ascending order, and all time fields agree', async () => {
     const { results, pages, previous, next } = await body({ limit: 1 })
     assert.deepEqual(results, [
       {
@@ -161,7 +162,7 @@ describe('200', () => {
     assert.deepEqual(await list({ fromDay: 2 ** 31 }, 'day'), [])
   })
 
-  test('any numeric field sorts; records without a value stand last either way', async () => {
+  test('records can be sorted by any numeric field; those without a value are last in both orders', async () => {
     assert.deepEqual(await list({ sortOrder: 'desc' }, 'day'), [2116, 2115, 2114])
     assert.deepEqual(await list({ sortBy: 'uptime' }, 'day'), [2115, 2114, 2116])
     assert.deepEqual(await list({ sortBy: 'uptime', sortOrder: 'desc' }, 'day'), [2116, 2114, 2115])
@@ -174,7 +175,7 @@ describe('200', () => {
     assert.deepEqual(await list({ sortBy: 'endSlot', sortOrder: 'desc' }, 'day'), [2116, 2115, 2114])
   })
 
-  test('links lead forward and back and keep the question', async () => {
+  test('links lead to the next and previous page with the same parameters', async () => {
     const base = 'http://127.0.0.1:8080/v1/eth/validators/5/effectiveness'
     const middle = await body({ limit: 1, offset: 1, utc: true, sortOrder: 'desc' })
     assert.equal(middle.previous, `${base}?limit=1&offset=0&utc=true&sortOrder=desc`)
@@ -185,7 +186,7 @@ describe('200', () => {
     assert.deepEqual([beyond.results, beyond.previous], [[], `${base}?limit=2&offset=1`])
   })
 
-  test('a key asks about the same validator', async () => {
+  test('a public key selects the same validator as its index', async () => {
     const byKey = await body({}, pubkeyOf(5).toUpperCase().replace('0X', ''))
     assert.deepEqual(byKey.results, (await body({})).results)
   })
@@ -194,7 +195,7 @@ describe('200', () => {
     assert.deepEqual(await body({}, '9'), { previous: null, next: null, pages: 0, results: [] })
   })
 
-  test('the headers say what the answer rests on', async () => {
+  test('the headers have the method, the last epoch and the coverage', async () => {
     const { confidence } = await respond({ fromDay: 2114, toDay: 2116 })
     assert.deepEqual(confidence, { asOf: day(2117) - 1, finality: 'finalized', coverage: 'complete' })
     const beyond = await respond({ fromDay: 2116, toDay: 2118 })
@@ -203,18 +204,18 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('from after to is a fault, also across dates and days', async () => {
-    assert.deepEqual(await complaints(body({ fromDay: 5, toDay: 4 })), ['query.fromDay'])
-    assert.deepEqual(await complaints(body({ fromDate: '2026-09-17', toDate: '2026-09-16' })), ['query.fromDate'])
-    assert.deepEqual(await complaints(body({ fromDay: 2116, toDate: '2026-09-16' })), ['query.fromDay'])
-    assert.deepEqual(await complaints(body({ fromDate: '2026-09-17', toDay: 2115 })), ['query.fromDate'])
+  test('from after to is refused, also for a date and a day', async () => {
+    assert.deepEqual(await invalidInputs(body({ fromDay: 5, toDay: 4 })), ['query.fromDay'])
+    assert.deepEqual(await invalidInputs(body({ fromDate: '2026-09-17', toDate: '2026-09-16' })), ['query.fromDate'])
+    assert.deepEqual(await invalidInputs(body({ fromDay: 2116, toDate: '2026-09-16' })), ['query.fromDay'])
+    assert.deepEqual(await invalidInputs(body({ fromDate: '2026-09-17', toDay: 2115 })), ['query.fromDate'])
   })
 })
 
 const given = { limit: 1, offset: 0, utc: false, sortOrder: 'asc', granularity: 'day' } as const
 
 describe('404', () => {
-  test('a validator that nobody knows is not found', async () => {
+  test('an unknown validator is not found', async () => {
     for (const who of ['6', pubkeyOf(6)]) {
       const input = { ...given, network: 'mainnet', validator_index_or_pubkey: who } as const
       assert.equal((await effectiveness.handle(input, context, testRequestInfo())).is, 'nothing')
@@ -222,9 +223,9 @@ describe('404', () => {
   })
 })
 
-describe('404, in words of its own', () => {
-  test('on a network that is not read a validator that is not known may exist', async () => {
+describe('404 with an explanation', () => {
+  test('on a network that is not read, an unknown validator may exist', async () => {
     const input = { ...given, network: 'hoodi', validator_index_or_pubkey: '5' } as const
-    await assert.rejects(effectiveness.handle(input, context, testRequestInfo()), { code: 'validators.not_kept' })
+    await assert.rejects(effectiveness.handle(input, context, testRequestInfo()), { code: 'validators.not_watched' })
   })
 })

@@ -1,4 +1,4 @@
-// Spec 4.6: one validator over time, oldest first, by chain days or UTC days.
+// Spec 4.6: ratings of one validator over time, by chain days or UTC days.
 import { contract } from '#api/contract.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
 import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
@@ -53,42 +53,42 @@ async function readEffectiveness(
   }
 }
 
-interface EffectivenessPlan extends Pick<ResolvedValidator, 'index' | 'time' | 'line' | 'covered'> {
+interface EffectivenessPlan extends Pick<ResolvedValidator, 'index' | 'time' | 'calendar' | 'covered'> {
   readonly query: EffectivenessQuery
   readonly served: Epochs
   readonly windows: Windows | undefined
   readonly wanted: RecordRequest
-  /** Neighbours share most of their moments and dates, and writing one out takes a microsecond. */
+  /** Both are cached: formatting takes a microsecond, and records share most of their dates and times. */
   readonly moment: (atMs: number) => string
   readonly date: typeof formatDate
 }
 
 function planEffectiveness(
   query: EffectivenessQuery,
-  one: ResolvedValidator,
+  resolved: ResolvedValidator,
   { epochs, days }: NonNullable<ResolvedValidator['served']>,
   signal: AbortSignal | undefined,
 ): EffectivenessPlan {
-  const { index, time, line, covered } = one
-  const windows = query.granularity === 'hour' ? undefined : windowsOver(line, query.granularity, days)
+  const { index, time, calendar, covered } = resolved
+  const windows = query.granularity === 'hour' ? undefined : windowsOver(calendar, query.granularity, days)
   const wanted: RecordRequest = {
     network: query.network,
-    who: [index],
+    validators: [index],
     ...{ time, days, windows, signal, isUtc: query.utc, byValidator: false },
   }
   const date = memoize(formatDate)
   const timeOfDay = memoize((ofDayMs: number) => new Date(ofDayMs).toISOString().slice('1970-01-01'.length))
   const moment = (atMs: number) => date(dateAt(atMs)) + timeOfDay(atMs % 86_400_000)
-  return { query, time, line, covered, served: epochs, index, windows, wanted, moment, date }
+  return { query, time, calendar, covered, served: epochs, index, windows, wanted, moment, date }
 }
 
 function memoize<K, V>(work: (key: K) => V): (key: K) => V {
-  const known = new Map<K, V>()
+  const values = new Map<K, V>()
   return (key) => {
-    const found = known.get(key)
-    if (found !== undefined) return found
+    const cached = values.get(key)
+    if (cached !== undefined) return cached
     const value = work(key)
-    known.set(key, value)
+    values.set(key, value)
     return value
   }
 }
@@ -100,48 +100,59 @@ interface EffectivenessPage {
 const emptyPage: EffectivenessPage = { total: 0, results: [] }
 
 const recordFigures = { ...figures, sumInclusionDelay: aggregateFigures.sumInclusionDelay } as const
-type Found = Records<keyof typeof recordFigures>
+type EffectivenessRecords = Records<keyof typeof recordFigures>
 
 async function readEffectivenessPage(duties: Duties, plan: EffectivenessPlan): Promise<EffectivenessPage> {
   const { limit, offset } = plan.query
-  const found = await readRecords(duties, plan.wanted, recordFigures)
-  const order = [...found.window.keys()].sort(rowOrder(plan.query, found))
+  const records = await readRecords(duties, plan.wanted, recordFigures)
+  const order = [...records.window.keys()].sort(rowOrder(plan.query, records))
   return {
     total: order.length,
-    results: order.slice(offset, offset + limit).map((at) => toEffectivenessRecord(plan, found, at)),
+    results: order.slice(offset, offset + limit).map((at) => toEffectivenessRecord(plan, records, at)),
   }
 }
 
-/** Figures as asked, records without one last, equal ones by time (behaviour/validators.md#records-of-one-validator). Places in time grow with time. */
+/**
+ * By the requested field, records without a value last, equal ones by time
+ * (behaviour/validators.md#records-of-one-validator).
+ */
 function rowOrder(
   { sortBy, sortOrder, granularity }: EffectivenessQuery,
-  found: Found,
+  records: EffectivenessRecords,
 ): (a: number, b: number) => number {
-  const { window, day, hour } = found
+  const { window, day, hour } = records
   const byTime = (a: number, b: number) => (window[a] as number) - (window[b] as number)
   const sign = sortOrder === 'desc' ? -1 : 1
   const by = (column: Float64Array) => (a: number, b: number) => {
-    const [one, other] = [column[a] as number, column[b] as number]
-    const [isLacking, isOtherLacking] = [Number.isNaN(one), Number.isNaN(other)]
-    if (isLacking || isOtherLacking) return Number(isLacking) - Number(isOtherLacking) || byTime(a, b)
-    return sign * (one - other) || byTime(a, b)
+    const [value, otherValue] = [column[a] as number, column[b] as number]
+    const [isMissing, isOtherMissing] = [Number.isNaN(value), Number.isNaN(otherValue)]
+    if (isMissing || isOtherMissing) return Number(isMissing) - Number(isOtherMissing) || byTime(a, b)
+    return sign * (value - otherValue) || byTime(a, b)
   }
   const figure = effectivenessNumbers.find((name) => name === sortBy)
-  if (figure) return by(found.figures[figure])
+  if (figure) return by(records.figures[figure])
   if (sortBy === 'validatorIndex' || !hasField(granularity, sortBy ?? 'startDay')) return byTime
-  // Hours share their day, and with UTC days the two pieces of an hour share its number.
+  // Hours share their day, and with UTC days both parts of an hour share its number.
   if (sortBy === 'hour') return by(hour)
   return by(granularity === 'hour' && /day$/i.test(sortBy ?? '') ? day : window)
 }
 
-/** Decision 0032: an hour has all fields, a day no hour, a longer window neither hour nor a day of its own. */
+/** A record of an hour has all fields, of a day no hour, of a longer window neither hour nor day nor date. */
 const hasField = (granularity: EffectivenessQuery['granularity'], field: string): boolean =>
   granularity === 'hour' || (field === 'hour' ? false : granularity === 'day' || (field !== 'day' && field !== 'date'))
 
-function toEffectivenessRecord(plan: EffectivenessPlan, found: Found, at: number): EffectivenessRecord {
-  const { query, time, line, index, moment, date } = plan
-  const [window, foundDay, hour] = [found.window[at] as number, found.day[at] as number, found.hour[at] as number]
-  const { days, epochs } = recordBounds(plan, window, foundDay, hour)
+function toEffectivenessRecord(
+  plan: EffectivenessPlan,
+  records: EffectivenessRecords,
+  at: number,
+): EffectivenessRecord {
+  const { query, time, calendar, index, moment, date } = plan
+  const [window, recordDay, hour] = [
+    records.window[at] as number,
+    records.day[at] as number,
+    records.hour[at] as number,
+  ]
+  const { days, epochs } = recordBounds(plan, window, recordDay, hour)
   const day = hasField(query.granularity, 'day') ? days.from : null
   const startMs = epochStartMs(time, epochs.from)
   return {
@@ -156,22 +167,22 @@ function toEffectivenessRecord(plan: EffectivenessPlan, found: Found, at: number
     endSlot: firstSlotOf(time, epochs.until) - 1,
     startDate: date(dateAt(startMs)),
     endDate: date(dateAt(epochStartMs(time, (epochs.until - 1) as Epoch))),
-    date: day === null ? null : date(line.dateOf(day)),
+    date: day === null ? null : date(calendar.dateOf(day)),
     startTimestamp: moment(startMs),
     endTimestamp: moment(epochStartMs(time, epochs.until)),
-    ...figuresAt(found, at),
+    ...figuresAt(records, at),
   }
 }
 
-/** Where a record lies, cut to what was asked for and is there. */
+/** The days and epochs of a record, cut to those that are served. */
 function recordBounds(
-  { time, line, covered, served, windows }: EffectivenessPlan,
+  { time, calendar, covered, served, windows }: EffectivenessPlan,
   window: number,
   day: number,
   hour: number,
 ): { days: Range; epochs: Epochs } {
   const days = windows ? windows.daysOf(window) : { from: day, until: day + 1 }
-  const ofDays = { from: line.epochsOf(days.from).from, until: line.epochsOf(days.until - 1).until }
+  const ofDays = { from: calendar.epochsOf(days.from).from, until: calendar.epochsOf(days.until - 1).until }
   const epochs = windows ? ofDays : overlap(ofDays, epochsOfHour(time, hour as ChainHour))
   return { days, epochs: clipToCovered(covered, overlap(epochs, served)) }
 }

@@ -1,3 +1,4 @@
+// The extension endpoint validators.explain.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
@@ -7,7 +8,7 @@ import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networ
 import { openNode } from '#simulator/beacon/node.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openContext, settingsWith, type TestContext, testRequestInfo } from '#test/context.ts'
-import { callHandler, complaints, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
+import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import {
   type MissedField,
   missedEpochs,
@@ -23,7 +24,7 @@ import { explain } from './explain.ts'
 
 const day = (number: number) => number * 225
 
-/** Validator 5 over three days; in the second, three epochs are not right. */
+/** Validator 5 over three days. The second has three epochs with missed duties. */
 async function openExplained(): Promise<TestContext> {
   const context = await openContext()
   await register(context, 'mainnet', [5, 9])
@@ -62,22 +63,27 @@ async function openExplained(): Promise<TestContext> {
 }
 
 describe('200', () => {
-  test('days with their sums, and the epochs that were not right, with whose fault it was', async () => {
+  test('days have their sums, and the epochs with missed duties and their cause', async () => {
     await using context = await openExplained()
     const { body } = await callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 2115, toDay: 2115 })
     assert.deepEqual([body.validatorIndex, body.pages, body.previous, body.next], [5, 1, null, null])
-    const [told] = body.results
-    assert(told && body.results.length === 1)
+    const [explained] = body.results
+    assert(explained && body.results.length === 1)
     assert.deepEqual(
-      [told.day, told.date, told.startEpoch, told.endEpoch, told.epochsKnown],
+      [explained.day, explained.date, explained.startEpoch, explained.endEpoch, explained.epochsKnown],
       [2115, '2026-09-16', day(2115), day(2116) - 1, true],
     )
     assert.deepEqual(
-      [told.totalAttestationAssignments, told.sumMissedAttestations, told.sumWrongHeadVotes, told.proposedCount],
+      [
+        explained.totalAttestationAssignments,
+        explained.sumMissedAttestations,
+        explained.sumWrongHeadVotes,
+        explained.proposedCount,
+      ],
       [225, 1, 1, 0],
     )
     // 100 · 224 · (224 + 224 + 223) / (3 · 225 · 225)
-    assert.equal(told.attesterEffectiveness, Number(((100 * 224 * 671) / (3 * 225 * 225)).toFixed(10)))
+    assert.equal(explained.attesterEffectiveness, Number(((100 * 224 * 671) / (3 * 225 * 225)).toFixed(10)))
     const nothing = { missedBlocks: [], emptyBlocks: [], missedSyncSignatures: 0, slashedSlot: null }
     const expected: ExplainedEpoch[] = [
       {
@@ -93,7 +99,7 @@ describe('200', () => {
           targetCorrect: true,
           headCorrect: false,
         },
-        message: [
+        messages: [
           'the vote of slot 15228003 names a wrong head',
           'the vote of slot 15228003 was taken after 2 slots; there was no earlier block',
         ],
@@ -111,20 +117,20 @@ describe('200', () => {
           targetCorrect: null,
           headCorrect: null,
         },
-        message: ['the vote of slot 15228230 is missing'],
+        messages: ['the vote of slot 15228230 is missing'],
       },
       {
         ...nothing,
         epoch: day(2115) + 9,
         startTimestamp: '2026-09-16T12:57:59.000Z',
         missedBlocks: [15_228_300],
-        message: ['there is no block of it in slot 15228300'],
+        messages: ['there is no block of it in slot 15228300'],
       },
     ]
-    assert.deepEqual(told.epochs, expected)
+    assert.deepEqual(explained.epochs, expected)
   })
 
-  test('pages hold whole days; the same days by key, by date and by UTC day', async () => {
+  test('pages have whole days; key, dates and UTC days select the same days', async () => {
     await using context = await openExplained()
     const first = await callHandler(explain, context, { validator_index_or_pubkey: pubkeyOf(5), limit: 2 })
     assert.deepEqual(
@@ -153,7 +159,7 @@ describe('200', () => {
     )
   })
 
-  test('a day without its missed duties is marked, and so is the coverage', async () => {
+  test('a day without stored missed duties is marked, and its coverage is incomplete', async () => {
     await using context = await openExplained()
     const { body, confidence } = await callHandler(explain, context, { validator_index_or_pubkey: '5' })
     assert.deepEqual(
@@ -175,24 +181,24 @@ describe('400', () => {
   test('from after to is refused', async () => {
     await using context = await openExplained()
     const wrong = callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 3, toDay: 2 })
-    assert.deepEqual(await complaints(wrong), ['query.fromDay'])
+    assert.deepEqual(await invalidInputs(wrong), ['query.fromDay'])
   })
 })
 
 describe('404', () => {
-  test('a validator that the network does not know is not found', async () => {
+  test('an unknown validator is not found', async () => {
     await using context = await openExplained()
     const query = { network: 'mainnet', validator_index_or_pubkey: '6', limit: 10, offset: 0, utc: false } as const
     assert.equal((await explain.handle(query, context, testRequestInfo())).is, 'nothing')
   })
 })
 
-/** What the world acted out, told without any of the server's own words. */
+/** Reference: the missed duties of the simulated network, computed without code of the server. */
 function truthOf(
   world: CompletedNetwork,
   validator: number,
   epoch: number,
-): Omit<ExplainedEpoch, 'message' | 'startTimestamp'> {
+): Omit<ExplainedEpoch, 'messages' | 'startTimestamp'> {
   const { slotsPerEpoch, committeesPerSlot } = world.plan
   const record = world.epochs[epoch]
   assert(record)
@@ -252,14 +258,16 @@ test('every missed duty of every validator of a simulated network is reported, a
         validator_index_or_pubkey: String(validator),
         limit: 100,
       })
-      const told = new Map(body.results.flatMap(({ epochs }) => epochs.map((epoch) => [epoch.epoch, epoch] as const)))
+      const reported = new Map(
+        body.results.flatMap(({ epochs }) => epochs.map((epoch) => [epoch.epoch, epoch] as const)),
+      )
       for (let epoch = 0; epoch < world.finalized - 1; epoch++) {
         const truth = truthOf(world, validator, epoch)
         const {
-          message,
+          messages,
           startTimestamp: _,
           ...found
-        } = told.get(epoch) ?? { ...truth, message: [], startTimestamp: '' }
+        } = reported.get(epoch) ?? { ...truth, messages: [], startTimestamp: '' }
         const where = `${seed}: validator ${validator}, epoch ${epoch}`
         const slashedSlot = found.slashedSlot === null ? null : -1
         assert.deepEqual({ ...found, slashedSlot }, truth, where)
@@ -267,8 +275,8 @@ test('every missed duty of every validator of a simulated network is reported, a
           truth.vote !== undefined ||
           truth.missedBlocks.length + truth.emptyBlocks.length + truth.missedSyncSignatures > 0 ||
           truth.slashedSlot !== null
-        assert.equal(told.has(epoch), isWrong, where)
-        assert.equal(message.length > 0, isWrong, where)
+        assert.equal(reported.has(epoch), isWrong, where)
+        assert.equal(messages.length > 0, isWrong, where)
         seen.missed += isWrong ? 1 : 0
         seen.excused += truth.vote?.nextBlockMissing && truth.vote.delay === truth.vote.bestDelay ? 1 : 0
         seen.blocks += truth.missedBlocks.length
@@ -304,7 +312,7 @@ test('missed duties of old days are deleted, and their coverage with them', asyn
   assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: lastDay * 2, until }])
 })
 
-test('keys and indices name the same validator on each network of its own', async () => {
+test('keys and indices select the same validator, separately for each network', async () => {
   await using context = await openContext()
   const entry = { activationEligibilityEpoch: 0, activationEpoch: 1, exitEpoch: null, withdrawableEpoch: null }
   await putValidators(context.state, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])

@@ -1,5 +1,5 @@
-// Beyond the specification: the duties behind one validator's score (behaviour/validators.md#explain-a-score). The days and their sums are those of 4.6;
-// beside them are the missed duties, epoch by epoch, and what can be said for them.
+// Extension: the duties behind one validator's score (behaviour/validators.md#explain-a-score). Days and sums are those
+// of spec 4.6. In addition, each day has its missed duties by epoch, with a description.
 import { extensions } from '#api/extensions.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
 import type { AggregateField } from '#api/wire/validators.ts'
@@ -47,8 +47,8 @@ async function readExplanation(
   const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))
   const plan = served && { ...resolved, query, known, served: served.epochs }
   const wanted = served && toRecordRequest(query, resolved, served.days, request.signal)
-  const found = wanted && (await readRecords(duties, wanted, dayFigures))
-  const days = found ? Array.from(found.window, (day, at) => ({ day, ...figuresAt(found, at) })) : []
+  const records = wanted && (await readRecords(duties, wanted, dayFigures))
+  const days = records ? Array.from(records.window, (day, at) => ({ day, ...figuresAt(records, at) })) : []
   days.sort((a, b) => a.day - b.day)
   const shown = days.slice(query.offset, query.offset + query.limit)
   return {
@@ -73,12 +73,12 @@ interface ExplainPlan extends Omit<ResolvedValidator, 'served'> {
 
 const toRecordRequest = (
   { network, utc }: ExplainQuery,
-  { time, line, index }: ResolvedValidator,
+  { time, calendar, index }: ResolvedValidator,
   days: Range,
   signal: AbortSignal | undefined,
 ): RecordRequest => ({
-  ...{ network, time, days, signal, who: [index], isUtc: utc, byValidator: false },
-  windows: windowsOver(line, 'day', days),
+  ...{ network, time, days, signal, validators: [index], isUtc: utc, byValidator: false },
+  windows: windowsOver(calendar, 'day', days),
 })
 
 const { attesterEffectiveness, proposerEffectiveness, validatorEffectiveness } = figures
@@ -95,12 +95,14 @@ function figureOf(name: Exclude<AggregateField, TimeField> & ExplainedSum): Figu
 }
 
 async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly ExplainedRow[]): Promise<ExplainedDay[]> {
-  const epochsByRow = rows.map(({ day }) => clipToCovered(plan.covered, overlap(plan.line.epochsOf(day), plan.served)))
+  const epochsByRow = rows.map(({ day }) =>
+    clipToCovered(plan.covered, overlap(plan.calendar.epochsOf(day), plan.served)),
+  )
   const [first, last] = [epochsByRow[0], epochsByRow.at(-1)]
   if (!first || !last) return []
   const epochs = { from: first.from, until: last.until }
   const missed = await readMissedDuties(duties, plan.query.network, plan.time, plan.index, epochs)
-  const byDay = Map.groupBy(missed, ({ epoch }) => plan.line.dayOf(epoch as Epoch))
+  const byDay = Map.groupBy(missed, ({ epoch }) => plan.calendar.dayOf(epoch as Epoch))
   return rows.map((row, at) => toDay(plan, row, epochsByRow[at] as Epochs, byDay.get(row.day) ?? []))
 }
 
@@ -111,7 +113,7 @@ function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: rea
   const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
   return {
     ...(row as Pick<ExplainedDay, keyof ExplainedRow>),
-    date: formatDate(plan.line.dateOf(row.day)),
+    date: formatDate(plan.calendar.dateOf(row.day)),
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
     epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
@@ -120,17 +122,17 @@ function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: rea
 }
 
 function toEpoch(time: ChainTime, epoch: Epoch, missed: readonly MissedDuty[]): ExplainedEpoch {
-  const of = (kind: MissedKind) => missed.filter((one) => one.kind === missedKinds.indexOf(kind))
-  const [vote] = of('vote').map(toVote)
+  const ofKind = (kind: MissedKind) => missed.filter((duty) => duty.kind === missedKinds.indexOf(kind))
+  const [vote] = ofKind('vote').map(toVote)
   const parts = {
     ...(vote && { vote }),
-    missedBlocks: of('noBlock').map(({ slot }) => slot),
-    emptyBlocks: of('emptyBlock').map(({ slot }) => slot),
-    missedSyncSignatures: of('sync').reduce((sum, { missing }) => sum + missing, 0),
-    slashedSlot: of('slashed')[0]?.slot ?? null,
+    missedBlocks: ofKind('noBlock').map(({ slot }) => slot),
+    emptyBlocks: ofKind('emptyBlock').map(({ slot }) => slot),
+    missedSyncSignatures: ofKind('sync').reduce((sum, { missing }) => sum + missing, 0),
+    slashedSlot: ofKind('slashed')[0]?.slot ?? null,
   }
   const startTimestamp = new Date(epochStartMs(time, epoch)).toISOString()
-  return { epoch, startTimestamp, ...parts, message: describeMissed(parts) }
+  return { epoch, startTimestamp, ...parts, messages: describeMissed(parts) }
 }
 
 function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<ExplainedEpoch['vote']> {
@@ -146,7 +148,7 @@ function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<Exp
   }
 }
 
-function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'message'>): string[] {
+function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'messages'>): string[] {
   const { vote, missedBlocks, emptyBlocks, missedSyncSignatures, slashedSlot } = missed
   return [
     ...(vote ? describeVote(vote) : []),

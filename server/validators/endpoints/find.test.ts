@@ -1,9 +1,10 @@
+// The extension endpoint validators.find.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Input } from '#api/kit.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
-import { callHandler, complaints, inputOfLink, putDeposits, writeEpochs } from '#test/validators-world.ts'
+import { callHandler, inputOfLink, invalidInputs, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from '../registry/entities.ts'
 import { putValidators, type ValidatorEntry } from '../registry/registry.ts'
 import { find } from './find.ts'
@@ -41,14 +42,14 @@ before(async () => {
     { index: 4, address: address('d') },
     { index: 4, address: address('e') },
   ])
-  const told = [
+  const entities = [
     { index: 1, pool: 'Lantern', subpool: 'North', nodeOperators: ['Fjord', 'Basalt'] },
     { index: 2, pool: 'Lantern', nodeOperators: ['Fjord'] },
     { index: 3, pool: 'Lantern' },
     { index: 4, pool: 'Harbour', nodeOperators: ['Basalt'] },
     { index: 5, nodeOperators: ['Fjord'] },
   ]
-  const records = told.map((record, at) => ({ at, record }))
+  const records = entities.map((record, at) => ({ at, record }))
   await importEntities(context.state, 'mainnet', records, 'test', testNowMs)
 })
 after(() => context[Symbol.asyncDispose]())
@@ -58,7 +59,7 @@ const body = async (given: Given) => (await callHandler(find, context, given)).b
 const found = async (given: Given) => (await body(given)).validators.map(({ validatorIndex }) => validatorIndex)
 
 describe('200', () => {
-  test('by index, key, pool, node operator, deposit and withdrawal address', async () => {
+  test('finds validators by index, key, pool, node operator, deposit and withdrawal address', async () => {
     assert.deepEqual(await found({ index: 3 }), [3])
     assert.deepEqual(await found({ index: 99 }), [])
     assert.deepEqual(await found({ pubkey: keyOf(4) }), [4])
@@ -71,7 +72,7 @@ describe('200', () => {
     assert.deepEqual(await found({ withdrawalAddress: address('b') }), [])
   })
 
-  test('the beginning of a key names everyone whose key begins so, with an odd number of digits as well', async () => {
+  test('the start of a key matches all keys that begin with it, also with an odd number of digits', async () => {
     assert.deepEqual(await found({ pubkey: '0x000000' }), [1, 2, 3, 4, 5, 6])
     assert.deepEqual(await found({ pubkey: '0000000' }), [1, 2, 3, 4, 5, 6])
     assert.deepEqual(await found({ pubkey: '0x01234567' }), [0x1234567])
@@ -79,7 +80,7 @@ describe('200', () => {
     assert.deepEqual(await found({ pubkey: '0x0123456f' }), [])
   })
 
-  test('everything that is known of them, with a status by their epochs', async () => {
+  test('a validator has all known fields, and a status by its epochs', async () => {
     const { validators } = await body({ pool: 'Lantern', limit: 1 })
     assert.deepEqual(validators, [
       {
@@ -102,7 +103,7 @@ describe('200', () => {
     assert.equal((await body({ index: 0x1234567 })).validators[0]?.status, 'active')
   })
 
-  test('pages go on after the last index, each validator once', async () => {
+  test('pages continue after the last index and have each validator once', async () => {
     const walked: number[] = []
     let given: Given = { pubkey: '0x000000', limit: 4 }
     for (;;) {
@@ -117,7 +118,7 @@ describe('200', () => {
     assert.equal((await body({ pool: 'Lantern', limit: 3 })).next, null)
   })
 
-  test('without a question: the pools and their numbers, the largest first', async () => {
+  test('without a filter, pools are listed by size', async () => {
     const pools = [
       { pool: 'Lantern', validators: 3 },
       { pool: 'Harbour', validators: 1 },
@@ -127,20 +128,20 @@ describe('200', () => {
     assert.deepEqual((await body({ pool: 'Nobody' })).pools, [])
   })
 
-  test('each network has its own', async () => {
+  test('each network has its own validators and pools', async () => {
     assert.deepEqual(await found({ network: 'hoodi', withdrawalAddress: address('a') }), [1])
     assert.deepEqual((await body({ network: 'hoodi' })).pools, [])
   })
 })
 
 describe('400', () => {
-  test('two questions at once are refused', async () => {
+  test('two filters at once are refused', async () => {
     const wrong = callHandler(find, context, { pool: 'Lantern', index: 1 })
-    assert.deepEqual(await complaints(wrong), ['query.index', 'query.pool'])
+    assert.deepEqual(await invalidInputs(wrong), ['query.index', 'query.pool'])
   })
 })
 
-test('however entities change, pools and operators find exactly those who have them', async () => {
+test('after any changes of entities, pools and operators find exactly their validators', async () => {
   await using own = await openContext()
   await putValidators(
     own.state,

@@ -1,5 +1,5 @@
-// Beyond the specification: which validators there are, by what is known about them (behaviour/validators.md#find-validators). Every question is a range
-// of an index, read as far as the page goes; nothing here grows with the network.
+// Extension: finds validators by index, key, pool, operator or address (behaviour/validators.md#find-validators). Each
+// query reads one page of a database index, so its cost does not grow with the network.
 import { extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.ts'
@@ -37,19 +37,19 @@ type Criterion = (typeof criteria)[number]
 function criterionOf(query: FindQuery): Criterion | undefined {
   const given = criteria.filter((name) => query[name] !== undefined)
   if (given.length <= 1) return given[0]
-  throw invalidInput(given.map((name) => ({ at: ['query', name], message: 'ask by one thing at a time' })))
+  throw invalidInput(given.map((name) => ({ at: ['query', name], message: 'use only one filter at a time' })))
 }
 
-/** Where nothing has been read yet, the chain's own clock says how far it is. */
+/** For networks without stored epochs. */
 function epochNow({ settings, clock }: ValidatorsContext, { network }: FindQuery): number {
   const { genesisUnix, slotSeconds, slotsPerEpoch } = chainTimeOf(settings, network)
   return Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch)) + 1
 }
 
-/** One more than the page holds, in rising order. */
+/** In ascending order, one more than the page has. */
 async function indicesBy(state: StateReader, query: FindQuery, by: Criterion): Promise<number[]> {
   const { where, values } = selections(query)[by]()
-  // The plus keeps a range of keys from being read in the order of indices, all of them.
+  // With the plus, SQLite uses the index on keys instead of scanning all validators in order.
   const column = by === 'pubkey' ? '+validator_index' : 'validator_index'
   const rows = await state.all<{ validator_index: number }>(
     `select validator_index from ${where} and ${column} > ? order by ${column} limit ?`,
@@ -86,7 +86,7 @@ const selections = (query: FindQuery): Record<Criterion, () => Selection> => {
   }
 }
 
-/** All of them, largest first, or the one that was asked for. */
+/** All pools, largest first, or the requested one. */
 function poolsOf(state: StateReader, query: FindQuery): Promise<{ pool: string; validators: number }[]> {
   const by = criterionOf(query)
   const select = 'select pool, validators from validator_pools where network = ?'
@@ -107,7 +107,7 @@ interface FoundRow {
   readonly node_operators: string | null
 }
 
-/** Below every engine's limit on parameters. */
+/** Well below the limit of both engines on parameters. */
 const indicesPerQuery = 500
 
 async function readFoundValidators(
@@ -118,14 +118,14 @@ async function readFoundValidators(
 ): Promise<FoundValidator[]> {
   const found: FoundValidator[] = []
   for (let from = 0; from < indices.length; from += indicesPerQuery) {
-    const part = indices.slice(from, from + indicesPerQuery)
+    const batch = indices.slice(from, from + indicesPerQuery)
     const rows = await state.all<FoundRow>(
       `select v.validator_index, v.pubkey, v.activation_epoch, v.exit_epoch, v.withdrawable_epoch, v.withdrawal_address,
          e.pool, e.subpool, e.node_operators
        from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-       where v.network = ? and v.validator_index in (${part.map(() => '?').join()}) order by v.validator_index`,
+       where v.network = ? and v.validator_index in (${batch.map(() => '?').join()}) order by v.validator_index`,
       network,
-      ...part,
+      ...batch,
     )
     found.push(...rows.map((row) => toFoundValidator(row, epoch)))
   }

@@ -1,3 +1,4 @@
+// Spec 4.7.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Network } from '#api/wire/validators.ts'
@@ -33,7 +34,7 @@ const inputFor = (network: Network, validator: string) => ({ network, validator_
 const watching = (watch: readonly string[]) => ({ validators: { networks: { mainnet: { watch } } } })
 
 describe('200', () => {
-  test('everything that is known, asked by index or by key in any spelling', async () => {
+  test('returns all known fields, by index or by key in any spelling', async () => {
     await using context = await openContext()
     await putValidators(context.state, 'mainnet', [entry])
     const deposits = [address('f'), address('e'), address('F')].map((text) => ({ index: 12, address: text }))
@@ -75,7 +76,7 @@ describe('200', () => {
     assert.deepEqual(new Set(Object.values(rest)), new Set([null]))
   })
 
-  test('writing an entry again brings it up to date', async () => {
+  test('writing an entry again updates it', async () => {
     await using context = await openContext()
     await putValidators(context.state, 'mainnet', [{ ...entry, exitEpoch: null }])
     await putValidators(context.state, 'mainnet', [entry])
@@ -87,7 +88,7 @@ describe('200', () => {
 })
 
 describe('404', () => {
-  test('a validator that the network does not know is not found', async () => {
+  test('an unknown validator is not found', async () => {
     await using context = await openContext()
     await register(context, 'mainnet', [1])
     await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
@@ -98,7 +99,7 @@ describe('404', () => {
     }
   })
 
-  test('with a watch list, whoever may exist is said not to be kept', async () => {
+  test('with a watch list, a validator that may exist is reported as not stored', async () => {
     await using context = await openContext(watching([pubkeyOf(1), pubkeyOf(70)]))
     await register(context, 'mainnet', [1])
     await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
@@ -108,29 +109,33 @@ describe('404', () => {
       await writeCount(tx, 'mainnet', 60)
     })
     for (const who of ['2', '59', pubkeyOf(2), pubkeyOf(2).slice(2).toUpperCase()]) {
-      const fault = { code: 'validators.not_kept', status: 404, headers: { 'x-tetrad-coverage': 'none' } }
+      const fault = { code: 'validators.not_watched', status: 404, headers: { 'x-tetrad-coverage': 'none' } }
       await assert.rejects(metadata.handle(inputFor('mainnet', who), context, testRequestInfo()), fault, who)
     }
-    // There are 60 of them, and a key on the list is not in the registry only if it is nobody's.
+    // The network has 60 validators, and a key on the list that is not in the registry belongs to none of them.
     for (const who of ['60', '999999999999', pubkeyOf(70), pubkeyOf(70).slice(2).toUpperCase()]) {
       assert.equal((await metadata.handle(inputFor('mainnet', who), context, testRequestInfo())).is, 'nothing', who)
     }
     assert.equal((await metadata.handle(inputFor('mainnet', '1'), context, testRequestInfo())).is, 'body')
-    // Once everyone is kept again, the registry holds everyone.
+    // Without a watch list, the registry has all validators again.
     const everyone = (tx: StateWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
     await context.dutiesState.write(async (tx) => void (await everyone(tx)))
     assert.equal((await metadata.handle(inputFor('mainnet', '2'), context, testRequestInfo())).is, 'nothing')
   })
 })
 
-describe('404, in words of its own', () => {
-  test('of a network that is not read nobody is said not to exist', async () => {
+describe('404 with an explanation', () => {
+  test('on a network that is not read, no validator is reported as nonexistent', async () => {
     await using context = await openContext()
     await register(context, 'mainnet', [1])
     await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
     await register(context, 'hoodi', [2])
     for (const who of ['1', pubkeyOf(1)]) {
-      const fault = { code: 'validators.not_kept', status: 404, message: /^This network is not read here/ }
+      const fault = {
+        code: 'validators.not_watched',
+        status: 404,
+        publicMessage: /^This server does not read this network/,
+      }
       await assert.rejects(metadata.handle(inputFor('hoodi', who), context, testRequestInfo()), fault)
     }
     assert.equal((await metadata.handle(inputFor('hoodi', '2'), context, testRequestInfo())).is, 'body')
@@ -138,7 +143,7 @@ describe('404, in words of its own', () => {
 })
 
 describe('503', () => {
-  test('where a node is configured the first epoch comes by itself, and the caller is told when to ask again', async () => {
+  test('while the first epoch is being read, the response has retry-after', async () => {
     await using context = await openContext({
       validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },
     })

@@ -23,7 +23,7 @@ export const metadata = createHandler(
   },
 )
 
-/** Decision 0038: what is not known is null, an unknown list is empty; nothing is guessed. */
+/** Unknown values are null, unknown lists are empty (behaviour/validators.md#validator-metadata). */
 const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
   validatorIndex: entry.index,
   validatorPubkey: entry.pubkey,

@@ -1,5 +1,5 @@
-// 4.5 and 4.6 against a plain computation over every single epoch that was acted out: see
-// test/validators-reference.ts. What both say must be the same, for any question.
+// Spec 4.5 and 4.6, compared with a simple reference over every single epoch (test/validators-reference.ts), for random
+// requests.
 import { strict as assert } from 'node:assert'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,13 +14,13 @@ import { mergeDuties } from '../duties/store.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 import { effectiveness } from './effectiveness.ts'
 
-// Three clocks: days of exactly 24 h, days of 26 h 40 min, and days shorter than a UTC day.
+// Three chain times: days of exactly 24 h, of 26 h 40 min, and shorter than a UTC day.
 const clocks: Record<Network, ChainTime> = {
   mainnet: { genesisUnix: 1_767_184_000, slotSeconds: 600, slotsPerEpoch: 8, epochsPerHour: 3, epochsPerDay: 18 },
   hoodi: { genesisUnix: 1_767_230_000, slotSeconds: 600, slotsPerEpoch: 8, epochsPerHour: 4, epochsPerDay: 20 },
   holesky: { genesisUnix: 1_767_200_123, slotSeconds: 300, slotsPerEpoch: 8, epochsPerHour: 5, epochsPerDay: 25 },
 }
-/** Read so far: it starts and ends inside hours, and has a hole. */
+/** Stored epochs: they start and end inside hours, and have a gap. */
 const readRanges: readonly [number, number][] = [
   [31, 400],
   [437, 1211],
@@ -46,7 +46,7 @@ before(async () => {
       const rows = drawDuties(draws, cast, batch, network !== 'holesky')
       await writeEpochs(context, network, batch, rows)
       worlds[network].rows.push(...rows)
-      // What is read must not depend on how far days have become blocks: all of them, those of the first range, none.
+      // Results must not depend on merging: merge all days, those of the first range, or none.
       const input = { network, time: clocks[network], until }
       if (network === 'mainnet' || (network === 'holesky' && from === 31))
         await mergeDuties(context.duties, input, new AbortController().signal)
@@ -90,7 +90,7 @@ function assertAggregate(
 const network = fc.constantFrom(...networks)
 const bound = fc.option(fc.nat({ max: 75 }), { nil: undefined })
 
-test('4.5: all pages together are every window of the named validators, newest first', async () => {
+test('4.5: the pages together have every window of the requested validators, newest first', async () => {
   const question = fc.record({
     network,
     granularity: fc.constantFrom('day', 'week', 'month', 'quarter', 'year', 'all'),
@@ -120,7 +120,7 @@ test('4.5: all pages together are every window of the named validators, newest f
       const expected = by === 'validator' ? windows.flatMap(byIndex) : windows
 
       const bounds = { ...(from !== undefined && { from: `${from}` }), ...(to !== undefined && { to: `${to}` }) }
-      const asked = {
+      const input = {
         network,
         granularity,
         groupBy: by,
@@ -130,7 +130,7 @@ test('4.5: all pages together are every window of the named validators, newest f
         ...bounds,
       }
       const records: AggregateRecord[] = []
-      for (let next: typeof asked | undefined = asked; next !== undefined; ) {
+      for (let next: typeof input | undefined = input; next !== undefined; ) {
         const { body }: HandlerReply<typeof aggregateEffectiveness.endpoint> = await callHandler(
           aggregateEffectiveness,
           context,
@@ -161,7 +161,7 @@ test('4.5: all pages together are every window of the named validators, newest f
   )
 })
 
-test('4.6: the pages are every window of the validator in the asked order', async () => {
+test('4.6: the pages have every window of the validator in the requested order', async () => {
   const question = fc.record({
     network,
     granularity: fc.constantFrom('hour', 'day', 'week', 'month', 'quarter', 'year', 'all'),
@@ -197,9 +197,9 @@ test('4.6: the pages are every window of the validator in the asked order', asyn
       })
       const groups = groupBy(chosen, ({ epoch }) => windowOf(time, utc, granularity, epoch))
       const bounds = { ...(fromDay !== undefined && { fromDay }), ...(toDay !== undefined && { toDay }) }
-      const asked = { network, granularity, utc, validator_index_or_pubkey: String(index), ...bounds, ...rest }
+      const input = { network, granularity, utc, validator_index_or_pubkey: String(index), ...bounds, ...rest }
       const results: EffectivenessRecord[] = []
-      for (let next: typeof asked | undefined = { ...asked, ...(sortBy && { sortBy }) }; next !== undefined; ) {
+      for (let next: typeof input | undefined = { ...input, ...(sortBy && { sortBy }) }; next !== undefined; ) {
         const { body }: HandlerReply<typeof effectiveness.endpoint> = await callHandler(effectiveness, context, next)
         results.push(...body.results)
         assert.equal(body.pages, Math.ceil(groups.length / rest.limit))
@@ -236,7 +236,7 @@ function assertOrder(
     const [one, two] = [results[at - 1] as EffectivenessRecord, results[at] as EffectivenessRecord]
     const [a, b] = [figure(one), figure(two)]
     const step = a === b ? 0 : a === null ? 1 : b === null ? -1 : order === 'asc' ? a - b : b - a
-    assert(step <= 0, `${a} stands before ${b}`)
-    if (step === 0) assert((one.startEpoch as number) < (two.startEpoch as number), 'equal ones stand by time')
+    assert(step <= 0, `${a} is before ${b}`)
+    if (step === 0) assert((one.startEpoch as number) < (two.startEpoch as number), 'equal records are sorted by time')
   }
 }

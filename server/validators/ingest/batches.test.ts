@@ -1,10 +1,10 @@
-// Small pieces share a transaction, but not for longer than a caller should wait for what has been read.
+// Small segments share a transaction, but a slow node must not delay stored epochs for long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
 import { inBatches, type ProcessedSpan } from './batches.ts'
 
-/** Pieces of one epoch with so many validators each, each made in so much time. */
+/** `count` segments of one epoch with `validators` rows, each processed in `ms`. */
 async function* processedIn(
   clock: ManualClock,
   count: number,
@@ -22,9 +22,9 @@ async function* processedIn(
 
 async function sizes(count: number, ms: number, validators: number): Promise<number[]> {
   const clock = new ManualClock(0)
-  const found: number[] = []
-  for await (const batch of inBatches(processedIn(clock, count, ms, validators), clock)) found.push(batch.length)
-  return found
+  const lengths: number[] = []
+  for await (const batch of inBatches(processedIn(clock, count, ms, validators), clock)) lengths.push(batch.length)
+  return lengths
 }
 
 test('a small network on a slow node is written every few seconds', async () => {
@@ -32,7 +32,7 @@ test('a small network on a slow node is written every few seconds', async () => 
   assert.deepEqual(await sizes(3, 60_000, 10), [1, 1, 1])
 })
 
-test('pieces that are there at once go together, up to a number of them and of rows', async () => {
+test('segments that are ready at once share a batch, up to a limit of segments and rows', async () => {
   assert.deepEqual(await sizes(130, 1, 10), [64, 64, 2])
   assert.deepEqual(await sizes(3, 1, 40_000), [2, 1])
 })

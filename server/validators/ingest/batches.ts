@@ -1,4 +1,5 @@
-// Pieces that are at hand together go into one transaction: it costs far more than their rows.
+// Groups processed segments into batches that are written in one transaction. A transaction costs far more than the
+// rows of a small segment.
 import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { ProcessedSegment } from './epochs/epoch-processor.ts'
@@ -11,12 +12,12 @@ export interface ProcessedSpan {
 }
 
 /**
- * As much as one transaction takes of small pieces: so much memory, and so much work to do again after a crash. With a slow node the
- * time limit comes first, so that what has been read is soon answered.
+ * Limits on memory and on the work that is lost in a crash. With a slow node the time limit applies first, so that new
+ * epochs are soon available to callers.
  */
-const batchLimits = { rowsMax: 65_536, piecesMax: 64, waitMs: 3000 }
+const batchLimits = { rowsMax: 65_536, segmentsMax: 64, waitMs: 3000 }
 
-/** What was made before a failure is handed on before it: with a node that fails often, things still go on. */
+/** Yields the segments before a failure first, then throws it. So ingest advances even if the node fails often. */
 export async function* inBatches(
   segments: AsyncIterable<ProcessedSpan>,
   clock: Pick<Clock, 'monotonicMs'>,
@@ -30,7 +31,7 @@ export async function* inBatches(
       batch.push(processed)
       rows += processed.segment.validator.length
       const isInTime = clock.monotonicMs() - sinceMs < batchLimits.waitMs
-      if (rows < batchLimits.rowsMax && batch.length < batchLimits.piecesMax && isInTime) continue
+      if (rows < batchLimits.rowsMax && batch.length < batchLimits.segmentsMax && isInTime) continue
       yield batch
       batch = []
       rows = 0

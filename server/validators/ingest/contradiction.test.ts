@@ -1,5 +1,5 @@
-// One altered answer of a node: nothing is stored of the epoch, the reason is told, and when the node has recovered the right
-// figures are stored. With a second node, that one decides.
+// If a node alters one response, the epoch is not stored and the error says why. Once the node has recovered, the
+// correct figures are stored. If there is a second node, it is used.
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -20,16 +20,16 @@ const world = simulateNetwork('contradiction', {
   ...{ epochs: 10, outage: { from: 0, until: 0 }, slashing: 0, missed: 0.05, orphaned: 0, balanceChanges: 0.4 },
   ...{ slotsPerEpoch, validators: 24, committeesPerSlot: 2, forkEpochs: presentForks, hasExecution: false },
 })
-/** The altered answers are about this epoch, or the one after it. */
+/** The altered responses are about this epoch or the next one. */
 const epoch = 4
 const firstSlot = epoch * slotsPerEpoch
 const slot =
-  [...world.blocks.values()].find((one) => one.slot > firstSlot + 1 && one.attestations.length > 0)?.slot ?? 0
+  [...world.blocks.values()].find((block) => block.slot > firstSlot + 1 && block.attestations.length > 0)?.slot ?? 0
 
 const nodes: SimBeaconNode[] = []
 after(() => Promise.all(nodes.map((node) => node[Symbol.asyncDispose]())))
-async function nodeWith(habits: BeaconNodeOptions): Promise<SimBeaconNode> {
-  const node = await openNode(world, habits)
+async function nodeWith(options: BeaconNodeOptions): Promise<SimBeaconNode> {
+  const node = await openNode(world, options)
   nodes.push(node)
   return node
 }
@@ -40,14 +40,14 @@ const withoutQueues = await nodeWith({ queues: false })
 const context = await openContext()
 after(() => context[Symbol.asyncDispose]())
 
-/** With the chain's time as the node reports it. */
+/** With the chain times of the node. */
 let settings = context.settings
 
 async function followerOf(urls: readonly string[], log: TestContext['log'] = context.log): Promise<Follower> {
-  const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [...urls], fromEpoch: 0 } }
+  const hoodi = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [...urls], fromEpoch: 0 } }
   settings = await withChainTimes({
     ...context,
-    settings: settingsWith({ validators: { networks: { [network]: own } } }),
+    settings: settingsWith({ validators: { networks: { [network]: hoodi } } }),
     clock: systemClock,
   })
   const beacon = openBeacon({ network, urls, timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
@@ -66,16 +66,16 @@ afterEach(empty)
 
 async function figuresOf(url: string): Promise<string> {
   await (await followerOf([url])).catchUp(signal)
-  const found = await rows()
+  const figures = await rows()
   await empty()
-  return found
+  return figures
 }
 const truth = await figuresOf(wholeStates.url)
 
 interface Block {
   message: { parent_root: string; body: { attestations: { aggregation_bits: string }[] } }
 }
-interface Listed {
+interface ListedValidator {
   balance: string
   validator: { effective_balance: string; pubkey: string }
 }
@@ -91,38 +91,40 @@ const cases: readonly (readonly [name: string, node: SimBeaconNode, change: Alte
     jsonAt<Block>(blockPath, ({ message }) => {
       message.parent_root = flip(message.parent_root)
     }),
-    new RegExp(`epoch \\d, slot ${slot}: the block names 0x\\w+ as its parent, but .* has the root 0x`),
+    new RegExp(
+      `epoch \\d, slot ${slot}: the parent root of the block is 0x\\w+, but the root of the block of slot \\d+ is 0x`,
+    ),
   ],
   [
     'a flipped bit of an attestation in JSON',
     jsonOnly,
     jsonAt<Block>(blockPath, ({ message: { body } }) => {
-      const [one] = body.attestations
-      if (one) one.aggregation_bits = flip(one.aggregation_bits)
+      const [attestation] = body.attestations
+      if (attestation) attestation.aggregation_bits = flip(attestation.aggregation_bits)
     }),
-    /as its parent, but the block of slot \d+ has the root/,
+    /the parent root of the block is 0x\w+, but the root of the block of slot \d+ is/,
   ],
   [
     'a flipped bit of a block in SSZ',
     wholeStates,
     bytesAt(blockPath, (bytes) => {
-      // Of the body's first field, the randao reveal.
+      // A byte of the first field of the body, the randao reveal.
       const at = 100 + 84 + 7
       bytes[at] = (bytes[at] as number) ^ 1
     }),
-    /as its parent, but the block of slot \d+ has the root/,
+    /the parent root of the block is 0x\w+, but the root of the block of slot \d+ is/,
   ],
   [
-    'a validator list that is one short',
+    'a validator list without its last entry',
     jsonOnly,
-    jsonAt<Listed[]>(listPath, (list) => list.slice(0, -1)),
+    jsonAt<ListedValidator[]>(listPath, (list) => list.slice(0, -1)),
     /the registry shrinks from \d+ to \d+ validators|the balance of validator \d+ differs by 32000000000 gwei/,
   ],
   [
     'a wrong effective balance',
     jsonOnly,
-    jsonAt<Listed[]>(listPath, (list) => {
-      const { validator } = list[7] as Listed
+    jsonAt<ListedValidator[]>(listPath, (list) => {
+      const { validator } = list[7] as ListedValidator
       validator.effective_balance = String(Number(validator.effective_balance) - gwei)
     }),
     new RegExp(
@@ -132,17 +134,17 @@ const cases: readonly (readonly [name: string, node: SimBeaconNode, change: Alte
   [
     'a wrong balance',
     jsonOnly,
-    jsonAt<Listed[]>(listPath, (list) => {
-      const own = list[7] as Listed
-      own.balance = String(Number(own.balance) + 1)
+    jsonAt<ListedValidator[]>(listPath, (list) => {
+      const validator = list[7] as ListedValidator
+      validator.balance = String(Number(validator.balance) + 1)
     }),
     /the balance of validator 7 differs by 1 gwei/,
   ],
   [
     'another public key',
     jsonOnly,
-    jsonAt<Listed[]>(listPath, (list) => {
-      const { validator } = list[7] as Listed
+    jsonAt<ListedValidator[]>(listPath, (list) => {
+      const { validator } = list[7] as ListedValidator
       validator.pubkey = flip(validator.pubkey)
     }),
     /the public key of validator 7 changes/,
@@ -153,12 +155,12 @@ const cases: readonly (readonly [name: string, node: SimBeaconNode, change: Alte
     jsonAt<{ validators: string[] }[]>(new RegExp(`/committees\\?epoch=${epoch}$`), (list) => {
       const [last, ...others] = list.flatMap(({ validators }) => validators).toReversed()
       const members = [last as string, ...others.toReversed()]
-      for (const one of list) one.validators = members.splice(0, one.validators.length)
+      for (const committee of list) committee.validators = members.splice(0, committee.validators.length)
     }),
     /the balance of validator/,
   ],
   [
-    'a finality that lags, as if the chain leaked',
+    'a finalized epoch that is too old, as in an inactivity leak',
     wholeStates,
     jsonAt(new RegExp(`/states/${firstSlot + 3 * slotsPerEpoch}/finality`), () => ({
       finalized: { epoch: '0', root: '0x' },
@@ -168,11 +170,11 @@ const cases: readonly (readonly [name: string, node: SimBeaconNode, change: Alte
 ]
 
 for (const [name, node, change, message] of cases) {
-  test(`${name}: the epoch is not stored, and read right when the node has recovered`, async () => {
+  test(`${name}: the epoch is not stored until the node has recovered`, async () => {
     await using proxy = await openAlteringProxy(node.url, change)
     const follower = await followerOf([proxy.url])
     const error = await follower.catchUp(signal).then(
-      () => assert.fail('it was stored'),
+      () => assert.fail('the epoch was stored'),
       (thrown: Error) => thrown,
     )
     assert.equal(error.name, 'ContradictionError')
@@ -187,44 +189,44 @@ for (const [name, node, change, message] of cases) {
   })
 }
 
-test('with a second node, that one decides, and the log names what differs', async () => {
+test('a second node without contradictions is used, and the log names the difference', async () => {
   const [, node, change] = cases[1] as (typeof cases)[number]
   await using proxy = await openAlteringProxy(node.url, change)
-  const warned: { reason?: string }[] = []
-  const warn = (fields: object) => void warned.push(fields)
+  const warnings: { reason?: string }[] = []
+  const warn = (fields: object) => void warnings.push(fields)
   const follower = await followerOf([proxy.url, wholeStates.url], {
     ...context.log,
     warn,
   } as unknown as TestContext['log'])
   await follower.catchUp(signal)
   assert.equal(await rows(), truth)
-  assert.equal(warned.length, 1)
-  assert.match(warned[0]?.reason ?? '', new RegExp(`as its parent.*; node ${proxy.url}; ${wholeStates.url} decided$`))
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0]?.reason ?? '', new RegExp(`parent root.*; node ${proxy.url}; used ${wholeStates.url}$`))
 })
 
-test('what two nodes agree on is stored: the rules are in doubt then, not a node', async () => {
-  const change = jsonAt<Listed[]>(/\/states\/\d+\/validators$/, (list) => {
-    const own = list[7] as Listed
-    own.balance = String(Number(own.balance) + 5)
+test('a balance difference that two nodes agree on is stored', async () => {
+  const change = jsonAt<ListedValidator[]>(/\/states\/\d+\/validators$/, (list) => {
+    const validator = list[7] as ListedValidator
+    validator.balance = String(Number(validator.balance) + 5)
   })
-  const late: Alteration = (answer) =>
-    Number(/\/states\/(\d+)\//.exec(answer.path)?.[1] ?? 0) >= firstSlot ? change(answer) : undefined
-  await using first = await openAlteringProxy(jsonOnly.url, late)
-  await using second = await openAlteringProxy(jsonOnly.url, late)
+  const fromEpoch: Alteration = (response) =>
+    Number(/\/states\/(\d+)\//.exec(response.path)?.[1] ?? 0) >= firstSlot ? change(response) : undefined
+  await using first = await openAlteringProxy(jsonOnly.url, fromEpoch)
+  await using second = await openAlteringProxy(jsonOnly.url, fromEpoch)
   await assert.rejects((await followerOf([first.url])).catchUp(signal), /the balance of validator 7 differs by 5 gwei/)
   await (await followerOf([first.url, second.url])).catchUp(signal)
-  assert.equal(await rows(), truth, 'it is no earning')
-  const moved = await context.duties.all(
+  assert.equal(await rows(), truth, 'it does not count as earnings')
+  const changes = await context.duties.all(
     'select in_gwei from unexplained_balance_changes where epoch = ? and in_gwei % 10 = 5',
     epoch - 1,
   )
-  assert.equal(moved.length, 1)
+  assert.equal(changes.length, 1)
 })
 
-test('a node without pending queues is read, as long as few balances lack an explanation', async () => {
+test('a node without pending queues is accepted if few balances are unexplained', async () => {
   assert.equal(await figuresOf(withoutQueues.url), truth)
-  const many = jsonAt<Listed[]>(listPath, (list) => {
-    for (const own of list) own.balance = String(Number(own.balance) + 1)
+  const many = jsonAt<ListedValidator[]>(listPath, (list) => {
+    for (const validator of list) validator.balance = String(Number(validator.balance) + 1)
   })
   await using proxy = await openAlteringProxy(withoutQueues.url, many)
   await assert.rejects((await followerOf([proxy.url])).catchUp(signal), /and \d+ more; node/)

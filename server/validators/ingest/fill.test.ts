@@ -1,4 +1,5 @@
-// Epochs that were left out and are read later, in whatever order: the same rows as if they had been read in turn (behaviour/validators.md#fill-gaps).
+// Gaps that are filled later, in any order, give the same rows as reading all epochs in order
+// (behaviour/validators.md#fill-gaps).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Range } from '#core/ranges.ts'
@@ -19,9 +20,9 @@ const signal = new AbortController().signal
 const windows = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
 
 async function followerOn(context: TestContext, url: string, { fromEpoch = 0, watch = [] as readonly string[] } = {}) {
-  const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [url], fromEpoch } }
-  const plain = { ...context, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
-  const settings = await withChainTimes(plain)
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [url], fromEpoch } }
+  const configured = settingsWith({ validators: { networks: { hoodi } } })
+  const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   return new Follower({ ...context, settings }, 'hoodi', beacon)
 }
@@ -40,7 +41,7 @@ async function rowsIn(context: TestContext): Promise<unknown> {
   return { rows, missed, validators: await context.state.all('select * from validators order by validator_index') }
 }
 
-test('what is filled in, in any order and cut anywhere, is what reading in turn gives; a second time it is nothing', async () => {
+test('filling gaps in any order stores the same rows as reading in order, and filling again does nothing', async () => {
   await using node = await openReplay()
   await using clean = await openContext()
   await (await followerOn(clean, node.url)).catchUp(signal)
@@ -66,7 +67,7 @@ test('what is filled in, in any order and cut anywhere, is what reading in turn 
   }
 })
 
-test('only what lies before the end of the coverage is filled in, and how much is left is told', async () => {
+test('only gaps before the end of the coverage are filled, and the number of missing epochs is reported', async () => {
   await using node = await openReplay()
   await using context = await openContext()
   const follower = await followerOn(context, node.url, { fromEpoch: 9 })
@@ -78,7 +79,7 @@ test('only what lies before the end of the coverage is filled in, and how much i
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 5, until: 13 }])
 })
 
-test('epochs of validators that were taken off the watch list since are not filled in', async () => {
+test('gaps are not filled if a stored validator was removed from the watch list', async () => {
   await using node = await openReplay()
   await using context = await openContext()
   await (await followerOn(context, node.url, { fromEpoch: 9, watch: ['2', '7'] })).catchUp(signal)
@@ -88,11 +89,11 @@ test('epochs of validators that were taken off the watch list since are not fill
     await tx.run('delete from watch_ranges')
     await tx.run('insert into watch_ranges values (?, 2, 0, 11)', networkId('hoodi'))
   })
-  await assert.rejects(later.fill({ from: 0, until: 6 }, signal), /on the watch list no more/)
+  await assert.rejects(later.fill({ from: 0, until: 6 }, signal), /no longer on the watch list/)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 6, until: 13 }])
 })
 
-test('days that are over are summarized, with the pools of the registry, and again when these change or a gap is filled', async () => {
+test('complete days are summarized by pool, and again when pools change or a gap is filled', async () => {
   await using node = await openReplay()
   await using context = await openContext()
   const follower = await followerOn(context, node.url, { fromEpoch: 2 })
@@ -100,7 +101,7 @@ test('days that are over are summarized, with the pools of the registry, and aga
   const read = (kind: 'network' | 'pool', name: string) =>
     readSummaries(context.duties, { network: 'hoodi', kind, name, days: { from: 0, until: 100 } })
   const [first, ...others] = await read('network', '')
-  assert(first && others.length === 2, 'day 3 is not over')
+  assert(first && others.length === 2, 'day 3 is not complete')
   assert.equal(first.sums.assigned, 2 * 64, 'two of four epochs')
   assert.deepEqual(
     others.map(({ validators, sums }) => [validators, sums.assigned]),

@@ -1,14 +1,15 @@
-// Follows one network: piece by piece, from where the coverage ends to what is final.
+// Ingests one network: reads segment by segment from the end of the coverage to the finalized epoch.
 //
-// 1. Rows, coverage and what the next epoch needs of this one are one transaction. Killed anywhere, a new run goes on with
-//    the same rows as if nothing had happened.
-// 2. Epochs of one piece (behaviour/validators.md#days-and-hours) are added up before they are written; near the head each is written at once.
-//    Small pieces that are at hand together go in one transaction: it costs far more than their rows.
-// 3. The registry is written before the rows that need it, and writing it again changes nothing.
-// 4. Whoever asks while it is catching up gets the outcome of that.
-// 5. What lies before the end of the coverage can be filled in (behaviour/validators.md#fill-gaps): figures, missed duties and coverage only, because registry,
-//    scores and watch list speak of the present. Filling and catching up never run at once; their caller sees to it.
-// 6. What is stored can be read again and replaced (repair.ts), under the same condition.
+// 1. Rows, coverage and the state for the next epoch are committed in one transaction. A process that is killed at any
+//    point continues after a restart, with the same rows as if it had not been killed.
+// 2. The epochs of a segment (behaviour/validators.md#days-and-hours) are added up before they are written. At the
+//    head, each epoch is written at once. Small segments share a transaction (batches.ts).
+// 3. The registry is written before the rows that need it. Writing it again changes nothing.
+// 4. Concurrent calls of catchUp share one run and its result.
+// 5. Gaps before the end of the coverage can be filled (behaviour/validators.md#fill-gaps). This writes duties, missed
+//    duties and coverage only, because registry, scores and watch list are about the present. The caller ensures that
+//    fill, repair and catchUp never run at the same time.
+// 6. Stored epochs can be read again and replaced (repair.ts).
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
@@ -41,22 +42,22 @@ import { readGroups } from './summary-groups.ts'
 import { logUnknownWatched } from './unknown-watched.ts'
 
 export interface IngestProgress {
-  /** Epochs from 0 up to here have been written, as far as they were read at all. */
+  /** End of the coverage. */
   readonly until: number
   readonly finalizedEpoch: number
   readonly written: number
 }
 
-/** What is told about each piece that was written. */
+/** Reported after each written segment. */
 export interface IngestStep extends IngestProgress {
-  /** Figures held against the node's own, and those that differ. */
+  /** Rewards that were compared with those of the node, and how many differ. */
   readonly compared: number
   readonly differing: number
-  /** Balances that moved otherwise than by duties: deposits, consolidations. */
+  /** Balance changes that duties do not explain, such as deposits and consolidations. */
   readonly unexplainedBalanceChanges: { readonly validators: number; readonly inGwei: number; readonly outGwei: number }
 }
 
-/** Days that are summarized each time that ingest has caught up. */
+/** Days that are summarized after each catch-up. */
 const summarizedDaysMax = 8
 
 export class Follower {
@@ -64,12 +65,12 @@ export class Follower {
   readonly #context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
   readonly #processor: EpochProcessor
   readonly #time: ChainTime
-  /** Where the last piece ended and what it left; undefined: the store is asked. */
+  /** End of the last written segment and its scores; undefined: read them from the store. */
   #resume: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<IngestProgress> | undefined
   #hasLoggedUnknown = false
 
-  /** A mill, or nodes to make one of. */
+  /** `source`: a processor, or the nodes to create one from. */
   constructor(
     context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>,
     network: Network,
@@ -84,7 +85,7 @@ export class Follower {
     this.#time = context.settings.validators.networks[network]
   }
 
-  /** Reads what has become final since the last time. */
+  /** Reads all epochs that have become final since the last run. */
   catchUp(signal: AbortSignal, onStep: (step: IngestStep) => void = () => {}): Promise<IngestProgress> {
     this.#running ??= this.#catchUp(signal, onStep).finally(() => {
       this.#running = undefined
@@ -95,7 +96,7 @@ export class Follower {
   async #catchUp(signal: AbortSignal, onStep: (step: IngestStep) => void): Promise<IngestProgress> {
     await this.#verifyChain(signal)
     const finalizedEpoch = await this.#processor.finalizedEpoch(signal)
-    // The votes of an epoch can come in until the end of the next one, which must be final as well.
+    // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
     const until = finalizedEpoch - 1
     const first = await this.#startEpoch(finalizedEpoch)
     let next = first
@@ -106,8 +107,10 @@ export class Follower {
         for (const { segment } of batch) releaseBuffers(segmentColumns(segment))
         await this.#merge(span.until, signal)
         next = span.until
-        for (const { span: own, segment } of batch)
-          onStep({ until: own.until, finalizedEpoch, written: own.until - first, ...summarizeStep(segment) })
+        for (const processed of batch) {
+          const end = processed.span.until
+          onStep({ until: end, finalizedEpoch, written: end - first, ...summarizeStep(processed.segment) })
+        }
       }
     } catch (error) {
       this.#resume = undefined
@@ -117,24 +120,25 @@ export class Follower {
     return { until: next, finalizedEpoch, written: next - first }
   }
 
-  /** Reads those of the epochs before the end of the coverage that nobody has read. Tells after each piece how many are left. */
+  /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */
   async fill(epochs: Range, signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<number> {
     const { duties } = this.#context
     await this.#verifyChain(signal)
     const missing = await missingEpochs(duties, this.network, epochs)
     if (await hasLeft(duties, this.network, epochs)) {
       throw new BeaconError(
-        `${this.network}: validators that were kept in these epochs are on the watch list no more, and what is filled in now would lack them`,
+        `${this.network}: some validators that are stored in these epochs are no longer on the watch list; filling the gaps now would omit them. ` +
+          `Put them back on validators.networks.${this.network}.watch`,
       )
     }
     const all = countEpochs(missing)
     let left = all
-    for (const hole of missing) {
+    for (const gap of missing) {
       let scores: ScoreHistory = new Map()
-      for (let from = hole.from; from < hole.until && !signal.aborted; ) {
-        const span = { from, until: this.#segmentEnd(from, hole.until) }
+      for (let from = gap.from; from < gap.until && !signal.aborted; ) {
+        const span = { from, until: this.#segmentEnd(from, gap.until) }
         const segment = await this.#processor.processSegment({ ...span, scores }, signal)
-        await this.#writeFilled(span, segment)
+        await this.#commit([{ span, segment }])
         releaseBuffers(segmentColumns(segment))
         scores = segment.scores
         from = span.until
@@ -142,28 +146,33 @@ export class Follower {
         onStep(left)
       }
     }
-    const end = (await coveredEpochs(duties, this.network)).at(-1)?.until
-    if (end !== undefined) await this.#merge(end, signal)
+    await this.#mergeAll(signal)
     return all - left
   }
 
-  /** Reads epochs again that are stored, and replaces what is stored of them. Tells how many epochs are left. */
+  /** Reads stored epochs again and replaces them. Reports how many epochs are left. */
   async repair(epochs: Range, signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<Repaired> {
     await this.#verifyChain(signal)
     const { duties } = this.#context
     const source = { duties, processor: this.#processor, network: this.network, time: this.#time }
     const repaired = await repairEpochs(source, epochs, signal, onStep)
-    const end = (await coveredEpochs(duties, this.network)).at(-1)?.until
-    if (end !== undefined) await this.#merge(end, signal)
+    await this.#mergeAll(signal)
     return repaired
   }
 
-  /** Days that are over by then become blocks. */
+  async #mergeAll(signal: AbortSignal): Promise<void> {
+    const end = (await coveredEpochs(this.#context.duties, this.network)).at(-1)?.until
+    if (end !== undefined) await this.#merge(end, signal)
+  }
+
+  /** Merges days that are complete before `until` into blocks. */
   #merge(until: number, signal: AbortSignal): Promise<number> {
     return mergeDuties(this.#context.duties, { network: this.network, time: plainTime(this.#time), until }, signal)
   }
 
-  /** Days that are over and have no summary yet, or one by other pools; some at a time, so that the next epochs do not wait. */
+  /**
+   * Summarizes complete days without a summary or with outdated pools. A few at a time, so that new epochs do not wait.
+   */
   async #summarize(until: number, signal: AbortSignal): Promise<void> {
     const { state, duties } = this.#context
     const input = { network: this.network, time: plainTime(this.#time), until }
@@ -171,10 +180,6 @@ export class Follower {
     if ((await daysToSummarize(duties, { ...input, version })).length === 0) return
     const groups = await readGroups(state, this.network)
     await summarizeDuties(duties, { ...input, groups, daysMax: summarizedDaysMax }, signal)
-  }
-
-  async #writeFilled(span: EpochSpan, segment: ProcessedSegment): Promise<void> {
-    await this.#commit([{ span, segment }])
   }
 
   #commit(batch: readonly ProcessedSpan[], head?: EpochCommit['head']) {
@@ -190,33 +195,33 @@ export class Follower {
     return updateDuties(this.#context.duties, 'commitEpochs', commit, { transfer })
   }
 
-  /** In order. Where another thread makes them, each is made while the one before it is written. */
+  /** In order. If another thread processes segments, the next one is processed while this one is written. */
   async *#segments(first: number, until: number, signal: AbortSignal): AsyncGenerator<ProcessedSpan> {
-    const over = new AbortController()
-    const either = AbortSignal.any([signal, over.signal])
+    const stop = new AbortController()
+    const anySignal = AbortSignal.any([signal, stop.signal])
     let scores = this.#resume?.at === first ? this.#resume.scores : await readScores(this.#context.duties, this.network)
-    const make = async (from: number) => {
+    const processFrom = async (from: number) => {
       const span = { from, until: this.#segmentEnd(from, until) }
-      return { span, segment: await this.#processor.processSegment({ ...span, scores }, either) }
+      return { span, segment: await this.#processor.processSegment({ ...span, scores }, anySignal) }
     }
-    let ahead = first < until ? make(first) : undefined
+    let pending = first < until ? processFrom(first) : undefined
     try {
-      while (ahead && !signal.aborted) {
-        const one = await ahead
-        const next = one.span.until
-        scores = one.segment.scores
-        ahead = this.#processor.isOnOtherThread && next < until ? make(next) : undefined
-        ahead?.catch(() => {})
-        yield one
-        if (next < until && !signal.aborted) ahead ??= make(next)
+      while (pending && !signal.aborted) {
+        const processed = await pending
+        const next = processed.span.until
+        scores = processed.segment.scores
+        pending = this.#processor.isOnOtherThread && next < until ? processFrom(next) : undefined
+        pending?.catch(() => {})
+        yield processed
+        if (next < until && !signal.aborted) pending ??= processFrom(next)
       }
     } finally {
-      over.abort()
-      await ahead?.catch(() => {})
+      stop.abort()
+      await pending?.catch(() => {})
     }
   }
 
-  /** What is stored, the settings and the node are about the same epochs in the same windows. */
+  /** Throws unless the stored data, the settings and the node agree on chain times and windows. */
   async #verifyChain(signal: AbortSignal): Promise<void> {
     const { duties } = this.#context
     refuseOtherWindows(await describeWindowsMismatch(duties, this.network, this.#time))
@@ -228,11 +233,11 @@ export class Follower {
     )
     if (!mismatch) return
     throw new BeaconError(
-      `${this.network}: the node's ${mismatch} is ${identity[mismatch]}, the server's ${this.#time[mismatch]}; restart the server to take it over`,
+      `${this.network}: ${mismatch} of the node is ${identity[mismatch]}, but the server uses ${this.#time[mismatch]}. Restart the server to use the value of the node`,
     )
   }
 
-  /** Where the coverage ends, or where the first run begins. */
+  /** The end of the coverage, or the start of the first run. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
     const covered = (await coveredEpochs(this.#context.duties, this.network)).at(-1)
     if (covered) return covered.until
@@ -242,7 +247,7 @@ export class Follower {
     return days.epochsOf(days.dayOf(finalizedEpoch as Epoch)).from
   }
 
-  /** Epochs up to here share their hour and both of their days. */
+  /** The end of the segment that contains `from`, at most `until`. */
   #segmentEnd(from: number, until: number): number {
     return Math.min(until, segmentAt(this.#time, from as Epoch).epochs.until)
   }
@@ -260,16 +265,15 @@ export class Follower {
     this.#resume = { at: until, scores }
     for (const { segment } of batch)
       for (const reason of segment.settled)
-        log.warn({ network, reason }, 'a beacon node contradicted itself; another node was used')
+        log.warn({ network, reason }, 'beacon node contradicted itself; used another node')
     for (const { change, at } of watchChanges) this.#logWatchChange(change, at)
-    // Once: they may still come.
+    // Logged once: unknown validators may be added to the network later.
     if (!this.#hasLoggedUnknown) await logUnknownWatched(this.#context, network)
     this.#hasLoggedUnknown = true
   }
 
   #logWatchChange({ added, removed }: WatchChange, fromEpoch: number): void {
-    const message =
-      'the watch list has changed: whoever was added has no earlier epochs, whoever was removed no later ones'
+    const message = 'watch list changed: added validators have no earlier epochs, removed ones no later epochs'
     this.#context.log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, message)
   }
 }
@@ -286,14 +290,14 @@ function summarizeStep({
   audits,
   unexplained,
 }: ProcessedSegment): Pick<IngestStep, 'compared' | 'differing' | 'unexplainedBalanceChanges'> {
-  const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0)
+  const sum = <T>(list: readonly T[], of: (item: T) => number) => list.reduce((total, item) => total + of(item), 0)
   return {
     compared: sum(audits, (line) => line.compared),
     differing: sum(audits, (line) => line.differing),
     unexplainedBalanceChanges: {
-      validators: sum(unexplained, (one) => one.validators),
-      inGwei: sum(unexplained, (one) => one.inGwei),
-      outGwei: sum(unexplained, (one) => one.outGwei),
+      validators: sum(unexplained, (change) => change.validators),
+      inGwei: sum(unexplained, (change) => change.inGwei),
+      outGwei: sum(unexplained, (change) => change.outGwei),
     },
   }
 }

@@ -1,4 +1,4 @@
-// How far behind is too far, and how long a node may fail (behaviour/validators.md#late-networks).
+// When a network counts as late, and how long its node may fail (behaviour/validators.md#late-networks).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noteStep } from '#ingest/stream-progress.ts'
@@ -12,7 +12,7 @@ import { beaconFindings, startBeacon } from './start.ts'
 
 const minuteMs = 60_000
 
-/** Epochs of four minutes, the present one a second old, read up to `behind` before it. */
+/** Epochs last four minutes, the current one is a second old, and the last `behind` epochs are not stored. */
 async function openNetwork({ behind = 3, slotSeconds = 30 } = {}) {
   const hoodi = { slotSeconds, slotsPerEpoch: 8, beacon: { urls: ['http://beacon.test'] } }
   const context = await openContext({ validators: { networks: { hoodi } } })
@@ -28,52 +28,52 @@ async function readReports(context: TestContext) {
   const [finding] = await beaconFindings(context)
   const { streams } = await coverageReport(context)
   const stream = streams.find(({ group }) => group === 'validators')
-  return [stream?.standing, finding?.ok, finding?.message]
+  return [stream?.status, finding?.ok, finding?.message]
 }
 
 test('three epochs behind is as near as it gets, five still well, six is late', async () => {
-  for (const [behind, standing, ok] of [
-    [3, 'well', true],
-    [5, 'well', true],
+  for (const [behind, status, ok] of [
+    [3, 'healthy', true],
+    [5, 'healthy', true],
     [6, 'stale', false],
   ] as const) {
     await using context = await openNetwork({ behind })
-    assert.deepEqual(await readReports(context), [standing, ok, `${behind} epochs behind`])
+    assert.deepEqual(await readReports(context), [status, ok, `${behind} epochs behind`])
   }
 })
 
-test('a node that fails for longer than an epoch lasts is told, also when something was read of late', async () => {
+test('a node that fails for longer than an epoch is reported, even if epochs were stored recently', async () => {
   await using context = await openNetwork()
   noteStep(context, networkStream('hoodi'))
   const run = registerRun(context, 'hoodi')
   run.end('connection refused', context.clock.now())
   context.clock.advance(2 * minuteMs)
   run.end('connection refused', context.clock.now())
-  assert.deepEqual(await readReports(context), ['well', true, '3 epochs behind'])
+  assert.deepEqual(await readReports(context), ['healthy', true, '3 epochs behind'])
   context.clock.advance(2 * minuteMs + 1)
-  const words = '4 epochs behind; its beacon node has not been readable for 4 min'
-  assert.deepEqual(await readReports(context), ['stale', false, words])
-  // It is not catching up however far behind it gets.
+  const message = '4 epochs behind; its beacon node has been unreadable for 4 min'
+  assert.deepEqual(await readReports(context), ['stale', false, message])
+  // It never counts as catching up while the node fails.
   context.clock.advance(8 * minuteMs)
   assert.equal((await readReports(context))[0], 'stale')
 })
 
-test('a contradiction is reported at once, with what to do, until something is read', async () => {
+test('a contradiction is reported at once, with advice, until an epoch is stored', async () => {
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')
-  const reason = 'epoch 7, slot 57: the block names 0xaa as its parent; node http://node'
+  const reason = 'epoch 7, slot 57: the parent root of the block is 0xaa; node http://node'
   run.end(reason, context.clock.now(), true)
-  const words = `3 epochs behind; its beacon node contradicts itself: ${reason}`
-  assert.deepEqual(await readReports(context), ['stale', false, words])
+  const message = `3 epochs behind; its beacon node contradicts itself: ${reason}`
+  assert.deepEqual(await readReports(context), ['stale', false, message])
   assert.match(
     (await readNetworkHealth(context, 'hoodi')).problem?.todo ?? '',
     /add a second one to validators\.networks\.hoodi/,
   )
   run.step(run.status)
-  assert.deepEqual(await readReports(context), ['well', true, '3 epochs behind'])
+  assert.deepEqual(await readReports(context), ['healthy', true, '3 epochs behind'])
 })
 
-test('a network of which nothing is final yet is no failure, as long as its node answers', async () => {
+test('a network without a finalized epoch is healthy while its node responds', async () => {
   const hoodi = { beacon: { urls: ['http://beacon.test'] } }
   await using context = await openContext({ validators: { networks: { hoodi } } })
   const run = registerRun(context, 'hoodi')
@@ -84,14 +84,14 @@ test('a network of which nothing is final yet is no failure, as long as its node
   assert.equal((await beaconFindings(context))[0]?.ok, true)
 })
 
-test('whatever is read ends the failing, and so does a look that finds nothing new', async () => {
-  for (const mend of ['step', 'end'] as const) {
+test('a stored epoch ends the failure, and so does a poll without new epochs', async () => {
+  for (const recovery of ['step', 'end'] as const) {
     await using context = await openNetwork()
     const run = registerRun(context, 'hoodi')
     run.end('connection refused', context.clock.now())
     context.clock.advance(5 * minuteMs)
     assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, false)
-    if (mend === 'step') run.step(run.status)
+    if (recovery === 'step') run.step(run.status)
     else run.end(null, context.clock.now())
     assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, true)
     run.end('connection refused', context.clock.now())
@@ -99,7 +99,7 @@ test('whatever is read ends the failing, and so does a look that finds nothing n
   }
 })
 
-test('who no longer asks the node, because another server does, says nothing of it', async () => {
+test('a server that no longer ingests, because another one does, does not report failures', async () => {
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')
   run.end('connection refused', context.clock.now())
@@ -107,13 +107,13 @@ test('who no longer asks the node, because another server does, says nothing of 
   assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, false)
   unregisterRun(context, 'hoodi', run)
   assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, true)
-  // A later run is not forgotten with an earlier one.
+  // Unregistering an earlier run does not remove a later one.
   const next = registerRun(context, 'hoodi')
   unregisterRun(context, 'hoodi', run)
   assert.equal(findRun(context, 'hoodi'), next)
 })
 
-test('an ingester that ends forgets its run', async () => {
+test('an ingester that ends unregisters its run', async () => {
   await using context = await openNetwork()
   const stop = new AbortController()
   const ended = startBeacon({ ...context, clock: systemClock }, stop.signal)
@@ -123,12 +123,12 @@ test('an ingester that ends forgets its run', async () => {
   assert.equal(findRun(context, 'hoodi'), undefined)
 })
 
-test('on a chain with short epochs a node has two minutes to come back', async () => {
+test('on a chain with short epochs, a node may fail for two minutes', async () => {
   await using context = await openNetwork({ slotSeconds: 12, behind: 3 })
   const run = registerRun(context, 'hoodi')
   run.end('connection refused', context.clock.now())
   context.clock.advance(2 * minuteMs)
   assert.equal((await readNetworkHealth(context, 'hoodi')).problem, undefined)
   context.clock.advance(1)
-  assert.match((await readNetworkHealth(context, 'hoodi')).problem?.message ?? '', /not been readable for 2 min/)
+  assert.match((await readNetworkHealth(context, 'hoodi')).problem?.message ?? '', /unreadable for 2 min/)
 })

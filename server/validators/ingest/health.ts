@@ -1,4 +1,5 @@
-// How a network is doing, by the chain's own clock: for /readyz, the coverage report and the doctor (behaviour/validators.md#late-networks).
+// The health of a network's ingest, measured against the time of the chain. Used by /readyz, the coverage report and
+// the doctor (behaviour/validators.md#late-networks).
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { isMoving } from '#ingest/stream-progress.ts'
@@ -7,29 +8,29 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../duties/networks.ts'
 import { findRun } from './ingest-status.ts'
 
-/** What a network is called where streams are told apart. */
+/** The name of the network's stream in reports. */
 export const networkStream = (network: Network): string => `network ${network}`
 
 export interface NetworkHealth {
   readonly covered: readonly Range[]
-  /** Epochs that began since the last one that has been read ended, the present one among them; undefined: none has been read. */
+  /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
   readonly behindEpochs: number | undefined
-  /** How long ago the last epoch that has been read ended. */
+  /** How long ago the last stored epoch ended. */
   readonly ageSeconds: number | undefined
-  /** Not further behind than a chain that finalizes, and its node can be read. */
+  /** Not further behind than finality requires, and the node is readable. */
   readonly isFresh: boolean
-  /** Behind, and something was read of late. */
+  /** Behind, but epochs were stored recently. */
   readonly isMoving: boolean
-  /** What stands in the way, and what the operator can do. */
+  /** What prevents ingest, and what the operator can do. */
   readonly problem: { readonly message: string; readonly todo: string } | undefined
 }
 
 /**
- * Three is what it always is: the present epoch, the one before it that makes the next final, and the one whose votes may still come
- * in. One more while an epoch turns and is read, and one that the chain may take longer.
+ * Ingest is always three epochs behind: the current one, the one that finalizes its predecessor, and the one whose
+ * votes may still be included. One more while an epoch is being read, and one for a late finalization.
  */
 const behindMaxEpochs = 5
-/** A node that is restarted is back by then; otherwise an epoch's length, in which nothing is lost. */
+/** Time for a node to restart. On chains with longer epochs, one epoch. */
 const failingMinMs = 120_000
 
 export async function readNetworkHealth(
@@ -37,7 +38,7 @@ export async function readNetworkHealth(
   network: Network,
 ): Promise<NetworkHealth> {
   const { duties, settings, clock } = context
-  // What was read is told in the time of the chain it was read from, also where no node says it any more.
+  // Use the times of the chain that the stored epochs came from, even if no node is configured any more.
   const time = { ...settings.validators.networks[network], ...(await storedChain(duties, network)) }
   const covered = await coveredEpochs(duties, network)
   const until = covered.at(-1)?.until
@@ -47,11 +48,11 @@ export async function readNetworkHealth(
   const run = findRun(context, network)?.status
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.now() - since
-  const contradiction = run?.isContradicted ? contradictionProblem(run.trouble ?? '', network) : undefined
+  const contradiction = run?.isContradicted ? contradictionProblem(run.lastError ?? '', network) : undefined
   const isFailing = contradiction !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const windowsProblem = await describeWindowsMismatch(duties, network, time)
-  // The first epoch may not be final yet: nothing is wrong as long as the node answers.
-  const isWaiting = until === undefined && run !== undefined && run.rounds > 0 && run.trouble === null
+  // The first epoch may not be final yet. That is no problem while the node responds.
+  const isWaiting = until === undefined && run !== undefined && run.polls > 0 && run.lastError === null
   const isAdvancing = isMoving(context, networkStream(network), until ?? 0) || isWaiting
   const isFresh =
     windowsProblem === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
@@ -68,14 +69,14 @@ export async function readNetworkHealth(
   }
 }
 
-const windowsTodo = 'correct the setting and start again; until then the network is neither read nor answered'
+const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
 const contradictionProblem = (reason: string, network: Network) => ({
   message: `its beacon node contradicts itself: ${reason}`,
-  todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls to decide; until then the epoch is read again and not stored`,
+  todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls; until then the epoch is not stored`,
 })
 
 const unreadableProblem = (failingMs: number) => ({
-  message: `its beacon node has not been readable for ${Math.floor(failingMs / 60_000)} min`,
-  todo: 'look at the node and its address; the log says what was wrong',
+  message: `its beacon node has been unreadable for ${Math.floor(failingMs / 60_000)} min`,
+  todo: 'check the node and its URL; the log has the error',
 })

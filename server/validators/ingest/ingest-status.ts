@@ -1,5 +1,6 @@
-// How the ingest of each network stands in this process, for the commands that ask beside it, and a bell for them to have it
-// look at its node at once (behaviour/validators.md#commands-and-a-running-server), fill in epochs that were left out (behaviour/validators.md#fill-gaps) and read stored epochs again.
+// The status of each network's ingest in this process. Commands read it over the control socket. They can also request
+// that the server polls its node now, fills gaps, or repairs epochs
+// (behaviour/validators.md#commands-and-a-running-server).
 
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
@@ -11,37 +12,36 @@ import type { Repaired } from './repair.ts'
 
 export interface IngestStatus extends IngestProgress {
   readonly network: Network
-  /** Reading at this moment. */
-  readonly isBusy: boolean
-  /** Looks at the node that have ended, so that whoever asks can tell a new one from an old one. */
-  readonly rounds: number
-  /** Why the last look failed; null: it did not. */
-  readonly trouble: string | null
-  /** It failed because the node's answers contradict each other. */
+  readonly isReading: boolean
+  /** Number of finished polls, so that a command can wait for a new one. */
+  readonly polls: number
+  /** Why the last poll failed; null: it succeeded. */
+  readonly lastError: string | null
+  /** The last poll failed because the node contradicts itself. */
   readonly isContradicted: boolean
-  /** Since when looks have failed without anything read between them; null: the last one did not. */
+  /** When polls started to fail, without an epoch stored since; null: the last poll succeeded. */
   readonly failingSinceMs: number | null
-  /** Of the epochs that were asked about, how many nobody has read. */
-  readonly missing: number
+  /** How many epochs of the requested range are missing. */
+  readonly missingEpochs: number
 }
 
-/** How far a repair is that a command asked for. */
+/** Progress of a repair that a command requested. */
 export interface RepairProgress extends Repaired {
   readonly id: number
-  /** Epochs that are still to be read; null: it has not begun. */
+  /** Epochs left to read; null: it has not started. */
   readonly left: number | null
   readonly isDone: boolean
 }
 
 export interface RangeRequest {
   readonly epochs: Range
-  /** Of the repair; undefined: the epochs are filled in. */
+  /** Undefined: fill the gaps in the range. */
   readonly repairId: number | undefined
 }
 
-/** Ranges that wait to be filled in or repaired. */
+/** Queued fills and repairs. */
 const requestsMax = 16
-/** Repairs whose outcome can still be asked for. */
+/** Repairs whose result is kept. */
 const repairsMax = 64
 
 export class IngestRun {
@@ -57,12 +57,12 @@ export class IngestRun {
       until: 0,
       finalizedEpoch: 0,
       written: 0,
-      isBusy: false,
-      rounds: 0,
-      trouble: null,
+      isReading: false,
+      polls: 0,
+      lastError: null,
       isContradicted: false,
       failingSinceMs: null,
-      missing: 0,
+      missingEpochs: 0,
     }
   }
 
@@ -70,12 +70,12 @@ export class IngestRun {
     return this.#status
   }
 
-  /** The next look fills these epochs in first. */
+  /** The next poll starts with filling these epochs. */
   requestFill(epochs: Range): void {
     this.#enqueue({ epochs, repairId: undefined })
   }
 
-  /** The next look repairs these epochs first. */
+  /** The next poll starts with repairing these epochs. */
   requestRepair(epochs: Range): RepairProgress {
     const id = this.#lastRepair + 1
     this.#enqueue({ epochs, repairId: id })
@@ -87,7 +87,7 @@ export class IngestRun {
 
   #enqueue(request: RangeRequest): void {
     if (this.#requests.length >= requestsMax)
-      throw new Error(`${requestsMax} ranges wait to be filled in or repaired already; ask later`)
+      throw new Error(`${requestsMax} ranges are already queued; try again later`)
     this.#requests.push(request)
   }
 
@@ -105,30 +105,28 @@ export class IngestRun {
   }
 
   begin(): void {
-    this.#status = { ...this.#status, isBusy: true }
+    this.#status = { ...this.#status, isReading: true }
   }
 
   step({ until, finalizedEpoch, written }: IngestProgress): void {
-    const fine = { failingSinceMs: null, isContradicted: false }
-    this.#status = { ...this.#status, until, finalizedEpoch, written, ...fine }
+    const healthy = { failingSinceMs: null, isContradicted: false }
+    this.#status = { ...this.#status, until, finalizedEpoch, written, ...healthy }
   }
 
-  end(trouble: string | null, nowMs: number, isContradicted = false): void {
-    const { rounds, failingSinceMs: before } = this.#status
-    const failingSinceMs = trouble === null ? null : (before ?? nowMs)
-    const ended = { isBusy: false, rounds: rounds + 1, trouble, failingSinceMs, isContradicted }
-    this.#status = { ...this.#status, ...ended }
+  end(lastError: string | null, nowMs: number, isContradicted = false): void {
+    const { polls, failingSinceMs: before } = this.#status
+    const failingSinceMs = lastError === null ? null : (before ?? nowMs)
+    this.#status = { ...this.#status, isReading: false, polls: polls + 1, lastError, failingSinceMs, isContradicted }
   }
 }
 
-/** A network is followed from now on. */
 export function registerRun({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network): IngestRun {
   const run = new IngestRun(network)
   validators.runs.set(network, run)
   return run
 }
 
-/** It is followed no longer, unless another run has begun meanwhile. */
+/** Has no effect if another run of the network was registered since. */
 export function unregisterRun(
   { validators }: Pick<ValidatorsContext, 'validators'>,
   network: Network,
@@ -137,33 +135,36 @@ export function unregisterRun(
   if (validators.runs.get(network) === run) validators.runs.delete(network)
 }
 
-/** Undefined: this process does not follow the network. */
+/** Undefined: this process does not ingest the network. */
 export const findRun = (
   { validators }: Pick<ValidatorsContext, 'validators'>,
   network: Network,
 ): IngestRun | undefined => validators.runs.get(network)
 
-/** For the control socket: `{network, look, epochs}`; with `look` the node is asked at once, and for those epochs first. */
+/**
+ * Control call `ingestStatus` with `{network, pollNow, epochs}`. With `pollNow`, the server fills `epochs` and polls
+ * now.
+ */
 export async function readIngestStatus(
   context: Pick<ValidatorsContext, 'validators' | 'duties'>,
   input: unknown,
 ): Promise<IngestStatus> {
-  const { network, look, epochs } = (input ?? {}) as { network?: unknown; look?: unknown; epochs?: unknown }
+  const { network, pollNow, epochs } = (input ?? {}) as { network?: unknown; pollNow?: unknown; epochs?: unknown }
   const { known, run } = requireRun(context, network)
   const range = epochs === undefined ? undefined : parseRange(epochs)
   const missing = range ? countEpochs(await missingEpochs(context.duties, known, range)) : 0
-  // As it was before the bell: whoever waits for the next look must be able to tell it from this one.
+  // Taken before waking the loop, so that the caller can tell the next poll from this one.
   const { status } = run
-  if (look === true) {
-    const why = range && (await explainUnfillable(context.duties, known, range))
-    if (why !== undefined) throw new Error(why)
+  if (pollNow === true) {
+    const reason = range && (await explainUnfillable(context.duties, known, range))
+    if (reason !== undefined) throw new Error(reason)
     if (range) run.requestFill(range)
     run.wakeUp.wake()
   }
-  return { ...status, missing }
+  return { ...status, missingEpochs: missing }
 }
 
-/** For the control socket: `{network, epochs}` begins a repair, `{network, id}` asks how far it is. */
+/** Control call `repairEpochs`: `{network, epochs}` starts a repair, `{network, id}` returns its progress. */
 export async function startOrReadRepair(
   context: Pick<ValidatorsContext, 'validators' | 'duties'>,
   input: unknown,
@@ -172,12 +173,12 @@ export async function startOrReadRepair(
   const { known, run } = requireRun(context, network)
   if (epochs === undefined) {
     const progress = run.repair(id as number)
-    if (!progress) throw new Error(`the running server knows of no repair ${id} of ${known}`)
+    if (!progress) throw new Error(`the running server has no repair ${id} of ${known}`)
     return progress
   }
   const range = parseRange(epochs)
-  const why = await explainUnrepairable(context.duties, known, range)
-  if (why !== undefined) throw new Error(why)
+  const reason = await explainUnrepairable(context.duties, known, range)
+  if (reason !== undefined) throw new Error(reason)
   const progress = run.requestRepair(range)
   run.wakeUp.wake()
   return progress
@@ -187,17 +188,17 @@ function requireRun(
   context: Pick<ValidatorsContext, 'validators'>,
   network: unknown,
 ): { readonly known: Network; readonly run: IngestRun } {
-  const known = networks.find((one) => one === network)
+  const known = networks.find((name) => name === network)
   const run = known && findRun(context, known)
   if (run) return { known, run }
   const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
-  const todo = `set ${setting} and restart it, or ask the server that ingests where there are several`
-  throw new Error(`the running server does not follow ${known ?? 'such a network'}: ${todo}`)
+  const todo = `Set ${setting} and restart it. If several servers share the database, run the command on the one that ingests`
+  throw new Error(`the running server does not ingest ${known ?? 'this network'}. ${todo}`)
 }
 
-function parseRange(given: unknown): Range {
-  const { from, until } = (given ?? {}) as { from?: unknown; until?: unknown }
-  const isOne = [from, until].every((one) => Number.isSafeInteger(one) && (one as number) >= 0)
-  if (!isOne) throw new Error('epochs are {from, until}, two whole numbers')
+function parseRange(value: unknown): Range {
+  const { from, until } = (value ?? {}) as { from?: unknown; until?: unknown }
+  const isRange = [from, until].every((epoch) => Number.isSafeInteger(epoch) && (epoch as number) >= 0)
+  if (!isRange) throw new Error('epochs must be {from, until} with two whole numbers')
   return { from: from as number, until: until as number }
 }

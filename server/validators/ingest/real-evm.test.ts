@@ -1,5 +1,5 @@
-// The execution side against a real EVM node: what a block brought its proposer, and who sent deposits. Every amount is worked
-// out by hand beside the transactions that cause it.
+// Tests of execution rewards and deposit senders against a real EVM node. The expected amounts are calculated by hand
+// next to the transactions that cause them.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Abi, encodeDeployData, encodeFunctionData, type Hex, parseEther, parseGwei } from 'viem'
@@ -26,7 +26,7 @@ const rpcTo = ({ url }: RealEvm): Rpc =>
 
 type Sender = Pick<ReturnType<RealEvm['wallet']>, 'sendTransaction'>
 
-describe('what a block brought its proposer', { skip }, () => {
+describe('execution rewards of a proposer', { skip }, () => {
   let evm: RealEvm
   const builderKey = `0x${'b1'.repeat(32)}` as Hex
   const builder = privateKeyToAccount(builderKey).address
@@ -37,7 +37,7 @@ describe('what a block brought its proposer', { skip }, () => {
   })
   after(() => evm[Symbol.asyncDispose]())
 
-  /** Mines one block for this fee recipient and tells what a beacon block would say of it. */
+  /** Mines one block with this fee recipient. Returns a beacon block with its payload. */
   async function blockFor(slot: number, feeRecipient: string): Promise<Block> {
     await evm.request('hardhat_setCoinbase', feeRecipient)
     await evm.mine()
@@ -59,31 +59,31 @@ describe('what a block brought its proposer', { skip }, () => {
       maxFeePerGas: parseGwei('100'),
     })
 
-  test('tips go to a proposer that built its own block; the base fee does not', async () => {
+  test('a proposer that builds its own block gets the tips but not the base fee', async () => {
     const [ann, ben] = evm.rich
     await pay(ann, '0x0000000000000000000000000000000000000a11', 5n, '3')
     await pay(ben, '0x0000000000000000000000000000000000000b0b', 7n, '2.5')
     const block = await blockFor(1, proposer)
     assert.equal(block.payload?.transactions, 2)
     // 21 000 · 3 + 21 000 · 2.5 gwei.
-    const told = await createExecutionSource(rpcTo(evm)).read([block], () => proposer, signal)
-    assert.deepEqual(told.get(1), { priorityFee: 115_500, baselineMev: 0, external: 0 })
+    const rewards = await createExecutionSource(rpcTo(evm)).read([block], () => proposer, signal)
+    assert.deepEqual(rewards.get(1), { priorityFee: 115_500, baselineMev: 0, external: 0 })
   })
 
-  test("a builder's payment in the last transaction is what the proposer has", async () => {
+  test('a builder payment in the last transaction is the reward of the proposer', async () => {
     const [ann] = evm.rich
     await pay(ann, '0x0000000000000000000000000000000000000a11', 5n, '4')
-    // Last because its tip is the lowest; a builder takes none from itself.
+    // It is the last transaction because its tip is the lowest.
     await pay(evm.wallet(builderKey), proposer, parseGwei('200000'), '0')
     const block = await blockFor(2, builder)
     // 21 000 · 4 gwei of fees, which went to the builder; 200 000 gwei were paid, 116 000 beyond the fees.
-    const told = await createExecutionSource(rpcTo(evm)).read([block, { slot: 3 } as Block], () => proposer, signal)
-    assert.deepEqual(told.get(2), { priorityFee: 84_000, baselineMev: 116_000, external: 200_000 })
-    assert.deepEqual(told.get(3), { priorityFee: 0, baselineMev: 0, external: 0 })
+    const rewards = await createExecutionSource(rpcTo(evm)).read([block, { slot: 3 } as Block], () => proposer, signal)
+    assert.deepEqual(rewards.get(2), { priorityFee: 84_000, baselineMev: 116_000, external: 200_000 })
+    assert.deepEqual(rewards.get(3), { priorityFee: 0, baselineMev: 0, external: 0 })
   })
 })
 
-/** The contract's event and numbering, without the tree. */
+/** The event and the numbering of the deposit contract, without its Merkle tree. */
 const depositSource = `
 pragma solidity ^0.8.0;
 contract Deposits {
@@ -102,7 +102,7 @@ contract Many {
   function both(bytes calldata a, bytes calldata b) external payable { to.deposit(a); to.deposit(b); }
 }`
 
-describe('who sent deposits', { skip }, () => {
+describe('deposit senders', { skip }, () => {
   let evm: RealEvm
   let contracts: Awaited<ReturnType<typeof compile>>
   let deposits: Hex
@@ -145,13 +145,13 @@ describe('who sent deposits', { skip }, () => {
   const addressesOf = async (context: TestContext, index: number) =>
     (await readValidator(context.state, 'hoodi', index))?.depositAddresses
 
-  test('senders, each once and in the order of their first deposit, before and after a validator is enrolled', async () => {
+  test('each sender is stored once, in the order of first deposits, before and after the validator is registered', async () => {
     await using context = await openContext()
     await put(context, 1)
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(1)])
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
-    // Through another contract, twice in one transaction: who signed it counts.
+    // Two deposits through another contract in one transaction: the sender is the signer of the transaction.
     await call(1, 'Many', many, 'both', [keyOf(2), keyOf(3)])
     const reader = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     const final = Number((await evm.request<{ number: string }>('eth_getBlockByNumber', 'finalized', false)).number)
@@ -161,19 +161,19 @@ describe('who sent deposits', { skip }, () => {
     assert.deepEqual(await addressesOf(context, 3), [])
     await linkDeposits(context.state, 'hoodi', { from: 3, until: 4 })
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1)])
-    // A new process goes on where the cursor stands, and nothing comes twice.
+    // A new process continues at the cursor and stores nothing twice.
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(3)])
     const again = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     assert.equal((await again.catchUp(signal)).deposits, 6)
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1), addressOf(0)])
   })
 
-  test('a node that refuses long stretches is asked for shorter ones, and the same is found', async () => {
+  test('if a node rejects large ranges of blocks, smaller ones give the same result', async () => {
     await using context = await openContext()
     await put(context, 1)
     const real = rpcTo(evm)
     const lengths: number[] = []
-    const picky: Rpc = {
+    const limited: Rpc = {
       ...real,
       call: async (calls, options) => {
         const [filter] = (calls[0] as RpcCall).params as [{ fromBlock: string; toBlock: string }]
@@ -183,17 +183,17 @@ describe('who sent deposits', { skip }, () => {
         return [{ is: 'error', code: -32005, message: 'query returned more than 10000 results' }]
       },
     }
-    const { deposits: found } = await new DepositReader(context.state, 'hoodi', picky, deposits).catchUp(signal)
-    assert.equal(found, 6)
+    const progress = await new DepositReader(context.state, 'hoodi', limited, deposits).catchUp(signal)
+    assert.equal(progress.deposits, 6)
     assert(Math.max(...lengths) > 2 && lengths.includes(2), lengths.join())
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
   })
 
-  test('a node that leaves a deposit out is found out by its number; with a whole one reading goes on', async () => {
+  test('a node that omits a deposit is detected by the numbers, and a complete node is read from there', async () => {
     await using context = await openContext()
     await put(context, 1)
     const real = rpcTo(evm)
-    const forgetful: Rpc = {
+    const incomplete: Rpc = {
       ...real,
       call: async (calls, options) => {
         const [outcome] = await real.call(calls, options)
@@ -201,9 +201,9 @@ describe('who sent deposits', { skip }, () => {
         return [{ is: 'result', result: (outcome.result as unknown[]).filter((_, at) => at !== 1) }]
       },
     }
-    await assert.rejects(new DepositReader(context.state, 'hoodi', forgetful, deposits).catchUp(signal), {
+    await assert.rejects(new DepositReader(context.state, 'hoodi', incomplete, deposits).catchUp(signal), {
       name: 'DepositGap',
-      message: /leaves out deposit 1, though it tells deposit 2 in block \d+/,
+      message: /omits deposit 1 but returns deposit 2 in block \d+/,
     })
     assert.deepEqual(await addressesOf(context, 1), [])
     assert.equal((await new DepositReader(context.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)

@@ -1,4 +1,4 @@
-// A real node's answers, ingested over HTTP and held against an independent computation over the same blocks.
+// Ingests the recorded responses of a real node and compares the result with an independent computation.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -23,7 +23,7 @@ const finalizedEpoch = 14
 const epochsPerHour = 2
 const epochsPerDay = 4
 
-/** Each measure that the truth speaks of. A vote that was not included has no delay and is right about nothing. */
+/** The measures that the independent computation has. A vote that was not included has no delay and no correct flag. */
 const counted: Partial<Record<Measure, (row: TruthRow) => number>> = {
   assigned: (row) => row.assigned,
   included: (row) => row.included,
@@ -51,13 +51,13 @@ function expected(from: number, until: number): Map<number, Record<string, numbe
   const sums = new Map<number, Record<string, number>>()
   for (const { epoch, rows, attestationRewards } of truths.slice(from, until)) {
     for (const row of rows) {
-      const own = sums.get(row.validator) ?? {}
-      for (const [name, of] of Object.entries(counted)) own[name] = (own[name] ?? 0) + of(row)
-      const pay = attestationRewards[row.validator] as (typeof attestationRewards)[number]
-      const parts = [pay.source, pay.target, pay.head]
-      own.attestation_reward = (own.attestation_reward ?? 0) + parts.reduce((sum, part) => sum + Math.max(0, part), 0)
-      own.block_reward = (own.block_reward ?? 0) + blockRewards(epoch, row.validator)
-      sums.set(row.validator, own)
+      const total = sums.get(row.validator) ?? {}
+      for (const [name, of] of Object.entries(counted)) total[name] = (total[name] ?? 0) + of(row)
+      const { source, target, head } = attestationRewards[row.validator] as (typeof attestationRewards)[number]
+      const rewards = [source, target, head].map((gwei) => Math.max(0, gwei))
+      total.attestation_reward = (total.attestation_reward ?? 0) + rewards.reduce((sum, gwei) => sum + gwei, 0)
+      total.block_reward = (total.block_reward ?? 0) + blockRewards(epoch, row.validator)
+      sums.set(row.validator, total)
     }
   }
   return sums
@@ -81,7 +81,7 @@ const contextFor = (node: Replay, more: object = {}) =>
     },
   })
 
-/** By the chain's own time, which is stored with the rows. */
+/** With the chain times that are stored with the rows. */
 const rowsOf = async (context: TestContext, grain: Grain): Promise<StoredRow[]> =>
   storedRows({ ...context, settings: await withChainTimes({ ...context, clock: systemClock }) }, 'hoodi', grain)
 
@@ -95,12 +95,12 @@ async function assertTruth(context: TestContext): Promise<void> {
   assertSums(await rowsOf(context, 'utcDays'), 0, finalizedEpoch - 1, 'UTC day')
 }
 
-function assertSums(rows: readonly StoredRow[], from: number, until: number, what: string): void {
-  const wanted = expected(from, Math.min(until, finalizedEpoch - 1))
-  assert.equal(rows.length, wanted.size, what)
+function assertSums(rows: readonly StoredRow[], from: number, until: number, label: string): void {
+  const expectedRows = expected(from, Math.min(until, finalizedEpoch - 1))
+  assert.equal(rows.length, expectedRows.size, label)
   for (const row of rows) {
-    for (const [name, sum] of Object.entries(wanted.get(row.validator) ?? {})) {
-      assert.equal(row[name as Measure], sum, `${what}, validator ${row.validator}: ${name}`)
+    for (const [name, sum] of Object.entries(expectedRows.get(row.validator) ?? {})) {
+      assert.equal(row[name as Measure], sum, `${label}, validator ${row.validator}: ${name}`)
     }
   }
 }
@@ -113,8 +113,8 @@ const forms: readonly ReplayOptions[] = [
 ]
 
 for (const form of forms) {
-  const words = `${form.ssz ? 'SSZ' : 'JSON'}, ${form.derived ? 'with' : 'without'} states of empty slots`
-  test(`every count and reward of a recorded node equals the truth: ${words}`, async () => {
+  const label = `${form.ssz ? 'SSZ' : 'JSON'}, ${form.derived ? 'with' : 'without'} states of empty slots`
+  test(`every stored count and reward equals the independent computation: ${label}`, async () => {
     await using node = await openReplay(form)
     await using context = await contextFor(node)
     const progress = await ingest(context, node)
@@ -124,13 +124,13 @@ for (const form of forms) {
   })
 }
 
-test('earnings are the change of the recorded balances, figure by figure', async () => {
+test('earnings equal the changes of the recorded balances', async () => {
   await using node = await openReplay({ derived: false })
   await using context = await contextFor(node)
   await ingest(context, node)
   const days = Map.groupBy(await rowsOf(context, 'days'), ({ validator }) => validator)
   const earned = Array.from(days.values(), (rows) => rows.reduce((sum, { earnings }) => sum + earnings, 0))
-  // Nobody deposited or withdrew: what each gained up to the first slot of epoch 13 is its balance less the 32 ETH of genesis.
+  // There were no deposits or withdrawals, so earnings are the balance at the start of epoch 13 minus 32 ETH.
   const response = await fetch(`${node.url}/eth/v1/beacon/states/104/validator_balances`)
   const { data } = (await response.json()) as { data: { index: string; balance: string }[] }
   assert.deepEqual(
@@ -139,10 +139,10 @@ test('earnings are the change of the recorded balances, figure by figure', async
   )
 })
 
-test('the last epochs, not yet final when the recording ends, equal the truth as well', async () => {
+test('the last epochs, which are not final in the recording, also equal the independent computation', async () => {
   const open = '/eth/v1/beacon/states/136/finality_checkpoints'
   await using node = await openReplay({
-    // The state of the slot after the last: only its finality is asked for, and there was no leak.
+    // The recording lacks this state. Only its finalized epoch is needed, and there was no leak.
     meddle: (exchange) =>
       exchange.path === open ? { ...exchange, status: 200, body: '{"data":{"finalized":{"epoch":"15"}}}' } : exchange,
   })
@@ -151,33 +151,36 @@ test('the last epochs, not yet final when the recording ends, equal the truth as
   const reader = new EpochReader(beacon, rules)
   let carry: Carry | undefined
   for (let epoch = 0; epoch <= 15; epoch++) {
-    const reading = await reader.read(epoch)
-    settleBalances(reading, carry)
+    const data = await reader.read(epoch)
+    settleBalances(data, carry)
     const sums = new Sums()
-    const refined = processEpoch(rules, reading, carry, sums)
+    const processed = processEpoch(rules, data, carry, sums)
     assert.deepEqual(
-      refined.unexplainedBalanceChanges,
+      processed.unexplainedBalanceChanges,
       { validators: 0, inGwei: 0, outGwei: 0 },
-      'the rules explain every change of a balance',
+      'the rules explain every balance change',
     )
-    for (const [validator, pay] of (truths[epoch]?.attestationRewards ?? []).entries()) {
-      const { source, target, head, inactivity } = refined.voteRewards
+    for (const [validator, expectedRewards] of (truths[epoch]?.attestationRewards ?? []).entries()) {
+      const { source, target, head, inactivity } = processed.voteRewards
       assert.deepEqual(
-        [source[validator], target[validator], head[validator], inactivity[validator]],
-        [pay.source, pay.target, pay.head, pay.inactivity],
+        {
+          ...{ source: source[validator], target: target[validator] },
+          ...{ head: head[validator], inactivity: inactivity[validator] },
+        },
+        expectedRewards,
       )
     }
     const { validator, sums: columns } = sums.take()
-    const wanted = expected(epoch, epoch + 1)
+    const expectedRows = expected(epoch, epoch + 1)
     for (const [at, index] of Array.from(validator).entries()) {
-      for (const [name, sum] of Object.entries(wanted.get(index) ?? {}))
+      for (const [name, sum] of Object.entries(expectedRows.get(index) ?? {}))
         assert.equal(columns[name as Measure]?.[at], sum, name)
     }
-    carry = refined.carry
+    carry = processed.carry
   }
 })
 
-test('chain time comes from the node: genesis, shorter slots and the minimal preset', async () => {
+test('chain times come from the node: genesis, slot time and slots per epoch', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
   const { hoodi, mainnet } = (await withChainTimes({ ...context, clock: systemClock })).validators.networks
@@ -185,10 +188,10 @@ test('chain time comes from the node: genesis, shorter slots and the minimal pre
   assert.equal(mainnet.slotSeconds, 12)
 })
 
-test('a node that was silent when the server started is read as soon as it answers, by its own time', async () => {
+test('a node that was unreachable when the server started is read later, with its own chain times', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
-  // Of a silent node the settings do not know the time.
+  // These settings have the default times, as if the node had not responded.
   const { settings } = context
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const follower = new Follower({ ...context, settings }, 'hoodi', beacon)
@@ -199,7 +202,7 @@ test('a node that was silent when the server started is read as soon as it answe
   assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_794_705_870, 2, 8])
 })
 
-test('the registry holds what the state says', async () => {
+test('the registry contains the validators of the state', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
   await ingest(context, node)
@@ -211,7 +214,7 @@ test('the registry holds what the state says', async () => {
   assert.deepEqual([entry?.activationEpoch, entry?.exitEpoch, entry?.withdrawalAddress], [0, null, null])
 })
 
-test('a watch list keeps the named validators only, with the same figures', async () => {
+test('with a watch list, only its validators are stored, with the same figures', async () => {
   await using node = await openReplay()
   const third = '0xa3a32b0f8b4ddb83f1a0a853d81dd725dfe577d4f4c3db8ece52ce2b026eca84815c1a7e8e92a4de3d755733bf7e4a9b'
   await using context = await contextFor(node, { watch: ['7', third] })
@@ -221,8 +224,8 @@ test('a watch list keeps the named validators only, with the same figures', asyn
     rows.map(({ validator }) => validator),
     [2, 7],
   )
-  const wanted = expected(0, 13)
-  for (const row of rows) assert.equal(row.inclusions, wanted.get(row.validator)?.inclusions)
+  const expectedRows = expected(0, 13)
+  for (const row of rows) assert.equal(row.inclusions, expectedRows.get(row.validator)?.inclusions)
   assert.equal(await readValidator(context.state, 'hoodi', 3), undefined)
 })
 
@@ -237,7 +240,7 @@ test('hours of old days are deleted, days are kept', async () => {
   assert.deepEqual(kept, [{ from: 12, until: covered.at(-1)?.until }])
 })
 
-test('a node that lacks blocks is found out: nothing is written', async () => {
+test('a node that lacks blocks is detected, and nothing is stored', async () => {
   await using node = await openReplay({
     meddle: (exchange) =>
       /beacon\/(blocks|headers)\/(9|10|11)$/.test(exchange.path) ? { ...exchange, status: 404, body: '{}' } : exchange,
@@ -245,12 +248,12 @@ test('a node that lacks blocks is found out: nothing is written', async () => {
   await using context = await contextFor(node)
   await assert.rejects(
     ingest(context, node),
-    /slot 12: the block names 0x\w+ as its parent, but the block of slot 8 has the root 0x\w+: the node lacks blocks/,
+    /slot 12: the parent root of the block is 0x\w+, but the root of the block of slot 8 is 0x\w+: the node lacks blocks/,
   )
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
 })
 
-test('cut connections, broken bytes and statuses of 500 change nothing but the number of questions', async () => {
+test('closed connections, truncated bodies and status 500 do not change the result', async () => {
   await using node = await openReplay({
     meddle: (exchange, count) => {
       if (count % 11 === 3) return undefined
@@ -260,7 +263,7 @@ test('cut connections, broken bytes and statuses of 500 change nothing but the n
     },
   })
   await using context = await contextFor(node)
-  // A question that finds five faults in a row fails the round, as it would a server's; the next round goes on.
+  // Five failures in a row end an attempt, as in a server. The next attempt continues.
   for (let round = 0; round < 10; round++) {
     const ended = await ingest(context, node).catch((error: Error) => error)
     if (!(ended instanceof Error)) break
@@ -269,7 +272,7 @@ test('cut connections, broken bytes and statuses of 500 change nothing but the n
   await assertTruth(context)
 })
 
-test('with an execution source, fees and payments are known, and a missed proposal misses their mean', async () => {
+test('with an execution node, fees and payments are stored, and a missed proposal counts their mean as missed', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
   const settings = await withChainTimes({ ...context, clock: systemClock })
@@ -287,8 +290,8 @@ test('with an execution source, fees and payments are known, and a missed propos
   const missed = ingested
     .filter(({ proposed }) => proposed === 0)
     .map(({ slot }) => {
-      const own = made.filter((one) => Math.floor(one.slot / 8) === Math.floor(slot / 8))
-      return Math.floor(own.reduce((sum, one) => sum + one.slot + 1, 0) / own.length)
+      const sameEpoch = made.filter((block) => Math.floor(block.slot / 8) === Math.floor(slot / 8))
+      return Math.floor(sameEpoch.reduce((sum, block) => sum + block.slot + 1, 0) / sameEpoch.length)
     })
   assert.equal(total('execution_unknown'), 0)
   assert.equal(total('priority_fee'), fees)
@@ -296,6 +299,6 @@ test('with an execution source, fees and payments are known, and a missed propos
   assert.equal(total('external_reward'), 2 * made.length)
   assert.equal(
     total('missed_execution_reward'),
-    missed.reduce((sum, one) => sum + one, 0),
+    missed.reduce((sum, gwei) => sum + gwei, 0),
   )
 })

@@ -1,4 +1,4 @@
-// Epochs that are read again: what is stored afterwards is what a store has that never was wrong, and what cannot be read again stays.
+// After a repair, the store is equal to one that was never wrong. Epochs that cannot be read again are unchanged.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -34,7 +34,7 @@ import type { ExecutionSource } from './read/execution.ts'
 const signal = new AbortController().signal
 const validators = 24
 
-/** Epochs of 8 hours are three to a UTC day: day parts of one or two epochs, 16 of them in 19 epochs. */
+/** A UTC day has three epochs of 8 hours, so day parts have one or two epochs. 16 day parts take 19 epochs. */
 const simulateWorld = ({ epochs = 35, slotSeconds = 7200 } = {}): CompletedNetwork => ({
   ...simulateNetwork('repair', {
     ...{ epochs, slotsPerEpoch: 4, slotSeconds, validators, committeesPerSlot: 2, syncSeats: 8 },
@@ -66,19 +66,19 @@ async function withFollower(
 ): Promise<ContextWithFollower> {
   const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
-  const own = { ...context, settings }
-  return { ...own, follower: new Follower(own, 'hoodi', beacon, execution) }
+  const configured = { ...context, settings }
+  return { ...configured, follower: new Follower(configured, 'hoodi', beacon, execution) }
 }
 
 const timeOf = (context: TestContext) => context.settings.validators.networks.hoodi
 
-/** Everything, also what it takes to find it: presence, missed duties. */
+/** All stored data of the network, including presence and missed duties. */
 async function stored(context: TestContext): Promise<object> {
   const covered = await coveredEpochs(context.duties, 'hoodi')
   const all = { from: covered[0]?.from ?? 0, until: covered.at(-1)?.until ?? 0 }
   const missed = []
-  for (let one = 0; one < validators + 8; one++)
-    missed.push(await readMissedDuties(context.duties, 'hoodi', timeOf(context), one, all))
+  for (let validator = 0; validator < validators + 8; validator++)
+    missed.push(await readMissedDuties(context.duties, 'hoodi', timeOf(context), validator, all))
   const presence = await context.dutiesState.all('select * from duty_presence order by id')
   return { ...(await everythingStored(context)), missed, presence }
 }
@@ -89,7 +89,7 @@ const rowsOf = async (state: State, { table }: Level): Promise<PackedRow[]> =>
 const write = (state: State, { table }: Level, id: number, data: Uint8Array) =>
   state.write((tx) => tx.run(`update ${table} set data = ? where id = ?`, data, id))
 
-/** Changes one figure of a row of figures; returns the epochs of the day part that it is in. */
+/** Changes one figure of a row. Returns the epochs of its day part. */
 async function falsify(context: TestContext, level: Level, pick = 0): Promise<Range> {
   const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
@@ -103,7 +103,7 @@ async function falsify(context: TestContext, level: Level, pick = 0): Promise<Ra
   return epochsOfUnit(timeOf(context), levels.days, unitIn(level, id) * level.units + (cell % level.units))
 }
 
-/** Flips a bit of a row, in what its checksum covers; returns the epochs of the row. */
+/** Flips a bit of a row, which its checksum detects. Returns the epochs of the row. */
 async function damage(context: TestContext, level: Level, pick = 0): Promise<Range> {
   const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
@@ -113,7 +113,7 @@ async function damage(context: TestContext, level: Level, pick = 0): Promise<Ran
   return epochsOfUnit(timeOf(context), level, unitIn(level, id))
 }
 
-/** A store that has been read up to an epoch; every test leaves it as it found it. */
+/** A store with all epochs up to `until`. Every test restores it. */
 function onStore(
   name: string,
   { until, world, settings }: { until: number; world?: Parameters<typeof simulateWorld>[0]; settings?: object },
@@ -124,8 +124,8 @@ function onStore(
     let node: SimBeaconNode
     before(async () => {
       const lacking = new Set<number>()
-      const habits: BeaconNodeOptions = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
-      node = await openNode(simulateWorld(world), { ...habits, finalized: () => until + 1 })
+      const options: BeaconNodeOptions = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
+      node = await openNode(simulateWorld(world), { ...options, finalized: () => until + 1 })
       const context = await contextOn(node.url, settings)
       await context.follower.catchUp(signal)
       scene = { ...context, lacking, url: node.url, clean: await stored(context) }
@@ -140,7 +140,7 @@ function onStore(
 
 interface RepairScenario {
   readonly url: string
-  /** Slots whose blocks the node does not give. */
+  /** Slots whose blocks the node does not return. */
   readonly lacking: Set<number>
   readonly clean: object
 }
@@ -151,7 +151,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     assert(counts.every((rows) => rows.length > 1))
   })
 
-  test('epochs that are stored as the node has them are read again without a change, in whatever range', async () => {
+  test('repairing correct epochs changes nothing, for any range', async () => {
     const { follower, dutiesState, clean } = at()
     const bytes = await allBytes(dutiesState)
     const left: number[] = []
@@ -161,9 +161,9 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     assert.deepEqual({ epochs, changed, failed }, { epochs: 24, changed: 0, failed: undefined })
     assert(parts > 12)
     assert.deepEqual([left[0], left.at(-1)], [23, 0])
-    // One epoch stands for its day part.
-    const one = await follower.repair({ from: 21, until: 22 }, signal)
-    assert.deepEqual([one.parts, one.changed], [1, 0])
+    // A single epoch selects its whole day part.
+    const single = await follower.repair({ from: 21, until: 22 }, signal)
+    assert.deepEqual([single.parts, single.changed], [1, 0])
     assert.deepEqual(await stored(at()), clean)
     assert.deepEqual(await allBytes(dutiesState), bytes)
   })
@@ -173,7 +173,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     'short block': levels.shortBlocks,
     hour: levels.hours,
   }))
-    test(`a wrong figure in the row of a ${name} becomes right, and nothing else changes`, async () => {
+    test(`a wrong figure in the row of a ${name} is corrected, and nothing else changes`, async () => {
       const { follower, clean, dutiesState } = at()
       const bytes = await allBytes(dutiesState)
       const epochs = await falsify(at(), level, 1)
@@ -181,12 +181,12 @@ onStore('days and short blocks', { until: 24 }, (at) => {
       const { changed, failed } = await follower.repair(epochs, signal)
       assert.deepEqual({ changed, failed }, { changed: 1, failed: undefined })
       assert.deepEqual(await stored(at()), clean)
-      // The row is merged into its block again.
+      // The part was merged into its block again.
       assert.deepEqual(await allBytes(dutiesState), bytes)
       assert.equal((await follower.repair(epochs, signal)).changed, 0)
     })
 
-  test('wrong presence, missed duties, audits and unexplained changes become right', async () => {
+  test('wrong presence, missed duties, audits and unexplained changes are corrected', async () => {
     const { follower, clean, dutiesState } = at()
     const time = timeOf(at())
     const withMissed = (await rowsOf(dutiesState, missedLevel)).at(-1) as PackedRow
@@ -210,13 +210,13 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     assert.deepEqual(await stored(at()), clean)
   })
 
-  test('whatever figures were changed, in whatever rows, all are right afterwards', async () => {
+  test('any set of wrong figures is corrected', async () => {
     const { follower, clean } = at()
     const level = fc.constantFrom<Level>(levels.hours, levels.days, levels.shortBlocks)
     const changes = fc.array(fc.tuple(level, fc.nat({ max: 10_000 })), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(changes, async (some) => {
-        for (const [own, pick] of some) await falsify(at(), own, pick)
+        for (const [changedLevel, pick] of some) await falsify(at(), changedLevel, pick)
         assert.equal((await follower.repair({ from: 0, until: 24 }, signal)).failed, undefined)
         assert.deepEqual(await stored(at()), clean)
       }),
@@ -224,7 +224,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     )
   })
 
-  test('what the node cannot supply stays as it was, and parts before it are replaced', async () => {
+  test('a part that the node cannot supply is unchanged, and parts before it are replaced', async () => {
     const { follower, clean, lacking, dutiesState } = at()
     const first = await falsify(at(), levels.shortBlocks, 1)
     const time = timeOf(at())
@@ -232,13 +232,13 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     for (let slot = (end.until - 1) * 4; slot < end.until * 4; slot++) lacking.add(slot)
     const bytes = await rowsOf(dutiesState, levels.hours)
     const { parts, changed, failed } = await follower.repair({ from: first.from, until: end.until }, signal)
-    // An epoch is verified with the blocks of the next one.
+    // Verifying an epoch needs the blocks of the next one.
     assert(failed && failed.fromEpoch > first.until && failed.untilEpoch <= end.until)
     assert.match(failed.reason, /slot \d+|epoch \d+/)
     assert.deepEqual([parts > 1, changed], [true, 1])
     assert.deepEqual(await stored(at()), clean)
     assert.deepEqual(await rowsOf(dutiesState, levels.hours), bytes)
-    // Alone, nothing changes at all.
+    // If the first part fails, nothing changes at all.
     const hour = (await rowsOf(dutiesState, levels.hours)).findIndex(
       ({ id }) => epochsOfUnit(time, levels.hours, unitIn(levels.hours, id)).from === end.from,
     )
@@ -252,7 +252,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     assert.deepEqual(await stored(at()), clean)
   })
 
-  test('a write that fails in the middle of a part leaves the whole part as it was', async () => {
+  test('if a write fails within a part, the whole part is unchanged', async () => {
     const scene = at()
     const epochs = await falsify(scene, levels.shortBlocks, 1)
     const wrong = await stored(scene)
@@ -263,7 +263,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
             work({
               ...{ get: tx.get.bind(tx), all: tx.all.bind(tx), insertMany: tx.insertMany.bind(tx) },
               run: (sql, ...values) => {
-                // The last of the tables that are replaced.
+                // This table is replaced last.
                 if (sql.includes('unexplained_balance_changes')) throw new Error('the disk is full')
                 return tx.run(sql, ...values)
               },
@@ -278,7 +278,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
     assert.deepEqual(await stored(scene), scene.clean)
   })
 
-  test('the doctor names the row that is damaged and the command that repairs it', async () => {
+  test('the doctor reports a damaged row and the command that repairs it', async () => {
     const { follower, duties, dutiesState, clean } = at()
     for (const level of [levels.shortBlocks, levels.hours, presenceLevel]) {
       const { from, until } = await damage(at(), level)
@@ -296,7 +296,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
   for (const [name, level] of Object.entries({
     ...{ hour: levels.hours, day: levels.days, 'missed duties': missedLevel, presence: presenceLevel },
   }))
-    test(`a damaged row (${name}) is replaced by its day part`, async () => {
+    test(`repairing its day part replaces a damaged row (${name})`, async () => {
       const { follower, clean } = at()
       const epochs = await damage(at(), level, -1)
       const { failed } = await follower.repair({ from: epochs.from, until: Math.min(24, epochs.until) }, signal)
@@ -304,39 +304,39 @@ onStore('days and short blocks', { until: 24 }, (at) => {
       assert.deepEqual(await stored(at()), clean)
     })
 
-  test('a damaged row of a block needs the whole block, and is read as damaged until the last part of it is there', async () => {
+  test('a damaged row of a block is repaired with the whole block, and stays damaged until its last part is read', async () => {
     const { follower, clean, dutiesState, lacking } = at()
     const bytes = await allBytes(dutiesState)
     const { from, until } = await damage(at(), levels.shortBlocks, 1)
-    const asked = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${until}`
+    const command = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${until}`
     await assert.rejects(follower.repair({ from: from + 4, until }, signal), (error: Error) =>
-      error.message.includes(asked),
+      error.message.includes(command),
     )
     await assert.rejects(stored(at()), /damaged/)
     for (let slot = (until - 1) * 4; slot < until * 4; slot++) lacking.add(slot)
-    const half = await follower.repair({ from, until }, signal)
-    assert(half.failed && half.parts > 3)
+    const partly = await follower.repair({ from, until }, signal)
+    assert(partly.failed && partly.parts > 3)
     await assert.rejects(stored(at()), /damaged/)
-    // Reading new epochs goes on meanwhile.
+    // Ingest continues meanwhile.
     assert.equal((await follower.catchUp(signal)).written, 0)
     lacking.clear()
-    const whole = await follower.repair({ from, until }, signal)
-    assert.equal(whole.failed, undefined)
+    const complete = await follower.repair({ from, until }, signal)
+    assert.equal(complete.failed, undefined)
     assert.deepEqual(await stored(at()), clean)
     assert.deepEqual(await allBytes(dutiesState), bytes)
   })
 
-  test('ranges that cannot be meant are refused with what to do', async () => {
+  test('invalid ranges are rejected with advice', async () => {
     const { follower } = at()
-    const refused = (from: number, until: number, words: RegExp) =>
-      assert.rejects(follower.repair({ from, until }, signal), words)
-    await refused(5, 5, /there is no epoch from 5 up to 5/)
-    await refused(20, 26, /stored up to 23, and later ones are not final or have not been read: pass --until-epoch 24/)
-    await refused(50, 60, /read them first with `tetrad ingest beacon --network hoodi --once`/)
+    const rejects = (from: number, until: number, message: RegExp) =>
+      assert.rejects(follower.repair({ from, until }, signal), message)
+    await rejects(5, 5, /the range 5 to 5 is empty/)
+    await rejects(20, 26, /stored up to 23; later ones are not final .*\. Pass --until-epoch 24/)
+    await rejects(50, 60, /Read them first with `tetrad ingest beacon --network hoodi --once`/)
   })
 })
 
-/** Every row of every table of figures. */
+/** All rows of all duty tables. */
 const allBytes = async (state: State) =>
   Object.fromEntries(
     await Promise.all(
@@ -346,10 +346,10 @@ const allBytes = async (state: State) =>
     ),
   )
 
-// Epochs of a day: 64 of them make a long block.
+// Epochs that last a day: a long block has 64 of them.
 const longWorld = { epochs: 70, slotSeconds: 21_600 }
 onStore('long blocks', { until: 66, world: longWorld, settings: { epochsPerDay: 1 } }, (at) => {
-  test('a wrong figure in the row of a long block becomes right, and the row is what it was', async () => {
+  test('a wrong figure in the row of a long block is corrected, and the row has the same bytes as before', async () => {
     const { follower, dutiesState, clean } = at()
     const bytes = await allBytes(dutiesState)
     for (const pick of [1, 77]) {
@@ -363,14 +363,14 @@ onStore('long blocks', { until: 66, world: longWorld, settings: { epochsPerDay: 
   })
 })
 
-describe('stores that do not hold everything', () => {
+describe('incomplete stores', () => {
   let node: SimBeaconNode
   before(async () => {
     node = await openNode(simulateWorld(), { ssz: true, states: true, rewards: true, finalized: () => 22 })
   })
   after(() => node[Symbol.asyncDispose]())
 
-  test('hours and missed duties that were deleted by age stay deleted', async () => {
+  test('hours and missed duties that retention deleted stay deleted', async () => {
     await using context = await contextOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })
     await context.follower.catchUp(signal)
     const clean = await stored(context)
@@ -384,7 +384,7 @@ describe('stores that do not hold everything', () => {
     assert.deepEqual(await allBytes(context.dutiesState), bytes)
   })
 
-  test('of a day part with a gap, only what is stored is read again', async () => {
+  test('in a day part with a gap, only stored epochs are read again', async () => {
     await using context = await contextOn(node.url, {
       epochsPerHour: 3,
       epochsPerDay: 6,
@@ -401,16 +401,16 @@ describe('stores that do not hold everything', () => {
     assert.deepEqual(await stored(context), clean)
     await assert.rejects(
       context.follower.repair({ from: 0, until: 2 }, signal),
-      /epochs 0 to 1 of hoodi are not stored: read them with `tetrad ingest beacon --network hoodi --from-epoch 0 --until-epoch 2`/,
+      /epochs 0 to 1 of hoodi are not stored\. Read them with `tetrad ingest beacon --network hoodi --from-epoch 0 --until-epoch 2`/,
     )
   })
 
-  test('nothing is stored', async () => {
+  test('repairing an empty store is rejected', async () => {
     await using context = await contextOn(node.url)
     await assert.rejects(context.follower.repair({ from: 0, until: 2 }, signal), /no epoch of hoodi is stored yet/)
   })
 
-  test('whoever was kept and is not on the watch list now keeps its figures: nothing is replaced', async () => {
+  test('if a stored validator is no longer on the watch list, nothing is replaced', async () => {
     await using context = await contextOn(node.url, { watch: ['2', '7'] })
     await context.follower.catchUp(signal)
     const clean = await stored(context)
@@ -427,14 +427,14 @@ describe('stores that do not hold everything', () => {
       /not on the watch list: put them back on validators\.networks\.hoodi\.watch/,
     )
     assert.deepEqual(await stored(context), wrong)
-    // Whoever is on it now and was not then is left out.
+    // Validators that were not on the list at that time are not added.
     for (const watch of [['2', '7', '9'], []]) {
       assert.equal((await (await follower(watch)).repair({ from: 0, until: 21 }, signal)).failed, undefined)
       assert.deepEqual(await stored(context), clean)
     }
   })
 
-  test('execution rewards come with an execution node that was added, and do not go with one that was taken away', async () => {
+  test('a repair adds the execution rewards of a new execution node, and never removes known ones', async () => {
     const gwei = { priorityFee: 5, baselineMev: 0, external: 0 }
     const execution: ExecutionSource = { read: async (blocks) => new Map(blocks.map(({ slot }) => [slot, gwei])) }
     await using full = await withFollower(await openContext(settingsFor(node.url)), node.url, execution)
@@ -448,11 +448,14 @@ describe('stores that do not hold everything', () => {
     assert.deepEqual(await stored(context), clean)
     const { parts, failed } = await context.follower.repair({ from: 0, until: 21 }, signal)
     assert.equal(parts, 0)
-    assert.match(failed?.reason ?? '', /do not supply: set validators\.networks\.hoodi\.execution as it was/)
+    assert.match(
+      failed?.reason ?? '',
+      /no configured node supplies them\. Set validators\.networks\.hoodi\.execution as it was/,
+    )
     assert.deepEqual(await stored(context), clean)
   })
 
-  test('a watch list that is new does not make everyone else disappear', async () => {
+  test('a new watch list does not delete the other validators', async () => {
     await using context = await contextOn(node.url)
     await context.follower.catchUp(signal)
     const clean = await stored(context)
@@ -465,7 +468,7 @@ describe('stores that do not hold everything', () => {
   })
 })
 
-test('a server answers as if nothing had been wrong, with its stores on threads of their own', async () => {
+test('after a repair, a server with stores on threads returns the same responses as before the damage', async () => {
   await using node = await openOracleNode({ ssz: true, states: true, rewards: true })
   await using server = await openQuietServer({ settings: oracleSettings(node.url) })
   const until = await catchUp(server.context, node.url)

@@ -1,10 +1,10 @@
-// Reads epochs again that are stored, and replaces what is stored of them, day part by day part.
+// Reads stored epochs again and replaces them, day part by day part.
 //
-// 1. All stored epochs of a day part are read and verified as ingest does it before anything of the part is replaced, in one
-//    transaction. What cannot be supplied (by the node, or because the watch list has changed) leaves the part as it was.
+// 1. All stored epochs of a day part are read and verified first. Then the part is replaced in one transaction. If an
+//    epoch cannot be read, or the watch list no longer has a stored validator, the part stays as it is.
 // 2. The first part that fails ends the repair. Parts before it stay replaced.
-// 3. Segments are cut where coverage, kept hours, kept missed duties or the watch list change, so that what replaces a row is about
-//    the same epochs and validators as the row.
+// 3. Segments end where coverage, stored hours, stored missed duties or the watch list change. So a new row covers the
+//    same epochs and validators as the one that it replaces.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
@@ -32,7 +32,7 @@ export interface Repaired {
   /** Day parts that were replaced, and their epochs. */
   readonly parts: number
   readonly epochs: number
-  /** Validators of which something was stored that is different now. */
+  /** Validators whose stored figures changed. */
   readonly changed: number
   /** The first part that could not be replaced. */
   readonly failed?: RepairFailure
@@ -51,7 +51,7 @@ export interface RepairSource {
   readonly time: ChainTime
 }
 
-/** Stages of one process must not share an id. */
+/** Repairs of one process must not share a staging id. */
 let lastId = 0
 
 export async function repairEpochs(
@@ -61,16 +61,16 @@ export async function repairEpochs(
   onProgress: (left: number) => void,
 ): Promise<Repaired> {
   const { duties, network, time } = source
-  const why = await explainUnrepairable(duties, network, requested)
-  if (why !== undefined) throw new RepairRefused(why)
+  const problem = await explainUnrepairable(duties, network, requested)
+  if (problem !== undefined) throw new RepairRefused(problem)
   const covered = await coveredEpochs(duties, network)
   const parts = partsIn(time, requested).filter(({ epochs }) => within(covered, epochs).length > 0)
   await refuseDamagedBlocks(source, parts, signal)
   const changed = new Set<number>()
   let left = parts.reduce((sum, { epochs }) => sum + countEpochs(within(covered, epochs)), 0)
-  let [done, epochs] = [0, 0]
+  let [replacedParts, epochs] = [0, 0]
   for (const part of parts) {
-    const own = within(covered, part.epochs)
+    const stored = within(covered, part.epochs)
     const onSegment = (count: number) => {
       left -= count
       onProgress(left)
@@ -78,25 +78,25 @@ export async function repairEpochs(
     try {
       for (const validator of await repairPart(source, part, parts, signal, onSegment)) changed.add(validator)
     } catch (error) {
-      const [first, last] = [own[0], own.at(-1)] as [Range, Range]
+      const [first, last] = [stored[0], stored.at(-1)] as [Range, Range]
       const failed = { fromEpoch: first.from, untilEpoch: last.until, reason: reasonOf(error, signal) }
-      return { parts: done, epochs, changed: changed.size, failed }
+      return { parts: replacedParts, epochs, changed: changed.size, failed }
     }
-    done += 1
-    epochs += countEpochs(own)
+    replacedParts += 1
+    epochs += countEpochs(stored)
   }
-  return { parts: done, epochs, changed: changed.size }
+  return { parts: replacedParts, epochs, changed: changed.size }
 }
 
-/** What nodes cannot supply and what is refused is a reason. Everything else is a defect, and is thrown. By name: threads keep no classes. */
+/** The message of an expected error. Others are bugs and thrown. By name: errors of other threads lose their class. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'the repair was stopped'
-  const isReason = ['BeaconError', 'ContradictionError', 'FetchError', 'RepairRefused', 'Fault']
-  if (!(error instanceof Error && isReason.includes(error.name))) throw error
+  const expectedErrors = ['BeaconError', 'ContradictionError', 'FetchError', 'RepairRefused', 'Fault']
+  if (!(error instanceof Error && expectedErrors.includes(error.name))) throw error
   return error.name === 'Fault' ? error.message.replace(/^[a-z]+\.[a-z_]+: /, '') : error.message
 }
 
-/** Before hours are spent on reading epochs that cannot be replaced. */
+/** Checked first: reading epochs that cannot be replaced would take hours. */
 async function refuseDamagedBlocks(
   { duties, network, time }: RepairSource,
   parts: readonly DayPart[],
@@ -110,7 +110,7 @@ async function refuseDamagedBlocks(
   if (outside) throw blockIsDamaged(network, outside)
 }
 
-/** Returns the validators that have changed. */
+/** Returns the validators whose figures changed. */
 async function repairPart(
   source: RepairSource,
   part: DayPart,
@@ -166,19 +166,19 @@ async function spansOf({ duties, network, time }: RepairSource, part: DayPart): 
   return spans
 }
 
-/** The part of a piece that was kept then. Whoever was kept then and is not read now cannot be supplied. */
-function selectKept(segment: ProcessedSegment, then: Watched, network: Network): ProcessedSegment {
+/** Reduces a segment to the validators that are stored in these epochs. Throws if one of them is no longer watched. */
+function selectKept(segment: ProcessedSegment, stored: Watched, network: Network): ProcessedSegment {
   const { watched, validator, sums, missed } = segment
   const now = watched && new Set(watched.validators)
-  const isMissing = (one: number) => one < (watched?.count ?? 0) && !now?.has(one)
-  if (now && (then === 'everyone' || [...then].some(isMissing))) {
+  const isMissing = (index: number) => index < (watched?.count ?? 0) && !now?.has(index)
+  if (now && (stored === 'everyone' || [...stored].some(isMissing))) {
     throw new RepairRefused(
-      `validators are stored in these epochs that are not on the watch list: put them back on validators.networks.${network}.watch`,
+      `some validators that are stored in these epochs are not on the watch list: put them back on validators.networks.${network}.watch`,
     )
   }
-  if (then === 'everyone') return segment
+  if (stored === 'everyone') return segment
   const pick = <C extends Float64Array | Int32Array>(column: C, validators: Int32Array): C =>
-    column.filter((_, at) => then.has(validators[at] as number)) as C
+    column.filter((_, at) => stored.has(validators[at] as number)) as C
   return {
     ...segment,
     validator: pick(validator, validator),

@@ -1,4 +1,4 @@
-// The loops that a server runs over its networks, and what /readyz hears of them.
+// The ingest loops of a server, and what they report to /readyz.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
@@ -12,7 +12,7 @@ import { findRun } from './ingest-status.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { beaconFindings, startBeacon } from './start.ts'
 
-test('a server with a beacon node fills itself, tells how far it is, and stops when told', async () => {
+test('a server with a beacon node ingests it, reports its progress, and stops on request', async () => {
   await using node = await openReplay()
   await using plain = await openContext({
     validators: {
@@ -20,19 +20,17 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
     },
   })
   const settings = await withChainTimes({ ...plain, clock: systemClock })
-  // The present of the recording: the middle of its last epoch.
+  // The current time is in the middle of the last recorded epoch.
   const context = { ...plain, settings, clock: { ...systemClock, now: () => (1_794_705_870 + 16.5 * 16) * 1000 } }
-  assert.deepEqual(await beaconFindings(context), [
-    { name: 'beacon hoodi', ok: false, message: 'no epoch has been read yet' },
-  ])
+  assert.deepEqual(await beaconFindings(context), [{ name: 'beacon hoodi', ok: false, message: 'no epoch stored yet' }])
   const stop = new AbortController()
-  const told: number[] = []
+  const steps: number[] = []
   await startBeacon(context, stop.signal, (network, { until }) => {
     assert.equal(network, 'hoodi')
-    told.push(until)
+    steps.push(until)
     if (until === 13) stop.abort()
   })
-  assert.deepEqual(told, [2, 4, 6, 8, 10, 12, 13])
+  assert.deepEqual(steps, [2, 4, 6, 8, 10, 12, 13])
   assert.deepEqual(await beaconFindings(context), [{ name: 'beacon hoodi', ok: true, message: '3 epochs behind' }])
   const input = {
     network: 'hoodi',
@@ -43,8 +41,12 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
     sortOrder: 'asc',
     utc: false,
   }
-  const answer = await effectiveness.handle(input as Parsed<typeof effectiveness.endpoint>, context, testRequestInfo())
-  assert(answer.is === 'body')
+  const response = await effectiveness.handle(
+    input as Parsed<typeof effectiveness.endpoint>,
+    context,
+    testRequestInfo(),
+  )
+  assert(response.is === 'body')
   const uptimeOf = (from: number, until: number) => {
     const rows = truth()
       .epochs.slice(from, until)
@@ -52,7 +54,7 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
     return rows.reduce((sum, row) => sum + (row?.included ?? 0), 0) / rows.length
   }
   assert.deepEqual(
-    answer.body.results.map(({ day, uptime, startEpoch, endEpoch }) => [day, uptime, startEpoch, endEpoch]),
+    response.body.results.map(({ day, uptime, startEpoch, endEpoch }) => [day, uptime, startEpoch, endEpoch]),
     [
       [0, uptimeOf(0, 4), 0, 3],
       [1, uptimeOf(4, 8), 4, 7],
@@ -60,10 +62,10 @@ test('a server with a beacon node fills itself, tells how far it is, and stops w
       [3, uptimeOf(12, 13), 12, 12],
     ],
   )
-  assert.equal(uptimeOf(0, 4), 0.75, 'it is not all ones')
+  assert.equal(uptimeOf(0, 4), 0.75, 'some votes are missing')
 })
 
-test('a contradiction is in the log and in /readyz, and reading goes on when the node has recovered', async () => {
+test('a contradiction is logged and reported in /readyz, and ingest continues once the node has recovered', async () => {
   await using node = await openReplay()
   await using proxy = await openAlteringProxy(
     node.url,
@@ -87,7 +89,7 @@ test('a contradiction is in the log and in /readyz, and reading goes on when the
   })
   assert.match(
     await warned.promise,
-    new RegExp(`the beacon node contradicts itself; .*: epoch \\d, slot 11: .* has the root .*; node ${proxy.url}$`),
+    new RegExp(`^beacon node contradicts itself\\. .*: epoch \\d, slot 11: the parent root .*; node ${proxy.url}$`),
   )
   const [finding] = await beaconFindings(context)
   assert.equal(finding?.ok, false)

@@ -1,5 +1,5 @@
-// What runs while the server runs: every network with a beacon node is followed, on one thread for all of them, and its deposits
-// are read where an execution node is configured. And what /readyz and the operator's commands hear of it.
+// Starts the ingest loops of a server: one for each network with a beacon node, all of them on one thread, and one for
+// the deposits of each network with an execution node. Also reports their health to /readyz.
 import { type Network, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Finding } from '#http/health.ts'
@@ -17,18 +17,17 @@ import { Follower, type IngestProgress, type IngestStep } from './follow.ts'
 import { networkStream, readNetworkHealth } from './health.ts'
 import { type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
 
-/** A first catch-up may take days; it is bounded per answer, not as a whole. */
+/** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
-/** Blocks become final every few minutes. */
 const depositsEveryMs = 60_000
 
 export const followedNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
-  context.settings.groups.validators.on
+  context.settings.groups.validators.enabled
     ? networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
     : []
 
-/** Resolves when the signal has ended all loops. */
+/** Runs until the signal aborts, and resolves when all loops have ended. */
 export async function startBeacon(
   context: ValidatorsContext,
   signal: AbortSignal,
@@ -58,7 +57,7 @@ export async function readProcessorStart(
   return start
 }
 
-/** One that works on this thread. */
+/** A follower whose processor runs on this thread. */
 export const openFollower = async (context: ValidatorsContext, network: Network): Promise<Follower> =>
   new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network), context.clock))
 
@@ -74,16 +73,16 @@ async function followNetwork(
   const onStep = (step: IngestStep) => {
     const { until, finalizedEpoch, written, compared, differing, unexplainedBalanceChanges } = step
     run.step(step)
-    context.log.info({ network, until, finalizedEpoch, written, moved: unexplainedBalanceChanges }, 'epochs were read')
+    context.log.info({ network, until, finalizedEpoch, written, unexplainedBalanceChanges }, 'epochs stored')
     if (differing > 0) {
-      const message = "rewards differ from the node's own; `tetrad validators audit` shows where"
+      const message = 'rewards differ from the node; run `tetrad validators audit`'
       context.log.warn({ network, until, compared, differing }, message)
     }
     noteStep(context, networkStream(network))
     onProgress(step)
   }
   noteStep(context, networkStream(network))
-  const report = outcomeLogger(context, network, 'the beacon node')
+  const report = outcomeLogger(context, network, 'beacon node')
   const polling = poll(
     context,
     {
@@ -93,8 +92,8 @@ async function followNetwork(
       wakeSignal: run.wakeUp,
       work: async (stop) => {
         run.begin()
-        for (let wanted = run.takeRequest(); wanted && !stop.aborted; wanted = run.takeRequest())
-          await runRequest(context, follower, run, wanted, stop)
+        for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
+          await runRequest(context, follower, run, request, stop)
         return follower.catchUp(stop, onStep)
       },
       report: (outcome: PollOutcome<IngestProgress>) => {
@@ -106,16 +105,16 @@ async function followNetwork(
     },
     signal,
   )
-  // Whoever does not ask the node any more knows nothing of it.
+  // Another server may ingest from now on: this one must not report an outdated status.
   await polling.finally(() => unregisterRun(context, network, run))
 }
 
-/** What a command asked for. A repair that fails is reported to the command and does not keep the network from being read. */
+/** Runs what a command requested. A failed repair is reported to the command and does not stop the ingest. */
 async function runRequest(
   context: ValidatorsContext,
   follower: Follower,
   run: IngestRun,
-  { epochs, repairId: repair }: RangeRequest,
+  { epochs, repairId }: RangeRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const { network } = follower
@@ -123,24 +122,24 @@ async function runRequest(
     run.step(run.status)
     noteStep(context, networkStream(network))
   }
-  if (repair === undefined) {
+  if (repairId === undefined) {
     await follower.fill(epochs, signal, (left) => {
-      context.log.info({ network, ...epochs, left }, 'epochs were filled in')
+      context.log.info({ network, ...epochs, epochsLeft: left }, 'missing epochs stored')
       onStep()
     })
     return
   }
   try {
     const repaired = await follower.repair(epochs, signal, (left) => {
-      run.noteRepair(repair, { left })
+      run.noteRepair(repairId, { left })
       onStep()
     })
-    context.log.info({ network, ...epochs, ...repaired }, 'epochs were read again')
-    run.noteRepair(repair, { ...repaired, isDone: true })
+    context.log.info({ network, ...epochs, ...repaired }, 'epochs repaired')
+    run.noteRepair(repairId, { ...repaired, isDone: true })
   } catch (error) {
     const failed = { fromEpoch: epochs.from, untilEpoch: epochs.until, reason: errorMessage(error) }
-    context.log.warn({ network, ...failed }, 'epochs could not be read again')
-    run.noteRepair(repair, { failed, isDone: true })
+    context.log.warn({ network, ...failed }, 'epochs could not be repaired')
+    run.noteRepair(repairId, { failed, isDone: true })
   }
 }
 
@@ -162,65 +161,68 @@ async function followDeposits(
         reader ??= openDepositReader(context, network, await processor.chain(stop))
         return reader.catchUp(stop)
       },
-      report: outcomeLogger(context, network, 'the deposit contract'),
+      report: outcomeLogger(context, network, 'deposit contract'),
     },
     signal,
   )
 }
 
-/** Where the network's deposits are read from, by its nodes' own words. */
+/** The deposit contract is the one that the beacon node reports. */
 export function openDepositReader(
   { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
   network: Network,
   { deposits }: Chain,
 ): DepositReader {
   const { chainId, rpc } = settings.validators.networks[network].execution
-  if (!deposits) throw new Error(`${network}: the beacon node does not name the deposit contract in config/spec`)
+  if (!deposits) throw new Error(`${network}: the beacon node does not report the deposit contract in config/spec`)
   if (deposits.chainId !== chainId) {
     const setting = `validators.networks.${network}.execution.chainId`
-    throw new Error(`${network}: deposits are made on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`)
+    throw new Error(
+      `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
+    )
   }
   return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
 }
 
-/** By name: an error that comes from another thread has lost its class. */
+/** Checks the name, because an error from another thread loses its class. */
 const isContradiction = (error: unknown): boolean => error instanceof Error && error.name === 'ContradictionError'
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-function failureText(error: unknown, what: string): string {
-  if (error instanceof Fault) return 'the network is not read'
+function failureText(error: unknown, source: string): string {
+  if (error instanceof Fault) return 'network not read'
   if (isContradiction(error))
-    return `${what} contradicts itself; the epoch is not stored and is read again. Repair the node or add a second one`
-  return `${what} could not be read`
+    return `${source} contradicts itself. The epoch was not stored and will be retried. Repair the node or add a second one`
+  return `${source} could not be read`
 }
 
-/** Failures and recoveries, each with a line. */
+/** Logs failures and recoveries. */
 const outcomeLogger =
-  (context: ValidatorsContext, network: Network, what: string) =>
+  (context: ValidatorsContext, network: Network, source: string) =>
   (outcome: PollOutcome<unknown>): void => {
     if (outcome.is === 'failed') {
       context.log.warn(
         { network, failures: outcome.failures, reason: errorMessage(outcome.error) },
-        failureText(outcome.error, what),
+        failureText(outcome.error, source),
       )
     } else if (outcome.failuresBefore > 0) {
-      context.log.info({ network }, `${what} can be read again`)
+      context.log.info({ network }, `${source} is readable again`)
     }
   }
 
-/** How far each followed network has been read, against the clock. Catching up is no reason to be called away (behaviour/operations.md#stream-status). */
+/**
+ * For /readyz. A network that is catching up does not make the server unready (behaviour/operations.md#stream-status).
+ */
 export async function beaconFindings(context: ValidatorsContext): Promise<Finding[]> {
   return Promise.all(
     followedNetworks(context).map(async (network) => {
       const { covered, behindEpochs, isFresh, isMoving, problem } = await readNetworkHealth(context, network)
       const { epochsPerDay } = context.settings.validators.networks[network]
-      const position = behindEpochs === undefined ? 'no epoch has been read yet' : `${behindEpochs} epochs behind`
+      const position = behindEpochs === undefined ? 'no epoch stored yet' : `${behindEpochs} epochs behind`
       const until = covered.at(-1)?.until ?? 0
       const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
-      // Which of the two is wrong is not known, so it is a word to the operator and no reason to take the server out.
-      const doubt =
-        differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node's`
+      // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
+      const doubt = differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node`
       const message = `${isMoving ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}`
       return { name: `beacon ${network}`, ok: isFresh || isMoving, message }
     }),

@@ -1,4 +1,4 @@
-// Pools and operators of a network, for its daily summaries.
+// Reads the validators of each pool and operator, for the daily summaries of a network.
 import type { Network } from '#api/wire/validators.ts'
 import type { State } from '#storage/state.ts'
 import type { ValidatorGroups } from '../duties/summaries.ts'
@@ -9,15 +9,15 @@ export async function readGroups(state: State, network: Network): Promise<Valida
   const groups: { kind: 'pool' | 'operator'; name: string }[] = []
   const [validators, places]: [number[], number[]] = [[], []]
   for (const [kind, sql] of queries) {
-    const placeOf = new Map<string, number>()
+    const groupIndices = new Map<string, number>()
     for await (const { name, validator } of state.each<{ name: string; validator: number }>(sql, network)) {
-      const place = placeOf.get(name) ?? groups.push({ kind, name }) - 1
-      placeOf.set(name, place)
+      const group = groupIndices.get(name) ?? groups.push({ kind, name }) - 1
+      groupIndices.set(name, group)
       validators.push(validator)
-      places.push(place)
+      places.push(group)
     }
   }
-  return { version, groups, validators: Int32Array.from(validators), places: Int32Array.from(places) }
+  return { version, groups, validators: Int32Array.from(validators), groupIndices: Int32Array.from(places) }
 }
 
 const queries = [

@@ -1,4 +1,4 @@
-// Ingest that is killed again and again, as by a power cut, leaves the rows of a run that nothing happened to.
+// Ingest that is killed several times stores the same rows as an uninterrupted run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -12,7 +12,7 @@ import { dutiesHere } from '../duties/store.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { openFollower } from './start.ts'
 
-/** Half of them, so that who is kept is written as well. */
+/** Half of the validators, so that the watch list is stored as well. */
 const watch = Array.from({ length: 32 }, (_, at) => String(2 * at))
 
 const settingsFor = (url: string) => ({
@@ -28,11 +28,11 @@ const child = (dir: string, store: object, url: string) => `
   const { systemClock } = await load('server/runtime/clock.ts')
   const { silentLog } = await load('server/runtime/log.ts')
   const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
-  const { followerOf } = await load('server/validators/ingest/start.ts')
+  const { openFollower } = await load('server/validators/ingest/start.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
   const context = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(context)
-  const follower = await followerOf({ ...context, settings }, 'hoodi')
+  const follower = await openFollower({ ...context, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
   await stores.close()
   say('done')
@@ -45,14 +45,14 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   await using node = await openReplay({
     meddle: (exchange, count) => {
       if (count < killAt) return exchange
-      // Dies while it waits for an answer, or while it writes what it had before.
+      // The process dies while it waits for a response, or while it writes.
       void running?.kill()
       return undefined
     },
   })
   await using clean = await openContext(settingsFor(node.url))
   await using broken = await openContext(settingsFor(node.url))
-  // Its files are for the other process.
+  // The other process opens these files.
   await broken.dutiesState.close()
   await broken.state.close()
 
@@ -63,13 +63,13 @@ test('killed at any point and started again, ingest writes the same rows as a cl
 
   let kills = 0
   for (let said: string | undefined; said !== 'done'; ) {
-    // A start needs some twenty questions before it can write anything; the last one runs to the end.
+    // A new process needs about twenty requests before it writes. The last one is not killed.
     killAt = kills < 6 ? node.requests.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
     running = startProcess(child(broken.dir, broken.settings.store, node.url))
     for (let line = await running.line(); line !== undefined; line = await running.line()) said = line
     await running.kill()
     if (said !== 'done') kills += 1
-    assert(kills < 12, 'it never comes to an end')
+    assert(kills < 12, 'ingest does not finish')
   }
   assert(kills >= 3, `only ${kills} kills`)
   const dutiesState = await openDuties(broken.dir, broken.settings.store)

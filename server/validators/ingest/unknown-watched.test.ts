@@ -5,7 +5,7 @@ import { pubkeyOf, register } from '#test/validators-world.ts'
 import { putValidators } from '../registry/registry.ts'
 import { findUnknownWatched } from './unknown-watched.ts'
 
-test('names that fit nobody are told, of every kind and however they are spelled', async () => {
+test('unknown indices, keys and addresses are found, whatever their spelling', async () => {
   await using context = await openContext()
   await register(context, 'hoodi', [12])
   const own = { index: 7, pubkey: pubkeyOf(7), withdrawalAddress: `0x${'ab'.repeat(20)}` }

@@ -1,4 +1,4 @@
-// A recorded node's chain, ingested, then asked about once more.
+// Verifies stored hours against the recorded node that they were ingested from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
@@ -8,7 +8,7 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { addChunk, ChunkReader } from '../duties/chunk.ts'
 import { Cells } from '../duties/chunk-format.ts'
 import { dropHours } from '../duties/hours.ts'
-import { levels, networkId, placeOf, rowId, segmentAt } from '../duties/layout.ts'
+import { groupOf, levels, networkId, rowId, segmentAt } from '../duties/layout.ts'
 import { packCells } from '../duties/pack-chunk.ts'
 import { dataByIds, putRows } from '../duties/rows.ts'
 import { measures } from '../ratings/measures.ts'
@@ -16,7 +16,7 @@ import { withChainTimes } from './read/chain-identity.ts'
 import { openFollower } from './start.ts'
 import { storedHours, verifyHour } from './verify-hour.ts'
 
-/** Hours of two epochs; 13 epochs are final and read, so six hours and a half. */
+/** An hour has two epochs. 13 epochs are stored, which are six and a half hours. */
 async function openIngested(node: Replay, watch: readonly string[] = []) {
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 }, watch: [...watch] }
   const context = await openContext({ validators: { networks: { hoodi } } })
@@ -26,15 +26,15 @@ async function openIngested(node: Replay, watch: readonly string[] = []) {
   return { ...context, settings }
 }
 
-/** Changes the stored row that holds this validator in the hour. */
+/** Changes the stored row that contains this validator in the hour. */
 async function changeRow(
   { dutiesState, settings }: TestContext,
   hour: number,
   validator: number,
   change: (cells: Cells) => void,
 ): Promise<void> {
-  const { piece: segment } = segmentAt(settings.validators.networks.hoodi, (hour * 2) as Epoch)
-  const id = rowId(levels.hours, networkId('hoodi'), segment, placeOf(levels.hours, validator))
+  const { hourPart: segment } = segmentAt(settings.validators.networks.hoodi, (hour * 2) as Epoch)
+  const id = rowId(levels.hours, networkId('hoodi'), segment, groupOf(levels.hours, validator))
   await dutiesState.write(async (tx) => {
     const cells = new Cells(levels.hours.validators, measures.length)
     const before = (await dataByIds(tx, levels.hours.table, [id])).get(id)
@@ -46,7 +46,7 @@ async function changeRow(
 
 const signal = () => AbortSignal.timeout(60_000)
 
-test('an hour read again agrees with what is stored, first, middle and last; half an hour is not drawn', async () => {
+test('stored hours agree with the node, and an incomplete hour is not verified', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node)
   assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 0, until: 6 }])
@@ -57,7 +57,7 @@ test('an hour read again agrees with what is stored, first, middle and last; hal
   }
 })
 
-test('a figure that was changed, a row that is gone and one that nobody earned are each found', async () => {
+test('a changed figure, a missing row and an unknown row are reported', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node)
   await changeRow(context, 3, 4, (cells) => {
@@ -69,21 +69,24 @@ test('a figure that was changed, a row that is gone and one that nobody earned a
     cells.isPresent[9999 % levels.hours.validators] = 1
   })
   const { differing } = await verifyHour(context, 'hoodi', 3, signal())
-  assert.match(differing[0] ?? '', /^hoodi hour 3 validator 4: earnings is -?\d+, the node gives -?\d+$/)
+  assert.match(
+    differing[0] ?? '',
+    /^hoodi hour 3 validator 4: earnings is -?\d+ in the store and -?\d+ according to the node$/,
+  )
   assert.deepEqual(differing.slice(1), [
     'hoodi hour 3 validator 5: no row is stored',
     'hoodi hour 3 validator 6: no row is stored',
-    'hoodi hour 3 validator 9999: the node knows of no duty',
+    'hoodi hour 3 validator 9999: the node has no duty for it',
   ])
 })
 
-test('with a watch list only those on it are compared', async () => {
+test('with a watch list, only its validators are compared', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node, ['3', '7'])
   assert.deepEqual(await verifyHour(context, 'hoodi', 2, signal()), { checked: 2, differing: [] })
 })
 
-test('a watch list that has changed since: who was not on it then, or is not any more, is left out', async () => {
+test('if the watch list has changed, only validators on both lists are compared', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node, ['3', '7'])
   const hoodi = context.settings.validators.networks.hoodi
@@ -95,7 +98,7 @@ test('a watch list that has changed since: who was not on it then, or is not any
   assert.deepEqual(await verifyHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
 })
 
-test('amounts of an execution source that was added since are no difference', async () => {
+test('execution rewards are not compared if an execution node was added since', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node)
   await changeRow(context, 1, 0, (cells) => {
@@ -105,7 +108,7 @@ test('amounts of an execution source that was added since are no difference', as
   assert.deepEqual((await verifyHour(context, 'hoodi', 1, signal())).differing, [])
 })
 
-test('hours that have expired cannot be drawn', async () => {
+test('hours that retention deleted are not verified', async () => {
   await using node = await openReplay({ derived: true })
   await using context = await openIngested(node)
   await context.dutiesState.write((tx) => dropHours(tx, 'hoodi', context.settings.validators.networks.hoodi, 2))

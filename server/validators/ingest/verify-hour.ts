@@ -1,5 +1,5 @@
-// An hour of duties made once more from a beacon node and held against what is stored, for the doctor (behaviour/operations.md#doctor). It goes
-// through the mill that made them, on a thread of its own, and writes nothing.
+// Reads an hour of duties from the beacon node again and compares it with the stored one, for the doctor
+// (behaviour/operations.md#doctor). It uses the same processor as ingest, on a thread of its own, and writes nothing.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainHour, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
@@ -15,7 +15,7 @@ import type { ProcessedSegment } from './epochs/epoch-processor.ts'
 import { openEpochProcessors } from './epochs/open-processors.ts'
 import { readProcessorStart } from './start.ts'
 
-/** Known only where an execution source was: one that was added or taken away since is no difference. */
+/** Only known with an execution node. If one was added or removed since, these are not compared. */
 const executionMeasures: readonly Measure[] = [
   'execution_unknown',
   'missed_execution_reward',
@@ -24,7 +24,7 @@ const executionMeasures: readonly Measure[] = [
   'external_reward',
 ]
 
-/** Hours that were read completely and are still kept. */
+/** Hours that are stored completely. */
 export async function storedHours(
   { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
@@ -35,7 +35,7 @@ export async function storedHours(
     .filter(({ from, until }) => from < until)
 }
 
-/** Rows compared, and each that differs in words. Throws what the node cannot tell. */
+/** Returns the number of compared rows and a text for each difference. Throws if the node cannot be read. */
 export async function verifyHour(
   context: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
@@ -50,10 +50,11 @@ export async function verifyHour(
   await using processors = openEpochProcessors([{ ...start, settings: { ...start.settings, beacon } }])
   const segment = await processors.of(network).processSegment({ from, until, scores: new Map() }, signal)
   const stored = await queryDuties(context.duties, 'hourSums', { network, time: plainTime(time), hour })
-  const kept = await keptThrough(context.duties, network, { from, until })
-  const read: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
-  // A watch list may have changed since: only who was on it then and is on it now can be compared.
-  const isCompared = (index: number) => [kept, read].every((one) => one === 'everyone' || one.has(index))
+  const watchedThen = await keptThrough(context.duties, network, { from, until })
+  const watchedNow: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
+  // If the watch list has changed since, only validators on both lists can be compared.
+  const isCompared = (index: number) =>
+    [watchedThen, watchedNow].every((watched) => watched === 'everyone' || watched.has(index))
   return compareHour(segment, stored, `${network} hour ${hour}`, isCompared)
 }
 
@@ -78,14 +79,14 @@ function compareHour(
       differing.push(`${label} validator ${index}: no row is stored`)
       continue
     }
-    const isAlike = stored.sums.execution_unknown[row] === sums.execution_unknown[at]
-    const compared = isAlike ? measures : measures.filter((name) => !executionMeasures.includes(name))
+    const hasSameExecution = stored.sums.execution_unknown[row] === sums.execution_unknown[at]
+    const compared = hasSameExecution ? measures : measures.filter((name) => !executionMeasures.includes(name))
     const mismatch = compared.find((name) => stored.sums[name][row] !== sums[name][at])
     if (mismatch)
       differing.push(
-        `${label} validator ${index}: ${mismatch} is ${stored.sums[mismatch][row]}, the node gives ${sums[mismatch][at]}`,
+        `${label} validator ${index}: ${mismatch} is ${stored.sums[mismatch][row]} in the store and ${sums[mismatch][at]} according to the node`,
       )
   }
-  for (const index of rows.keys()) differing.push(`${label} validator ${index}: the node knows of no duty`)
+  for (const index of rows.keys()) differing.push(`${label} validator ${index}: the node has no duty for it`)
   return { checked, differing }
 }

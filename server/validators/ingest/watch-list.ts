@@ -1,9 +1,9 @@
-// Watch-list mode: which validators are kept. Names are indices, public keys and withdrawal addresses.
+// Selects the validators of a watch list. Its entries are indices, public keys and withdrawal addresses.
 import { pubkeyOf, withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 
 export interface WatchList {
-  /** By validator; undefined: everyone. */
+  /** 1 for each validator to store; undefined: store all. */
   kept(validators: Validators): Uint8Array | undefined
 }
 
@@ -25,7 +25,7 @@ export function createWatchList(names: readonly string[]): WatchList {
   }
 }
 
-/** Texts of bytes, looked up by their first four: a million look-ups must not make a million texts. */
+/** A set of byte strings, indexed by their first four bytes: a million lookups must not create a million strings. */
 class ByteSet {
   readonly #byStart = new Map<number, Set<string>>()
 

@@ -1,3 +1,4 @@
+// Cached coverage, and responses that belong to one coverage.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Duties } from '#storage/duties.ts'
@@ -6,7 +7,7 @@ import { writeEpochs } from '#test/validators-world.ts'
 import { networkId } from '../duties/layout.ts'
 import { getNetworkCoverage, withStableCoverage } from './coverage.ts'
 
-/** The same store, with every read going through `before` first. */
+/** The same database; calls `before` before every read. */
 const watching = (duties: Duties, before: () => void): Duties => ({
   ...duties,
   get: async (sql, ...values) => {
@@ -19,35 +20,35 @@ const watching = (duties: Duties, before: () => void): Duties => ({
   },
 })
 
-function counting(duties: Duties): { duties: Duties; asked: () => number } {
+function counting(duties: Duties): { duties: Duties; queryCount: () => number } {
   let queries = 0
   const counted = watching(duties, () => {
     queries += 1
   })
-  return { duties: counted, asked: () => queries }
+  return { duties: counted, queryCount: () => queries }
 }
 
 test('the coverage of a network is read once, and again after the next write', async () => {
   await using context = await openContext()
-  const { duties, asked } = counting(context.duties)
+  const { duties, queryCount } = counting(context.duties)
   assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), { covered: [], isWatched: false })
-  const once = asked()
+  const once = queryCount()
   assert(once > 0)
   await Promise.all([
     getNetworkCoverage({ ...context, duties }, 'hoodi'),
     getNetworkCoverage({ ...context, duties }, 'hoodi'),
   ])
-  assert.equal(asked(), once)
+  assert.equal(queryCount(), once)
   await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
   assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), {
     covered: [{ from: 4, until: 6 }],
     isWatched: false,
   })
-  assert.equal(asked(), 2 * once)
+  assert.equal(queryCount(), 2 * once)
   assert.deepEqual((await getNetworkCoverage({ ...context, duties }, 'mainnet')).covered, [])
 })
 
-test('a watch list that is added later is noticed', async () => {
+test('a watch list that is added later changes the coverage', async () => {
   await using context = await openContext()
   assert.equal((await getNetworkCoverage(context, 'hoodi')).isWatched, false)
   await context.dutiesState.write((tx) => tx.run('insert into watch_ranges values (?, 2, 0, 9)', networkId('hoodi')))
@@ -66,7 +67,7 @@ test('a read that failed is repeated', async () => {
   assert.deepEqual((await getNetworkCoverage({ ...context, duties }, 'hoodi')).covered, [])
 })
 
-test('what an answer reads belongs to one coverage: it is read again when an epoch was committed meanwhile', async () => {
+test('a response belongs to one coverage: it is read again if an epoch was committed meanwhile', async () => {
   await using context = await openContext()
   await writeEpochs(context, 'hoodi', { from: 0, until: 1 }, [])
   let runs = 0
@@ -78,7 +79,7 @@ test('what an answer reads belongs to one coverage: it is read again when an epo
   }
   assert.deepEqual(await withStableCoverage(context, 'hoodi', () => read(2)), [{ from: 0, until: 3 }])
   assert.equal(runs, 3)
-  // Another network's epochs do not matter, and an answer that is overtaken all the time is given in the end.
+  // Epochs of another network do not matter, and the number of attempts is limited.
   runs = 0
   await withStableCoverage(context, 'mainnet', () => read(0))
   assert.equal(runs, 1)

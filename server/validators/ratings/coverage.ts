@@ -1,5 +1,5 @@
-// What an answer about a network rests on: the epochs that have been read, and in which of them the validators it speaks of were
-// kept. It is the same until the next write, so it is cached until then.
+// Coverage of responses: the epochs that have been read, and in which of them the requested validators were stored. It
+// is cached until the next write.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
@@ -12,7 +12,7 @@ import { isWatched, keptEpochs } from '../duties/watch-ranges.ts'
 export interface NetworkCoverage {
   /** Epochs that have been read completely. */
   readonly covered: readonly Range[]
-  /** Not everyone was kept in all of them. */
+  /** Some epochs have only the validators of a watch list. */
   readonly isWatched: boolean
 }
 
@@ -25,7 +25,7 @@ export const getNetworkCoverage = (
     return { covered, isWatched: watched }
   })
 
-/** For an answer that is made of the network's rows: a fault where they were added up in other windows than are configured. */
+/** For responses with figures. Throws a fault if they were added up by other hours or days than configured. */
 export async function getRowCoverage(
   context: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
@@ -35,13 +35,13 @@ export async function getRowCoverage(
   const windows = `${network} ${time.epochsPerHour} ${time.epochsPerDay}`
   const [coverage, problem] = await Promise.all([
     getNetworkCoverage(context, network),
-    validators.windowTroubles(duties, windows, () => describeWindowsMismatch(duties, network, time)),
+    validators.windowsMismatches(duties, windows, () => describeWindowsMismatch(duties, network, time)),
   ])
   refuseOtherWindows(problem)
   return coverage
 }
 
-/** For an answer that is made of hours in these epochs: without those whose hours have been let go of. */
+/** For responses with hourly figures of these epochs: without epochs whose hours have been deleted. */
 export async function getHourlyCoverage(
   context: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
@@ -52,11 +52,11 @@ export async function getHourlyCoverage(
   const coverage = await getRowCoverage(context, network, time)
   const { covered } = coverage
   const hours = await validators.storedHours(duties, network, () => hourEpochs(duties, network))
-  const gone = merge(hourly.flatMap((range) => holes(hours, range)))
-  return { ...coverage, covered: covered.flatMap((range) => holes(gone, range)) }
+  const deleted = merge(hourly.flatMap((range) => holes(hours, range)))
+  return { ...coverage, covered: covered.flatMap((range) => holes(deleted, range)) }
 }
 
-/** Of what has been read: the epochs in which all of these validators were kept. Whoever does not exist has nothing to keep. */
+/** The covered epochs in which all of these validators were stored. Ignores unknown validators. */
 export async function getKeptEpochs(
   { duties, validators: caches }: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
@@ -69,14 +69,14 @@ export async function getKeptEpochs(
     duties,
     network,
     covered,
-    count === undefined ? validators : validators.filter((one) => one < count),
+    count === undefined ? validators : validators.filter((index) => index < count),
   )
 }
 
-/** An answer that other commits overtook so often is given as it is: it holds an epoch more than it names. */
+/** After this many attempts, a response may have an epoch more than its coverage says. */
 const attemptsMax = 5
 
-/** What `work` reads belongs to one coverage: it is done again when epochs were committed meanwhile. */
+/** Repeats `work` if epochs were committed meanwhile, so that all it reads belongs to the same coverage. */
 export async function withStableCoverage<T>(
   context: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,

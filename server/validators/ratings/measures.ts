@@ -1,7 +1,6 @@
-// What is known about a validator's duties in any stretch of time: whole numbers that can be added up, nothing else.
-// docs/methodology.md says what each one means. Chunks store them by their place in `measures`: new ones go to its end.
+// The figures that are stored about a validator's duties: whole numbers that can be added up over time.
+// docs/methodology.md explains each. Chunks store them by their index in `measures`: append new ones.
 
-/** How many. */
 export const counts = [
   'assigned',
   'inclusions',
@@ -18,11 +17,13 @@ export const counts = [
   'sync_signatures',
   'slashes_collected',
   'slashes_received',
-  /** Epochs read without an execution source: the four execution amounts are then unknown, not zero (behaviour/validators.md#unknown-values). */
+  /**
+   * Epochs without an execution node: the four execution amounts are unknown (behaviour/validators.md#unknown-values).
+   */
   'execution_unknown',
 ] as const
 
-/** Gwei. Penalties are zero or negative, as the wire shows them; earnings have either sign. */
+/** In gwei. Penalties are zero or negative, as on the wire. */
 export const amounts = [
   'attestation_reward',
   'sync_reward',

@@ -1,3 +1,4 @@
+// The rating method and docs/methodology.md.
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -15,7 +16,7 @@ import { readRecords } from './records.ts'
 
 const page = await readFile(new URL('../../../docs/methodology.md', import.meta.url), 'utf8')
 
-/** Rows of the table whose head begins with these cells, as cells. */
+/** The cells of the table whose header begins with these cells. */
 function table(...head: string[]): string[][] {
   const start = page.indexOf(`| ${head.join(' | ')} |\n`)
   assert(start >= 0, `the page has no table ${head.join(', ')}`)
@@ -33,14 +34,14 @@ function table(...head: string[]): string[][] {
 }
 const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
 
-test('the page explains every measure and every field, and no others', () => {
+test('docs/methodology.md explains every measure and field, and no others', () => {
   const explained = table('measure', 'meaning, per epoch', 'from').flatMap(([name]) => namesIn(name))
   assert.deepEqual(explained.sort(), [...measures].sort())
   const derived = table('field', 'formula').flatMap(([name]) => namesIn(name))
   assert.deepEqual(derived.sort(), [...new Set([...aggregateFields, ...effectivenessNumbers])].sort())
 })
 
-test('the store gives the figures of the worked example', async () => {
+test('the worked example has the figures that are computed from stored duties', async () => {
   const example = table('measure', 'A', 'B')
   const rowOf = (column: number) =>
     Object.fromEntries(example.map((cells) => [namesIn(cells[0])[0], Number(cells[column])]))
@@ -55,34 +56,34 @@ test('the store gives the figures of the worked example', async () => {
   const names = expected.map(([name]) => namesIn(name)[0] ?? '')
   const wanted = Object.fromEntries(names.map((name) => [name, all[name] ?? assert.fail(name)]))
   const time = context.settings.validators.networks.mainnet
-  for (const [column, who] of [
+  for (const [column, validators] of [
     [1, [1]],
     [2, [2]],
     [3, [1, 2]],
   ] as const) {
     const span = { network: 'mainnet', time, isUtc: false, days: { from: 0, until: 1 }, byValidator: false } as const
     const windows = { keyOf: (day: number) => day }
-    const { figures: found } = await readRecords(context.duties, { ...span, who, windows }, wanted)
+    const { figures } = await readRecords(context.duties, { ...span, validators, windows }, wanted)
     for (const cells of expected) {
       const name = namesIn(cells[0])[0] ?? ''
-      const value = found[name]?.[0] as number
-      assert.equal(String(Number.isNaN(value) ? null : value), cells[column], `${name} of ${who}`)
+      const value = figures[name]?.[0] as number
+      assert.equal(String(Number.isNaN(value) ? null : value), cells[column], `${name} of ${validators}`)
     }
   }
 })
 
-test('every answer that holds figures tells the version of the method, and the page is about that one', async () => {
+test('every response with figures has the number of the method that docs/methodology.md describes', async () => {
   await using context = await openContext()
   await register(context, 'mainnet', [5])
   await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
   const [, version] = /^Method, version (\d+)\./m.exec(page) ?? []
-  const told = async (answer: Handler, given: object) => {
-    const { value } = complete(answer.endpoint.input, given)
-    const outcome = await answer.handle(value as never, context, testRequestInfo())
-    return outcome.is === 'body' ? outcome.headers : undefined
+  const headersOf = async (handler: Handler, input: object) => {
+    const { value } = complete(handler.endpoint.input, input)
+    const result = await handler.handle(value as never, context, testRequestInfo())
+    return result.is === 'body' ? result.headers : undefined
   }
   const expected = { 'x-tetrad-method': version }
-  assert.deepEqual(await told(aggregateEffectiveness as Handler, { indices: [5] }), expected)
-  assert.deepEqual(await told(effectiveness as Handler, { validator_index_or_pubkey: '5' }), expected)
-  assert.deepEqual(await told(explain as Handler, { validator_index_or_pubkey: '5' }), expected)
+  assert.deepEqual(await headersOf(aggregateEffectiveness as Handler, { indices: [5] }), expected)
+  assert.deepEqual(await headersOf(effectiveness as Handler, { validator_index_or_pubkey: '5' }), expected)
+  assert.deepEqual(await headersOf(explain as Handler, { validator_index_or_pubkey: '5' }), expected)
 })

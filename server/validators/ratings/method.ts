@@ -1,21 +1,21 @@
-// Method 1: how ratings follow from the stored measures (docs/methodology.md, with worked examples). This is the only place of the formulas.
-// A later method gets a new number, never a silent change.
+// Method 1: computes ratings from the stored measures (docs/methodology.md has worked examples). All formulas are in
+// this file. A changed method gets a new number.
 //
-// 1. A grain is one validator's sums over a day (or an hour, where hours are asked for).
-// 2. The three effectiveness figures of a record are means over its grains; grains without assignments, and for proposers without duties,
-//    do not count.
-// 3. Correctness, delay and uptime are ratios of sums. Everything else is a sum.
+// 1. A grain is one validator's sums over a day (or over an hour, in queries by hour).
+// 2. The three effectiveness figures of a record are means over its grains. Grains without assignments, or without
+//    proposer duties for the proposer figure, do not count.
+// 3. Correctness, delay and uptime are ratios of sums. All other figures are sums.
 import type { AggregateField } from '#api/wire/validators.ts'
 import type { Measure } from './measures.ts'
 
-/** Sent with every answer that holds figures, so that whoever keeps them knows how they came about. */
+/** Sent with every response that has figures, so that stored figures can be attributed to a method. */
 export const methodHeaders = { 'x-tetrad-method': '1' } as const
 
 // ------------------------------------------------------------------------------------------------------------------- scores
 
 export type Score = 'attester' | 'proposer' | 'validator'
 
-/** The measures that a grain's scores are formed from, all of them counts. */
+/** The measures that scores are computed from. All of them are counts. */
 export const scoreMeasures = [
   'assigned',
   'included',
@@ -28,13 +28,13 @@ export const scoreMeasures = [
   'proposed_empty',
 ] as const satisfies readonly Measure[]
 
-/** By window: scores of all grains that have one, added up, and how many they are. */
+/** By window: the sum of the grains' scores, and the number of grains that have one. */
 export interface ScoreTotals {
   readonly sums: Float64Array
   readonly counts: Float64Array
 }
 
-/** Adds the scores of a validator's grains to those of their windows. */
+/** Adds the scores of a validator's grains to their windows. */
 export function addScores(
   grains: Readonly<Record<(typeof scoreMeasures)[number], Int32Array>>,
   windowOf: Int32Array,
@@ -48,7 +48,7 @@ export function addScores(
     const blocks = proposer_duties[grain] as number
     let blockScore = 0
     if (blocks !== 0) {
-      // A block with payload scores 1, with an empty one 1/4, a missed or orphaned one 0.
+      // A block with payload scores 1, with an empty payload 1/4, a missed or orphaned block 0.
       blockScore = (25 * (4 * (proposed[grain] as number) - 3 * (proposed_empty[grain] as number))) / blocks
       addScore(proposer, window, blockScore)
     }
@@ -57,8 +57,8 @@ export function addScores(
     const slots = inclusion_delay[grain] as number
     const correct =
       (correct_source[grain] as number) + (correct_target[grain] as number) + (correct_head[grain] as number)
-    // 100 · (included / assigned) · (correct / (3 · included)) / (delay / included), cancelled so that it also holds for a
-    // grain in which nothing was included: that is 0.
+    // 100 · (included / assigned) · (correct / (3 · included)) / (delay / included), simplified. 0 if nothing was
+    // included.
     const voteScore = slots === 0 ? 0 : (100 * (included[grain] as number) * correct) / (3 * votes * slots)
     addScore(attester, window, voteScore)
     addScore(validator, window, blocks === 0 ? voteScore : 0.375 * blockScore + 0.625 * voteScore)
@@ -78,14 +78,14 @@ export interface RecordValues {
   score(score: Score): Float64Array
 }
 
-/** One figure of every record, and what it is formed from. NaN: it is not known, or does not exist. */
+/** Computes one figure of every record from `measures` and `scores`. NaN: unknown, or it does not exist. */
 export interface Figure {
   readonly measures: readonly Measure[]
   readonly scores: readonly Score[]
   of(values: RecordValues): Float64Array
 }
 
-/** Doubles are added in any order: ten digits, and a half goes up. */
+/** Rounds half up to ten decimals: the order in which doubles are added must not be visible. */
 const rounded = (value: number): number => Math.floor(1e10 * value + 0.5) / 1e10
 
 const sum = (...names: [Measure, ...Measure[]]): Figure => ({
@@ -127,7 +127,7 @@ const mean = (score: Score): Figure => ({
   of: (values) => values.score(score).map(rounded),
 })
 
-/** Known only where every epoch was read with an execution source (behaviour/validators.md#unknown-values). */
+/** Unknown unless every epoch was read with an execution node (behaviour/validators.md#unknown-values). */
 const ifExecutionKnown = (figure: Figure): Figure => ({
   ...figure,
   measures: [...figure.measures, 'execution_unknown'],
@@ -137,7 +137,7 @@ const ifExecutionKnown = (figure: Figure): Figure => ({
   },
 })
 
-/** The figures of spec 2.3 that have fractions. */
+/** The figures of spec 2.3 that are not sums. */
 export const figures = {
   attesterEffectiveness: mean('attester'),
   proposerEffectiveness: mean('proposer'),
@@ -147,10 +147,10 @@ export const figures = {
   uptime: ratio(['included'], 'assigned'),
 } as const satisfies Record<string, Figure>
 
-/** Where a record lies in time does not come out of the measures. */
+/** Fields that are not computed from measures. */
 export type TimeField = 'day' | 'startDay' | 'endDay' | 'startEpoch' | 'endEpoch'
 
-/** Every other field of the aggregated record (spec 2.3). */
+/** All other fields of the aggregated record (spec 2.3). */
 export const aggregateFigures: Readonly<Record<Exclude<AggregateField, TimeField>, Figure>> = {
   attesterEffectiveness: figures.attesterEffectiveness,
   avgCorrectness: figures.avgCorrectness,
@@ -203,7 +203,7 @@ export const aggregateFigures: Readonly<Record<Exclude<AggregateField, TimeField
   sumWrongTargetVotes: difference('included', 'correct_target'),
 }
 
-/** What these figures are formed from, each once. */
+/** The distinct measures and scores that these figures need. */
 export const inputsFor = (
   list: readonly Figure[],
 ): { readonly measures: readonly Measure[]; readonly scores: readonly Score[] } => ({

@@ -1,9 +1,9 @@
-// Links to other pages of the same question. They are built from what was understood, not from the text of the request:
-// an unknown parameter is not carried along, a default needs no mention.
+// Links to other pages of a response. They are built from the parsed input, so they have neither unknown parameters nor
+// defaults.
 import type { Endpoint } from '#api/kit.ts'
 import { inputLocation } from '#api/routes.ts'
 
-/** Path and query of `endpoint` asked with these inputs. `always` are written even when they have their default. */
+/** Path and query of `endpoint` with this input. `always`: parameters to write even if they have their default. */
 export function toPath(
   endpoint: Endpoint,
   input: Readonly<Record<string, unknown>>,
@@ -23,7 +23,7 @@ export function toPath(
   return query.length > 0 ? `${path}?${query.join('&')}` : path
 }
 
-/** To the pages around this one. Absolute, as existing clients expect; a page beyond the end leads back to the last one. */
+/** Absolute, as existing clients expect. The previous page of a page beyond the end is the last page. */
 export function pageLinks(
   endpoint: Endpoint,
   query: Readonly<Record<string, unknown>> & { readonly limit: number; readonly offset: number },

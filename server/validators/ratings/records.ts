@@ -1,4 +1,4 @@
-// Records of 4.5 and 4.6 from sums: asks the duties database for them and forms the figures.
+// Reads the records of spec 4.5 and 4.6: queries sums from the duties database and computes the figures.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
@@ -11,28 +11,35 @@ import type { RecordSums } from '../duties/sum-records.ts'
 import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from './method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
-/** What records are wanted. */
 export interface RecordRequest {
   readonly network: Network
   readonly time: ChainTime
   /** Distinct. */
-  readonly who: readonly number[]
+  readonly validators: readonly number[]
   readonly isUtc: boolean
   readonly days: Range
-  /** Undefined: hours, each a record of its own. */
+  /** Undefined: one record per hour. */
   readonly windows: Pick<Windows, 'keyOf'> | undefined
   readonly cut?: RecordQuery['cut']
   readonly byValidator: boolean
-  /** Leaves out this window's validators up to this index. */
+  /** In this window and newer ones, skips validators up to this one. */
   readonly after?: { readonly window: number; readonly validator: number } | undefined
-  /** Aborts when nobody waits for the records any more. */
   readonly signal?: AbortSignal | undefined
 }
 
-const toRecordQuery = ({ network, time, who, isUtc, days, windows, cut, byValidator }: RecordRequest): RecordQuery => ({
+const toRecordQuery = ({
+  network,
+  time,
+  validators,
+  isUtc,
+  days,
+  windows,
+  cut,
+  byValidator,
+}: RecordRequest): RecordQuery => ({
   network,
   time: plainTime(time),
-  validators: who.filter((index) => index < validatorsMax).sort((a, b) => a - b),
+  validators: validators.filter((index) => index < validatorsMax).sort((a, b) => a - b),
   isUtc,
   days,
   grain: windows ? 'days' : 'hours',
@@ -41,9 +48,9 @@ const toRecordQuery = ({ network, time, who, isUtc, days, windows, cut, byValida
   byValidator,
 })
 
-/** Records by column: number n of each is about record n. */
+/** Records by column: entry n of each column belongs to record n. */
 export interface Records<F extends string> extends Pick<RecordSums, 'window' | 'validator' | 'day' | 'hour'> {
-  /** NaN: not known, or it does not exist. */
+  /** NaN: unknown, or it does not exist. */
   readonly figures: Readonly<Record<F, Float64Array>>
 }
 
@@ -55,26 +62,26 @@ export async function readRecords<F extends string>(
 ): Promise<Records<F>> {
   const list = Object.entries(figures) as [F, Figure][]
   const needed = inputsFor(list.map(([, figure]) => figure))
-  const found = await queryDuties(
+  const sums = await queryDuties(
     duties,
     'sumRecords',
     { query: toRecordQuery(request), wanted: needed },
     request.signal,
   )
-  const { window, validator, day, hour } = found
-  const values = valuesOf(found)
+  const { window, validator, day, hour } = sums
+  const values = valuesOf(sums)
   const columns = Object.fromEntries(list.map(([name, figure]) => [name, figure.of(values)]))
   return { window, validator, day, hour, figures: columns as Record<F, Float64Array> }
 }
 
-/** The figures of one record. Null: not known, or it does not exist. */
+/** The figures of one record. Null: unknown, or it does not exist. */
 export function figuresAt<F extends string>({ figures }: Records<F>, at: number): Record<F, number | null> {
-  const own = {} as Record<F, number | null>
+  const result = {} as Record<F, number | null>
   for (const name in figures) {
     const value = figures[name][at] as number
-    own[name] = Number.isNaN(value) ? null : value
+    result[name] = Number.isNaN(value) ? null : value
   }
-  return own
+  return result
 }
 
 const valuesOf = ({ sums, scores }: RecordSums): RecordValues => ({
@@ -85,6 +92,6 @@ const valuesOf = ({ sums, scores }: RecordSums): RecordValues => ({
   },
 })
 
-/** How many records there are, and the first of them: newest window first, then by validator. */
+/** The number of records, and the first `count` of them: newest window first, then by validator. */
 export const listRecords = (duties: Duties, request: RecordRequest, count: number): Promise<RecordList> =>
   queryDuties(duties, 'listRecords', { query: toRecordQuery(request), after: request.after, count }, request.signal)

@@ -1,8 +1,9 @@
+// Times in requests.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { parseTime } from './requested-epochs.ts'
 
-test('a time is ISO 8601, UTC without a zone, and survives a plus that was not escaped', () => {
+test('a time is ISO 8601, UTC without a zone; an unescaped plus is accepted', () => {
   const cases: [string, string][] = [
     ['2026-10-01', '2026-10-01T00:00:00.000Z'],
     ['2026-10-01T10:20', '2026-10-01T10:20:00.000Z'],
@@ -15,7 +16,7 @@ test('a time is ISO 8601, UTC without a zone, and survives a plus that was not e
   for (const [text, expected] of cases) assert.equal(new Date(parseTime('from', text)).toISOString(), expected, text)
 })
 
-test('what is not a time is refused', () => {
+test('an invalid time is refused', () => {
   for (const text of [
     '',
     '1',

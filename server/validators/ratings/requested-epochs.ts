@@ -1,4 +1,4 @@
-// From the bounds that a caller names to the epochs that are asked for, and how much of them is there.
+// Converts the bounds of a request into epochs, and compares them with the epochs that are stored.
 import type { Network } from '#api/wire/validators.ts'
 import { calendarUnits, parseDate } from '#core/calendar.ts'
 import {
@@ -26,16 +26,16 @@ export interface QueryBounds {
   readonly granularity: Granularity
 }
 
-/** Epochs; without an upper bound `until` is infinite. */
+/** Without an upper bound, `until` is infinite. */
 export interface RequestedEpochs extends Range {
-  /** The bound that lies further back, as the caller wrote it. */
+  /** The earlier bound, as the caller wrote it. */
   readonly older: string | undefined
 }
 
-/** Epochs between the bounds, whichever of them is the later one. */
-export function requestedEpochs(time: ChainTime, { from, to, ...how }: QueryBounds): RequestedEpochs {
-  const first = from === undefined ? undefined : epochsAt(time, 'from', from, how)
-  const last = to === undefined ? undefined : epochsAt(time, 'to', to, how)
+/** The epochs between the bounds, which may be in either order. */
+export function requestedEpochs(time: ChainTime, { from, to, ...options }: QueryBounds): RequestedEpochs {
+  const first = from === undefined ? undefined : epochsAt(time, 'from', from, options)
+  const last = to === undefined ? undefined : epochsAt(time, 'to', to, options)
   if (!first) return { ...notBelowZero({ from: last?.from ?? 0, until: Number.POSITIVE_INFINITY }), older: to }
   if (!last) return { ...notBelowZero({ from: 0, until: first.until }), older: undefined }
   const span = { from: Math.min(first.from, last.from), until: Math.max(first.until, last.until) }
@@ -44,52 +44,58 @@ export function requestedEpochs(time: ChainTime, { from, to, ...how }: QueryBoun
 
 const notBelowZero = ({ from, until }: Range): Range => ({ from: Math.max(0, from), until: Math.max(0, until) })
 
-/** The same epochs and those up to where the first page started, when this is a later one (behaviour/validators.md#paging-of-the-aggregate). */
+/**
+ * The epochs that `total` counts: on a later page also those from there up to the start of the first page
+ * (behaviour/validators.md#paging-of-the-aggregate).
+ */
 export function countedEpochs(
   time: ChainTime,
   requested: Range,
-  { newest, ...how }: Omit<QueryBounds, 'from' | 'to'> & { readonly newest?: string | undefined },
+  { newest, ...options }: Omit<QueryBounds, 'from' | 'to'> & { readonly newest?: string | undefined },
 ): Range {
   if (newest === undefined) return requested
-  return { from: requested.from, until: Math.max(requested.until, epochsAt(time, 'newest', newest, how).until) }
+  return { from: requested.from, until: Math.max(requested.until, epochsAt(time, 'newest', newest, options).until) }
 }
 
-/** What one bound stands for. A time stands for the whole window that holds it (behaviour/validators.md#time-bounds-of-the-aggregate). */
+/**
+ * The epochs of one bound. A time means the window that holds it
+ * (behaviour/validators.md#time-bounds-of-the-aggregate).
+ */
 function epochsAt(
   time: ChainTime,
   name: 'from' | 'to' | 'newest',
   text: string,
-  how: Omit<QueryBounds, 'from' | 'to'>,
+  options: Omit<QueryBounds, 'from' | 'to'>,
 ): Range {
-  const line = chainDays(time)
-  if (how.filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
-  if (how.filterType === 'day') return line.epochsOf(wholeNumber(name, text, 'a day number') as never)
-  const day = line.dayAt(parseTime(name, text))
-  const unit = calendarUnits.find((candidate) => candidate === how.granularity)
-  if (!unit || day < 0) return line.epochsOf(day)
-  const days = wholeWindow(line, unit, line.dateOf(day))
-  return { from: line.epochsOf(days.from as never).from, until: line.epochsOf((days.until - 1) as never).until }
+  const calendar = chainDays(time)
+  if (options.filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
+  if (options.filterType === 'day') return calendar.epochsOf(wholeNumber(name, text, 'a day number') as never)
+  const day = calendar.dayAt(parseTime(name, text))
+  const unit = calendarUnits.find((candidate) => candidate === options.granularity)
+  if (!unit || day < 0) return calendar.epochsOf(day)
+  const days = wholeWindow(calendar, unit, calendar.dateOf(day))
+  return { from: calendar.epochsOf(days.from as never).from, until: calendar.epochsOf((days.until - 1) as never).until }
 }
 
 function wholeNumber(name: string, text: string, what: string): number {
-  // Ten digits reach further than any chain will, and stay exact.
+  // Ten digits are more than enough, and exact.
   if (/^\d{1,10}$/.test(text)) return Number(text)
   throw invalid(['query', name], `must be ${what}; for a date or time send filterType=datetime`, text)
 }
 
-/** A plus that was not escaped in the URL arrives as a space. */
-const lostPlus = / (?=\d\d:?\d\d$)/
+/** An unescaped plus in a URL is parsed as a space. */
+const unescapedPlus = / (?=\d\d:?\d\d$)/
 const dateChars = '2026-10-01'.length
 
-/** ISO 8601; without a zone it is UTC. */
+/** ISO 8601, UTC unless it has a zone. */
 export function parseTime(name: string, text: string): number {
-  const sent = text.slice(0, dateChars + 1) + text.slice(dateChars + 1).replace(lostPlus, '+')
+  const sent = text.slice(0, dateChars + 1) + text.slice(dateChars + 1).replace(unescapedPlus, '+')
   const atMs = parseDay(text) ?? parseTimestamp(sent, { zone: 'utc' })
   if (atMs === undefined) throw invalid(['query', name], 'must be an ISO 8601 date or time', text)
   return atMs
 }
 
-/** How 4.6 is told what to answer about. */
+/** The bounds of spec 4.6. */
 export interface DayBounds {
   readonly fromDate?: string | undefined
   readonly toDate?: string | undefined
@@ -97,16 +103,16 @@ export interface DayBounds {
   readonly toDay?: number | undefined
 }
 
-/** Both kinds of bounds may be given; then both hold (behaviour/validators.md#records-of-one-validator). */
-export function requestedDays(query: DayBounds, line: DayCalendar): Range {
-  const fromDate = query.fromDate === undefined ? undefined : line.firstFrom(parseDate(query.fromDate))
-  const untilDate = query.toDate === undefined ? undefined : line.firstFrom((parseDate(query.toDate) + 1) as never)
+/** If both kinds of bounds are given, both apply (behaviour/validators.md#records-of-one-validator). */
+export function requestedDays(query: DayBounds, calendar: DayCalendar): Range {
+  const fromDate = query.fromDate === undefined ? undefined : calendar.firstFrom(parseDate(query.fromDate))
+  const untilDate = query.toDate === undefined ? undefined : calendar.firstFrom((parseDate(query.toDate) + 1) as never)
   refuseInverted(query, fromDate, untilDate)
   const from = Math.max(query.fromDay ?? 0, fromDate ?? 0)
   const until = Math.min((query.toDay ?? Number.POSITIVE_INFINITY) + 1, untilDate ?? Number.POSITIVE_INFINITY)
-  const fromEpoch = line.epochsOf(from).from
+  const fromEpoch = calendar.epochsOf(from).from
   if (until === Number.POSITIVE_INFINITY) return { from: fromEpoch, until }
-  return { from: fromEpoch, until: Math.max(fromEpoch, line.epochsOf(until - 1).until) }
+  return { from: fromEpoch, until: Math.max(fromEpoch, calendar.epochsOf(until - 1).until) }
 }
 
 /** Dates are compared as dates and days as days; one of each, as days. */
@@ -124,7 +130,7 @@ function refuseInverted(query: DayBounds, fromDate: number | undefined, untilDat
   if (problems.length > 0) throw invalidInput(problems)
 }
 
-/** What an answer rests on: the last finalized epoch that has been read, and which of the asked ones are there for those it is about. */
+/** The headers of a response: the last epoch that was read, and which of the requested epochs are stored (`kept`). */
 export function toConfidence(
   covered: readonly Range[],
   requested: Range,
@@ -132,7 +138,7 @@ export function toConfidence(
 ): Confidence {
   const last = covered.at(-1)
   if (!last) return { finality: 'finalized', coverage: 'none' }
-  // What is still to come is not a hole, unless it was asked for by name.
+  // Future epochs are a gap only if the caller requested them explicitly.
   const until = Number.isFinite(requested.until) ? requested.until : Math.max(last.until, requested.from + 1)
   return {
     asOf: last.until - 1,
@@ -141,7 +147,7 @@ export function toConfidence(
   }
 }
 
-/** The asked epochs that can have rows; undefined when there are none. */
+/** The requested epochs from the first to the last covered one; undefined: none. */
 export function servedEpochs(covered: readonly Range[], requested: Range): { from: Epoch; until: Epoch } | undefined {
   const [first, last] = [covered[0], covered.at(-1)]
   if (!first || !last) return undefined
@@ -149,7 +155,7 @@ export function servedEpochs(covered: readonly Range[], requested: Range): { fro
   return from < until ? { from: from as Epoch, until: until as Epoch } : undefined
 }
 
-/** From the first to the last epoch of the range that has been read: an answer never claims more at its ends. */
+/** The range from its first to its last covered epoch, so that a record never claims more. */
 export function clipToCovered(covered: readonly Range[], epochs: Epochs): Epochs {
   const read = within(covered, epochs)
   const [first, last] = [read[0], read.at(-1)]

@@ -1,5 +1,5 @@
-// Where the questions about one validator (4.6, and the explanation of it) begin: who it is, which epochs are meant, and what has
-// been read of them.
+// The first step of requests about one validator (spec 4.6 and explain): its index, the requested epochs, and which of
+// them are stored.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, type Epoch, type Epochs, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
@@ -20,16 +20,16 @@ export interface ValidatorQuery extends DayBounds {
 export interface ResolvedValidator {
   readonly index: number
   readonly time: ChainTime
-  readonly line: DayCalendar
+  readonly calendar: DayCalendar
   readonly requested: Range
   readonly covered: readonly Range[]
-  /** Of these, the epochs in which this validator was kept. */
+  /** The covered epochs in which this validator was stored. */
   readonly kept: readonly Range[]
-  /** The asked epochs that can have rows, and their days; undefined when there are none. */
+  /** The requested epochs that can have rows, and their days; undefined: none. */
   readonly served: { readonly epochs: Epochs; readonly days: Range } | undefined
 }
 
-/** A confidence alone: there is no such validator. */
+/** The result has no index if the validator does not exist. */
 export async function resolveValidator(
   query: ValidatorQuery,
   context: ValidatorsContext,
@@ -37,8 +37,8 @@ export async function resolveValidator(
   const { state, settings } = context
   const { network } = query
   const time = chainTimeOf(settings, network)
-  const line: DayCalendar = query.utc ? utcDays(time) : chainDays(time)
-  const requested = requestedDays(query, line)
+  const calendar: DayCalendar = query.utc ? utcDays(time) : chainDays(time)
+  const requested = requestedDays(query, calendar)
   const [index, coverage] = await Promise.all([
     findIndex(state, network, query.validator_index_or_pubkey),
     query.granularity === 'hour'
@@ -52,11 +52,11 @@ export async function resolveValidator(
   }
   const kept = await getKeptEpochs(context, network, coverage, [index])
   const epochs = servedEpochs(covered, requested)
-  const served = epochs && { epochs, days: daysOf(line, epochs) }
-  return { index, time, line, requested, covered, kept, served }
+  const served = epochs && { epochs, days: daysOf(calendar, epochs) }
+  return { index, time, calendar: calendar, requested, covered, kept, served }
 }
 
-const daysOf = (line: DayCalendar, { from, until }: Epochs): Range => ({
-  from: line.dayOf(from),
-  until: line.dayOf((until - 1) as Epoch) + 1,
+const daysOf = (calendar: DayCalendar, { from, until }: Epochs): Range => ({
+  from: calendar.dayOf(from),
+  until: calendar.dayOf((until - 1) as Epoch) + 1,
 })

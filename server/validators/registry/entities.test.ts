@@ -1,4 +1,4 @@
-// Entities out of files: every way to name a validator, what is rejected, and what becomes of what was known before.
+// Import of entities: all selectors, rejected records, and the history.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openContext, testNowMs } from '#test/context.ts'
@@ -40,16 +40,16 @@ const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
 ,,0x12,,Odd,
 `
 
-test('validators are named by index, key, deposit or withdrawal address; later lines win; what fits nobody is rejected with its line', async () => {
+test('records select validators by index, key, deposit or withdrawal address; later lines win; others are rejected with their line', async () => {
   await using context = await openRegistry()
   const totals = await importEntities(context.state, 'hoodi', parseEntityRecords(csv), 'file.csv', testNowMs)
   assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 5])
   assert.deepEqual(
     totals.rejects.map(({ at, reason: why }) => [at, why]),
     [
-      [6, 'no known validator has this name'],
-      [7, 'exactly one of index, pubkey, depositAddress, withdrawalAddress says who is meant'],
-      [8, 'depositAddress cannot be read'],
+      [6, 'no known validator matches'],
+      [7, 'exactly one of index, pubkey, depositAddress, withdrawalAddress is required'],
+      [8, 'depositAddress is invalid'],
     ],
   )
   const pools = await Promise.all(
@@ -62,7 +62,7 @@ test('validators are named by index, key, deposit or withdrawal address; later l
   assert.deepEqual(pools[0]?.nodeOperators, ['Fjord', 'Basalt'])
 })
 
-test('the same file again changes nothing; another one keeps what was there, with its source and times', async () => {
+test('the same file changes nothing; another file moves replaced entities to the history, with source and times', async () => {
   await using context = await openRegistry()
   const one = parseEntityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
   await importEntities(context.state, 'hoodi', one, 'old.json', 1000)
@@ -78,7 +78,7 @@ test('the same file again changes nothing; another one keeps what was there, wit
 })
 
 describe('CSV', () => {
-  test('quotes hold commas, line ends and quotes', () => {
+  test('quoted cells may contain commas, line ends and quotes', () => {
     assert.deepEqual(
       parseEntityRecords('pool,subpool\r\n"x, ""y""","1\n2"\n\nlast,\n').map(({ at, record }) => [at, record]),
       [
@@ -88,9 +88,9 @@ describe('CSV', () => {
     )
   })
 
-  test('a quote that is not closed is named by its line, an unknown column by its name', () => {
-    assert.throws(() => parseEntityRecords('index\n"b'), /line 2: a quote is opened here/)
-    assert.throws(() => parseEntityRecords('index,pool\n1,"a"b\n2,c\n'), /line 2: a closing quote/)
+  test('the error names the line of an unclosed quote, or the unknown column', () => {
+    assert.throws(() => parseEntityRecords('index\n"b'), /line 2: the closing quote is missing/)
+    assert.throws(() => parseEntityRecords('index,pool\n1,"a"b\n2,c\n'), /line 2: there is text after a closing quote/)
     assert.throws(() => parseEntityRecords('index,color\n1,red\n'), /unknown columns: color/)
   })
 })

@@ -1,15 +1,16 @@
-// Who is behind a validator, told by people in files: CSV or JSON, by index, key, deposit or withdrawal address.
+// Imports the entities behind validators (pool, operators, DVT network) from CSV or JSON files. A record selects its
+// validators by index, key, deposit address or withdrawal address.
 //
-// 1. A record that names nobody who is known, or names in a way that cannot be read, is rejected with its line; the others count.
-// 2. What is replaced goes to the history with its source and its time. The same file again changes nothing.
-// 3. A validator that no file speaks of stays without an entity; nothing is guessed (behaviour/validators.md#validator-metadata).
+// 1. A record that is invalid or matches no known validator is rejected with its line. The others are imported.
+// 2. A replaced entity is moved to the history with its source and time. Importing the same file again changes nothing.
+// 3. A validator without a record has no entity. Nothing is guessed (behaviour/validators.md#validator-metadata).
 import type { Network } from '#api/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { toBytes } from './registry.ts'
+import { findIndex, toBytes } from './registry.ts'
 
-/** The fields that a file may have; exactly one of the first four says who is meant. */
+/** The fields of a record. Exactly one of the first four selects the validators. */
 const entityFields = [
   'index',
   'pubkey',
@@ -27,7 +28,7 @@ const selectorFields = ['index', 'pubkey', 'depositAddress', 'withdrawalAddress'
 export type EntityRecord = Readonly<Partial<Record<EntityField, unknown>>>
 
 export interface EntityReject {
-  /** Line of a CSV file, or place in a JSON list, from 1. */
+  /** Line of a CSV file, or index in a JSON list, from 1. */
   readonly at: number
   readonly reason: string
   readonly record: unknown
@@ -56,8 +57,7 @@ export function parseEntityRecords(text: string): { at: number; record: EntityRe
   const [head, ...lines] = rows.filter(({ cells }) => cells.some((cell) => cell !== ''))
   const names = head?.cells.map((name) => name.trim()) ?? []
   const unknown = names.filter((name) => !entityFields.includes(name as EntityField))
-  if (unknown.length > 0)
-    throw new Error(`unknown columns: ${unknown.join(', ')}; known are ${entityFields.join(', ')}`)
+  if (unknown.length > 0) throw new Error(`unknown columns: ${unknown.join(', ')}; expected ${entityFields.join(', ')}`)
   return lines.map(({ line, cells }) => {
     const given = names
       .map((name, column) => [name, cells[column]?.trim() ?? ''] as const)
@@ -77,11 +77,11 @@ export async function importEntities(
   const seen = new Set<number>()
   let changed = 0
   for (let from = 0; from < records.length; from += recordsPerWrite) {
-    const part = records.slice(from, from + recordsPerWrite)
-    const done = await state.write((tx) => putRecords(tx, network, part, source, nowMs))
-    rejects.push(...done.rejects)
-    for (const index of done.seen) seen.add(index)
-    changed += done.changed
+    const batch = records.slice(from, from + recordsPerWrite)
+    const written = await state.write((tx) => putRecords(tx, network, batch, source, nowMs))
+    rejects.push(...written.rejects)
+    for (const index of written.seen) seen.add(index)
+    changed += written.changed
   }
   return { records: records.length, validators: seen.size, changed, rejects }
 }
@@ -93,26 +93,26 @@ async function putRecords(
   source: string,
   nowMs: number,
 ) {
-  const done = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
+  const written = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
   for (const { at, record } of records) {
-    const read = parseEntity(record)
-    const indices = 'why' in read ? [] : await findIndices(tx, network, read)
-    if ('why' in read || indices.length === 0) {
-      done.rejects.push({ at, reason: 'why' in read ? read.why : 'no known validator has this name', record })
+    const entity = parseEntity(record)
+    const indices = 'reason' in entity ? [] : await findIndices(tx, network, entity)
+    if ('reason' in entity || indices.length === 0) {
+      written.rejects.push({ at, reason: 'reason' in entity ? entity.reason : 'no known validator matches', record })
       continue
     }
     for (const index of indices) {
-      done.seen.push(index)
-      if (await putEntity(tx, network, index, read, source, nowMs)) done.changed += 1
+      written.seen.push(index)
+      if (await putEntity(tx, network, index, entity, source, nowMs)) written.changed += 1
     }
   }
-  if (done.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
-  return done
+  if (written.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
+  return written
 }
 
 const entitiesStream = (network: Network): string => `entities/${network}`
 
-/** Grows with every change of the network's entities. */
+/** Increases with every change of the network's entities. */
 export const entitiesVersion = async (state: StateReader, network: Network): Promise<number> =>
   (await cursorOf(state, entitiesStream(network))) ?? 0
 
@@ -133,18 +133,19 @@ const selectorPatterns = {
   withdrawalAddress: /^0x[0-9a-f]{40}$/i,
 } as const
 
-function parseEntity(record: EntityRecord): ParsedEntity | { readonly why: string } {
+function parseEntity(record: EntityRecord): ParsedEntity | { readonly reason: string } {
   const given = selectorFields.filter((field) => record[field] !== undefined && record[field] !== null)
   const [by] = given
-  if (!by || given.length > 1) return { why: `exactly one of ${selectorFields.join(', ')} says who is meant` }
+  if (!by || given.length > 1) return { reason: `exactly one of ${selectorFields.join(', ')} is required` }
   const name = String(record[by])
-  if (!selectorPatterns[by].test(name)) return { why: `${by} cannot be read` }
+  if (!selectorPatterns[by].test(name)) return { reason: `${by} is invalid` }
   const texts = (['pool', 'subpool', 'dvtNetwork'] as const).map((field) => readText(record[field]))
   const lists = (['nodeOperators', 'dvtOperators'] as const).map((field) => readList(record[field]))
   const [pool, subpool, dvtNetwork] = texts
   const [nodeOperators, dvtOperators] = lists
-  if (pool === undefined || subpool === undefined || dvtNetwork === undefined) return { why: 'a name is no text' }
-  if (!nodeOperators || !dvtOperators) return { why: 'operators are no list of texts' }
+  if (pool === undefined || subpool === undefined || dvtNetwork === undefined)
+    return { reason: 'pool, subpool and dvtNetwork must be text' }
+  if (!nodeOperators || !dvtOperators) return { reason: 'operators must be a list of text' }
   return { by, name, pool, subpool, dvtNetwork, nodeOperators, dvtOperators }
 }
 
@@ -153,27 +154,28 @@ const readText = (value: unknown): string | null | undefined =>
 
 function readList(value: unknown): string[] | undefined {
   if (value === undefined || value === null) return []
-  const list = typeof value === 'string' ? value.split(';').map((one) => one.trim()) : value
-  return Array.isArray(list) && list.every((one) => typeof one === 'string')
-    ? list.filter((one) => one !== '')
+  const list = typeof value === 'string' ? value.split(';').map((item) => item.trim()) : value
+  return Array.isArray(list) && list.every((item) => typeof item === 'string')
+    ? list.filter((item) => item !== '')
     : undefined
 }
 
 async function findIndices(tx: StateReader, network: Network, { by, name }: ParsedEntity): Promise<number[]> {
-  const found = (sql: string, value: Uint8Array | number) =>
-    tx.all<{ validator_index: number }>(`select validator_index from ${sql}`, network, value)
-  const rows =
-    by === 'depositAddress'
-      ? await found('validator_deposits where network = ? and address = ?', toBytes(name))
-      : by === 'withdrawalAddress'
-        ? await found('validators where network = ? and withdrawal_address = ?', toBytes(name))
-        : by === 'pubkey'
-          ? await found('validators where network = ? and pubkey = ?', toBytes(name))
-          : await found('validators where network = ? and validator_index = ?', Number(name))
+  if (by === 'index' || by === 'pubkey') {
+    const index = await findIndex(tx, network, name)
+    return index === undefined ? [] : [index]
+  }
+  const [table, column] =
+    by === 'depositAddress' ? ['validator_deposits', 'address'] : ['validators', 'withdrawal_address']
+  const rows = await tx.all<{ validator_index: number }>(
+    `select validator_index from ${table} where network = ? and ${column} = ?`,
+    network,
+    toBytes(name),
+  )
   return rows.map((row) => row.validator_index)
 }
 
-/** Keeps what validators are found by in step with the entity that changes (behaviour/validators.md#find-validators). */
+/** Updates the tables that validators are found by (behaviour/validators.md#find-validators). */
 async function updateFindIndex(
   tx: StateWriter,
   network: Network,
@@ -215,7 +217,7 @@ async function updateFindIndex(
   }
 }
 
-/** True when anything was different. */
+/** Returns whether the entity was new or different. */
 async function putEntity(
   tx: StateWriter,
   network: Network,

@@ -1,5 +1,6 @@
-// Whether a validator that the registry does not hold can be said not to exist (behaviour/validators.md#unknown-validators). The registry is written before
-// the epochs it was read with count as read, so behind the first of them it holds everyone who is kept.
+// Decides whether a validator that is not in the registry does not exist (404), or may exist but is not stored here
+// (behaviour/validators.md#unknown-validators). The registry is written before the epochs it was read with are covered,
+// so once an epoch is covered, the registry has all validators that are stored.
 import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -8,29 +9,31 @@ import { readWatched } from '../duties/watch-ranges.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { findIndex } from './registry.ts'
 
-/** A first epoch takes a node and us some minutes: not worth waiting for inside a call. */
+/** The first epoch takes some minutes, too long to wait for in a request. */
 const retryAfterMs = 60_000
 const headers = { 'x-tetrad-coverage': 'none' }
 
-/** A fault, unless there is no such validator. `name` is an index or a public key that was looked for in vain. */
+/**
+ * Throws a fault unless the validator does not exist. `name` is an index or a public key that is not in the registry.
+ */
 export async function refuseUnlessUnknown(context: ValidatorsContext, network: Network, name: string): Promise<void> {
   const { covered, isWatched } = await getNetworkCoverage(context, network)
   if (covered.length === 0) {
     const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     throw isFollowed
       ? new Fault('validators.not_covered', { headers, retryAfterMs })
-      : new Fault('validators.not_kept', {
+      : new Fault('validators.not_watched', {
           headers,
-          message: 'This network is not read here, so none of its validators is known.',
+          message: 'This server does not read this network, so it knows none of its validators.',
         })
   }
-  // It may have been read between the two looks.
+  // It may have been added since the caller looked.
   if ((await findIndex(context.state, network, name)) !== undefined)
     throw new Fault('validators.not_covered', { headers, retryAfterMs: 1000 })
-  if (isWatched && (await mayExist(context, network, name))) throw new Fault('validators.not_kept', { headers })
+  if (isWatched && (await mayExist(context, network, name))) throw new Fault('validators.not_watched', { headers })
 }
 
-/** With a watch list the registry holds those on it alone, whoever else there is. */
+/** With a watch list, the registry has only the validators on it. */
 async function mayExist({ duties, settings }: ValidatorsContext, network: Network, name: string): Promise<boolean> {
   if ((await readWatched(duties, network)) === 'everyone') return false
   if (/^\d{1,12}$/.test(name))

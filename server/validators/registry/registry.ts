@@ -1,5 +1,5 @@
-// The registry of validators in the state store: what the network says about each, who paid its deposits, and the
-// entity behind it. Keys and addresses are bytes inside and lower-case 0x text outside.
+// The registry of validators in the state database: the chain's data about each, its deposit addresses, and its entity.
+// Keys and addresses are stored as bytes and returned as lower-case 0x text.
 import type { Network } from '#api/wire/validators.ts'
 import type { State, StateReader } from '#storage/state.ts'
 
@@ -22,13 +22,13 @@ export interface EntityEntry {
   readonly dvtOperators: readonly string[]
 }
 
-/** Keys in one statement; well below every engine's limit on parameters. */
+/** Keys per statement: well below the limit of both engines on parameters. */
 const keysPerQuery = 500
 
 export const toBytes = (hex: string): Uint8Array => Buffer.from(hex.replace(/^0x/i, ''), 'hex')
 export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 
-/** Adds validators or brings them up to date; each is named once. */
+/** Inserts or updates validators, which must be distinct. */
 export async function putValidators(state: State, network: Network, entries: readonly ValidatorEntry[]): Promise<void> {
   const rows = entries.map((entry) => [
     network,
@@ -60,7 +60,7 @@ const entryColumns = [
   'withdrawal_address',
 ] as const
 
-/** The index of a known validator, asked by index or public key. */
+/** The index of a known validator, by index or public key. */
 export async function findIndex(
   state: StateReader,
   network: Network,
@@ -77,9 +77,9 @@ export async function findIndex(
   return row?.validator_index
 }
 
-/** The indices of those keys that are known, each once. */
+/** The distinct indices of the keys that are known. */
 export async function indicesOf(state: StateReader, network: Network, pubkeys: readonly string[]): Promise<number[]> {
-  const found = new Set<number>()
+  const indices = new Set<number>()
   for (let from = 0; from < pubkeys.length; from += keysPerQuery) {
     const keys = pubkeys.slice(from, from + keysPerQuery).map(toBytes)
     const rows = await state.all<{ validator_index: number }>(
@@ -87,9 +87,9 @@ export async function indicesOf(state: StateReader, network: Network, pubkeys: r
       network,
       ...keys,
     )
-    for (const row of rows) found.add(row.validator_index)
+    for (const row of rows) indices.add(row.validator_index)
   }
-  return [...found]
+  return [...indices]
 }
 
 interface RegistryRow {
@@ -100,7 +100,7 @@ interface RegistryRow {
   readonly exit_epoch: number | null
   readonly withdrawable_epoch: number | null
   readonly withdrawal_address: Uint8Array | null
-  /** Null with all other entity columns when no entity is known. */
+  /** All entity columns are null if the validator has no entity. */
   readonly node_operators: string | null
   readonly dvt_operators: string | null
   readonly pool: string | null
@@ -128,7 +128,7 @@ export async function readValidator(
   )
   if (!row) return undefined
   const deposits = await state.all<{ address: Uint8Array }>(
-    'select address from validator_deposits where network = ? and validator_index = ? order by place, address',
+    'select address from validator_deposits where network = ? and validator_index = ? order by deposit_index, address',
     network,
     index,
   )

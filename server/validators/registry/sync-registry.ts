@@ -1,6 +1,6 @@
-// Brings the registry up to date from a state: only what has changed is written, so that a network of a million costs a
-// million rows once and a handful per epoch after that. What has changed is found where states are read, and written
-// where the stores are.
+// Updates the registry from a beacon state. Only changes are written: a network of a million validators writes a
+// million rows once, and a few per epoch later. Changes are found on the thread that reads states, and written on the
+// main thread.
 import type { Network } from '#api/wire/validators.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import {
@@ -15,18 +15,18 @@ import type { State } from '#storage/state.ts'
 import { linkDeposits } from '../ingest/deposits/deposits.ts'
 import { putValidators, toHex, type ValidatorEntry } from './registry.ts'
 
-/** Rows in one transaction: others write, and are answered, in between. */
+/** Rows per transaction, so that other writes and requests can run in between. */
 const rowsPerWrite = 1000
 
 const epochColumns = ['eligible', 'activation', 'exit', 'withdrawable'] as const
 type EpochColumns = Readonly<Record<(typeof epochColumns)[number], Float64Array>>
 
-/** Entries that are new or different, as columns in rising order of index. */
+/** New and changed entries, as columns in ascending order of index. */
 export interface RegistryChanges extends EpochColumns, ValidatorKeys {
   readonly index: Int32Array
 }
 
-/** What of a state the registry knows. */
+/** The fields of a beacon state that are in the registry. */
 export type RegistrySnapshot = EpochColumns & ValidatorKeys & Pick<Validators, 'count'>
 
 export const takeRegistrySnapshot = (state: Validators): RegistrySnapshot => {
@@ -34,7 +34,7 @@ export const takeRegistrySnapshot = (state: Validators): RegistrySnapshot => {
   return { count, pubkeys, credentials, eligible, activation, exit, withdrawable }
 }
 
-/** `before`: what was enrolled last, if anything. `kept`: those who are; undefined: everyone. */
+/** `before`: the previous snapshot, if any. `kept`: 1 for each validator to store; undefined: all of them. */
 export function findRegistryChanges(
   validators: Validators,
   before: RegistrySnapshot | undefined,
@@ -75,7 +75,7 @@ export async function syncRegistry(state: State, network: Network, changes: Regi
     )
     const [first, last] = [index[from] as number, index[from + rows.length - 1] as number]
     await linkDeposits(state, network, { from: first, until: last + 1 })
-    // A million rows are written without ever waiting for anything; callers are not to wait for all of them.
+    // SQLite never waits, so yield here: requests must not wait for a million rows.
     await nextEventLoopTurn()
   }
 }

@@ -1,4 +1,5 @@
-// The index at the end of a chain, step by step. Random histories are in history.test.ts, kill -9 in cli/ingest.test.ts.
+// Indexing at the end of a chain, step by step. See also ../random-histories.test.ts, and cli/ingest.test.ts for kill
+// -9.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
@@ -40,7 +41,7 @@ async function openIndexedChain({
   const node = openNode(settings, real, { backoffMs: 0 })
   const reports: IndexProgress[] = []
   return {
-    ...{ chain, sim, context, real, node, told: reports },
+    ...{ chain, sim, context, real, node, progress: reports },
     catchUp: (state = given ?? context.state) =>
       catchUpIndex({ ...real, state }, node, (progress) => reports.push(progress)),
     repair: (from: number, until: number) => repairIndex(real, node, { from, until }, () => {}),
@@ -71,8 +72,8 @@ async function assertIndexMatches({ chain, context }: Pick<IndexedChain, 'chain'
   }
 }
 
-describe('the run of blocks that are not final', () => {
-  test('new blocks are added, replaced ones taken back, final ones settled', async () => {
+describe('unfinalized blocks', () => {
+  test('new blocks are added, replaced ones reverted, final ones finalized', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     await assertIndexMatches(at)
@@ -82,13 +83,13 @@ describe('the run of blocks that are not final', () => {
     at.chain.reorg(7, 9)
     await at.catchUp()
     await assertIndexMatches(at)
-    assert.equal(at.told.findLast((one) => one.is === 'near')?.revertedBlocks, 7)
+    assert.equal(at.progress.findLast((one) => one.is === 'unfinalized')?.revertedBlocks, 7)
     at.chain.mine(15)
     await at.catchUp()
     await assertIndexMatches(at)
   })
 
-  test('a chain that becomes shorter takes its last blocks with it', async () => {
+  test('blocks are removed when the chain becomes shorter', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     at.chain.reorg(9, 2)
@@ -96,7 +97,7 @@ describe('the run of blocks that are not final', () => {
     await assertIndexMatches(at)
   })
 
-  test('after a long absence the run is settled and the gap is read as final blocks', async () => {
+  test('after a long pause the run is finalized and the gap is indexed as final blocks', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     at.chain.reorg(12, 12)
@@ -105,9 +106,9 @@ describe('the run of blocks that are not final', () => {
     await assertIndexMatches(at)
   })
 
-  test('a block that is not the child of the one below is not taken: the chain changed between two reads', async () => {
+  test('a block that does not link to the previous one is rejected: the chain changed between two reads', async () => {
     await using at = await openIndexedChain()
-    // Eight blocks of the run have been taken when the ninth is asked for; by then most of them are replaced.
+    // When the ninth block is requested, most of the eight before it have been replaced.
     const ninth = `"0x${(at.chain.final + 9).toString(16)}",true`
     at.sim.meanwhile = (body) => {
       if (!body.includes(ninth)) return
@@ -122,7 +123,7 @@ describe('the run of blocks that are not final', () => {
     await assertIndexMatches(at)
   })
 
-  test('a node that contradicts a final block is not believed, and nothing is lost', async () => {
+  test('a node that contradicts a final block is rejected, and nothing is lost', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const other = new SimChain({ seed: 'another world', finalLag: 20 })
@@ -130,28 +131,28 @@ describe('the run of blocks that are not final', () => {
     const before = await readUnfinalizedBlocks(at.context.state, '1')
     const right = at.sim.chain
     Object.assign(at.sim, { chain: other })
-    await assert.rejects(at.catchUp(), /another block 40 than the one that was final/)
+    await assert.rejects(at.catchUp(), /block 40 of the node differs from the finalized block/)
     Object.assign(at.sim, { chain: right })
     assert.deepEqual(await readUnfinalizedBlocks(at.context.state, '1'), before)
     await at.catchUp()
     await assertIndexMatches(at)
   })
 
-  test('no more blocks are kept than nearMax', async () => {
-    await using at = await openIndexedChain({ index: { nearMax: 5 } })
+  test('at most unfinalizedMax blocks are stored', async () => {
+    await using at = await openIndexedChain({ index: { unfinalizedMax: 5 } })
     await at.catchUp()
     assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).length, 6)
   })
 })
 
-test('a final block from a node on a fork is not taken, wherever in a range it lies, and the rest is right afterwards', async () => {
+test('a final block from a node on a fork is rejected at any position of a range, and the index is right afterwards', async () => {
   const chain = new SimChain({ seed: 'index', finalLag: 20 })
   chain.mine(60)
   const fork = new SimChain({ seed: 'fork', finalLag: 20 })
   fork.mine(60)
   const [sim, forked] = [new SimNode(chain), new SimNode(fork)]
   assert.equal(chain.final, 40)
-  // Ranges of seven: the first of one, one inside it, its last, a whole one, and the last one, of which six blocks are final.
+  // Ranges of seven blocks: the first block, one inside, the last one, a whole range, and the incomplete last range.
   for (const [from, until] of [
     [14, 15],
     [17, 18],
@@ -179,7 +180,7 @@ test('a final block from a node on a fork is not taken, wherever in a range it l
     const index = { ...context, clock: systemClock }
     await assert.rejects(
       catchUpIndex(index, node, () => {}),
-      /both final, do not belong to the same chain/,
+      /finalized block \d+ does not link to block \d+/,
     )
     const covered = await coverageOf(context.state, blocksStream('1'))
     assert.ok(!covered.some((one) => one.from < until && from < one.until), `${from} is covered`)
@@ -189,22 +190,29 @@ test('a final block from a node on a fork is not taken, wherever in a range it l
   }
 })
 
-describe('what was read before', () => {
-  /** The same chain by its id, with another history. */
+describe('continuity', () => {
+  /** A chain with the same id and another history. */
   const elsewhere = (blocks = 60) => {
     const chain = new SimChain({ seed: 'another history', finalLag: 20 })
     chain.mine(blocks)
     return chain
   }
   const rowsOf = async ({ context }: Pick<IndexedChain, 'context'>) => {
-    const tables = ['fundings', 'near_fundings', 'near_blocks', 'coverage', 'chain_heads', 'block_seams']
+    const tables = [
+      'fundings',
+      'unfinalized_fundings',
+      'unfinalized_blocks',
+      'coverage',
+      'chain_heads',
+      'range_boundaries',
+    ]
     const columnsOf = (table: string) => (table === 'chain_heads' ? 'chain, final_until' : '*')
     return Promise.all(
       tables.map((table) => context.state.all(`select ${columnsOf(table)} from ${table} order by 1, 2`)),
     )
   }
 
-  test('a node with another history adds nothing to it, neither beside it nor in its holes', async () => {
+  test('a node with another history adds nothing, neither next to the indexed ranges nor in their gaps', async () => {
     await using at = await openIndexedChain()
     await at.repair(0, 10)
     await at.repair(20, 30)
@@ -212,7 +220,7 @@ describe('what was read before', () => {
     Object.assign(at.sim, { chain: elsewhere() })
     const attempts = [at.catchUp, () => at.repair(10, 20), () => at.repair(30, 41), () => at.repair(0, 10)]
     for (const attempt of attempts) {
-      await assert.rejects(attempt, /another block (9|29) than the one that was final .* --forget-from/)
+      await assert.rejects(attempt, /block (9|29) of the node differs from the finalized block .* --forget-from/)
     }
     assert.deepEqual(await rowsOf(at), before)
     Object.assign(at.sim, { chain: at.chain })
@@ -220,17 +228,17 @@ describe('what was read before', () => {
     await assertIndexMatches(at)
   })
 
-  test('a chain that was begun anew and is not as long yet adds nothing either', async () => {
+  test('a restarted chain that is still shorter adds nothing', async () => {
     await using at = await openIndexedChain()
     await at.repair(0, 30)
     const before = await rowsOf(at)
     Object.assign(at.sim, { chain: elsewhere(25) })
     for (const attempt of [at.catchUp, () => at.repair(0, 10)])
-      await assert.rejects(attempt, /the node is at block 25, behind block 29, which was final; .* --forget-from/)
+      await assert.rejects(attempt, /the node is at block 25, before the finalized block 29\. .* --forget-from/)
     assert.deepEqual(await rowsOf(at), before)
   })
 
-  test('what is forgotten begins with the newest row below the number that was given, or it is refused', async () => {
+  test('removal starts at the newest row below the given block, or is rejected', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const node = requireNode(at.real, '1')
@@ -239,7 +247,7 @@ describe('what was read before', () => {
     )
     assert.equal(await findForgetStart(at.context.state, node, 35), newest)
     assert.equal(await findForgetStart(at.context.state, node, 0), 0)
-    // The newest row is where it was; one below it is not.
+    // The newest row matches; an older one does not.
     const [{ address } = assert.fail()] = await at.context.state.all<{ address: Uint8Array }>(
       'select address from fundings where block < ? order by block desc limit 1',
       newest,
@@ -247,10 +255,13 @@ describe('what was read before', () => {
     await at.context.state.write((tx) =>
       tx.run('update fundings set tx = ? where address = ?', new Uint8Array(32), address),
     )
-    await assert.rejects(findForgetStart(at.context.state, node, 35), /part further down; forget from a lower block/)
+    await assert.rejects(
+      findForgetStart(at.context.state, node, 35),
+      /differs from the indexed one\. Choose a lower block/,
+    )
   })
 
-  test('of two readers on different chains who comes second is refused, whichever side it comes from', async () => {
+  test('of two readers on different chains the second is rejected, on either side of the range', async () => {
     await using context = await openContext()
     const hash = (digit: string) => `0x${digit.repeat(64)}`
     const put = (from: number, until: number, parent: string, last: string) =>
@@ -258,8 +269,8 @@ describe('what was read before', () => {
         coverLinkedRange(tx, '1', { from, until, parentHash: hash(parent), lastHash: hash(last) }),
       )
     await put(7, 14, 'a', 'b')
-    await assert.rejects(put(14, 21, 'c', 'd'), /another block 13 than/)
-    await assert.rejects(put(0, 7, 'c', 'd'), /another block 6 than/)
+    await assert.rejects(put(14, 21, 'c', 'd'), /block 13 of the node differs/)
+    await assert.rejects(put(0, 7, 'c', 'd'), /block 6 of the node differs/)
     assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 7, until: 14 }])
     await put(14, 21, 'b', 'd')
     await put(0, 7, 'c', 'a')
@@ -269,24 +280,24 @@ describe('what was read before', () => {
   test('a covered range without a hash at its end is accepted, and the hash of its new end is stored', async () => {
     await using at = await openIndexedChain()
     await at.repair(0, 14)
-    await at.context.state.write((tx) => tx.run('delete from block_seams'))
+    await at.context.state.write((tx) => tx.run('delete from range_boundaries'))
     await at.repair(14, 28)
     Object.assign(at.sim, { chain: elsewhere() })
-    await assert.rejects(at.repair(28, 35), /another block 27/)
+    await assert.rejects(at.repair(28, 35), /block 27 of the node differs/)
   })
 
-  test('one stretch has two seams, however often it grew', async () => {
+  test('a range has two boundaries, however often it grew', async () => {
     await using at = await openIndexedChain()
     for (let turn = 0; turn < 3; turn++, at.chain.mine(5)) await at.catchUp()
     await at.catchUp()
-    const seams = await at.context.state.all<{ at: number }>('select at from block_seams order by at')
+    const seams = await at.context.state.all<{ at: number }>('select at from range_boundaries order by at')
     assert.deepEqual(
       seams.map((one) => one.at),
       [0, at.chain.final + 1],
     )
   })
 
-  test('what is forgotten and read again is as if it had been read once', async () => {
+  test('blocks that are removed and read again give the same index', async () => {
     for (const from of [0, 14, 33, 40]) {
       await using at = await openIndexedChain()
       await at.catchUp()
@@ -303,18 +314,18 @@ describe('what was read before', () => {
     }
   })
 
-  test('what stays when a part is forgotten still has its ends', async () => {
+  test('the remaining ranges keep their boundaries', async () => {
     await using at = await openIndexedChain()
     await at.repair(0, 10)
     await at.repair(20, 30)
     await forgetFrom(at.context.state, '1', 10)
     assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [{ from: 0, until: 10 }])
     Object.assign(at.sim, { chain: elsewhere() })
-    await assert.rejects(at.catchUp(), /another block 9/)
+    await assert.rejects(at.catchUp(), /block 9 of the node differs/)
   })
 })
 
-test('invariant 2: an event for a run that another process has moved does nothing', async () => {
+test('invariant 2: events for a run that another process has changed do nothing', async () => {
   await using at = await openIndexedChain()
   await at.catchUp()
   const old = await readUnfinalizedBlocks(at.context.state, '1')
@@ -331,7 +342,7 @@ test('invariant 2: an event for a run that another process has moved does nothin
   await assertIndexMatches(at)
 })
 
-test('two processes that follow the same chain into the same store end with the rows of one', async () => {
+test('two processes that index the same chain produce the rows of one', async () => {
   await using at = await openIndexedChain()
   const second = await openState(at.context.dir, at.context.settings.store)
   try {
@@ -347,12 +358,12 @@ test('two processes that follow the same chain into the same store end with the 
   }
 })
 
-test('startChains asks the nodes and follows until it is told to stop', async () => {
+test('startChains tests the nodes and indexes until it is stopped', async () => {
   await using at = await openIndexedChain({ index: { everyMs: 100 } })
   const stop = new AbortController()
   const heads: number[] = []
   const running = startChains(at.real, stop.signal, () => (progress) => {
-    if (progress.is !== 'near') return
+    if (progress.is !== 'unfinalized') return
     heads.push(progress.head)
     if (heads.length === 1) at.chain.mine(2)
     if (progress.head === 62) stop.abort()
@@ -363,10 +374,10 @@ test('startChains asks the nodes and follows until it is told to stop', async ()
   await assertIndexMatches(at)
 })
 
-test('a chain whose node fails is not ready, and is ready again as soon as the node is', async () => {
+test('a chain is not ready while its node fails, and ready again when it recovers', async () => {
   await using at = await openIndexedChain()
   const { createSeededRandom: chance } = await import('#simulator/seeded-random.ts')
-  assert.deepEqual(await chainFindings(at.real), [{ name: 'node of chain 1', ok: true, message: 'answers' }])
+  assert.deepEqual(await chainFindings(at.real), [{ name: 'node of chain 1', ok: true, message: 'reachable' }])
   at.sim.faults = { random: chance('ill'), rate: 1, kinds: ['status 500'] }
   const node = requireNode(at.real, '1')
   await assert.rejects(node.tip({ untilMs: systemClock.monotonicMs() + 300 }))
@@ -378,18 +389,18 @@ test('a chain whose node fails is not ready, and is ready again as soon as the n
 })
 
 describe('a block that no node can trace', () => {
-  /** The first final block with a call of a contract, and that transaction. */
+  /** The first final block with a contract call, and that transaction. */
   const heavy = ({ chain }: IndexedChain, from: number) => {
     for (const { number, transactions } of chain.blocks.slice(from))
       for (const { hash, to } of transactions)
         if (to !== null && chain.accountAt(to, number - 1).code !== '0x') return { block: number, hash }
     return assert.fail('no transaction calls a contract')
   }
-  /** The clock of the machine, so much later. */
+  /** The system clock, shifted. */
   const later = (byMs: number) => ({ ...systemClock, monotonicMs: () => systemClock.monotonicMs() + byMs })
 
   for (const form of ['trace_block', 'debug_traceBlockByNumber'] as const) {
-    test(`${form}: it is left out and reported, the others are read, and it is read once a node can`, async () => {
+    test(`${form}: is left out and reported, and is read once a node can trace it`, async () => {
       await using at = await openIndexedChain()
       const { block, hash } = heavy(at, 5)
       at.sim.capabilities = { traces: [form], untraceable: (one) => one === hash }
@@ -399,20 +410,20 @@ describe('a block that no node can trace', () => {
         { from: block + 1, until: at.chain.final + 1 },
       ])
       assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).at(-1)?.number, at.chain.head.number)
-      const [told] = at.told.filter((one) => one.is === 'unreadable')
-      assert.equal(told?.block, block)
-      assert.match(told?.reason ?? '', /execution timeout/)
-      const message = 'lacks 1 blocks that no node can trace; see the log'
+      const [unreadable] = at.progress.filter((event) => event.is === 'unreadable')
+      assert.equal(unreadable?.block, block)
+      assert.match(unreadable?.reason ?? '', /execution timeout/)
+      const message = '1 blocks are missing because no node can trace them; see the log'
       assert.deepEqual((await chainFindings(at.real)).at(-1), { name: 'index of chain 1', ok: true, message })
       const [problem] = await reportIndexProblems(at.real)
       for (const part of [`block ${block} is missing`, '127.0.0.1', 'execution timeout'])
         assert.ok(problem?.message.includes(part), part)
-      // Tried once more with the next pass, but not with every pass.
+      // Retried in the next pass, but not in every pass.
       await at.catchUp()
-      const asked = at.sim.calls
+      const callsBefore = at.sim.calls
       at.chain.mine(1)
       await at.catchUp()
-      assert.ok(at.sim.calls - asked < 20, `${at.sim.calls - asked} calls`)
+      assert.ok(at.sim.calls - callsBefore < 20, `${at.sim.calls - callsBefore} calls`)
       at.sim.capabilities = { traces: [form] }
       await catchUpIndex({ ...at.real, clock: later(120_000) }, at.node, () => {})
       await at.catchUp()
@@ -421,7 +432,7 @@ describe('a block that no node can trace', () => {
     })
   }
 
-  test('near the head it holds the run back until it is final', async () => {
+  test('an unfinalized one ends the run until it is final', async () => {
     await using at = await openIndexedChain()
     const { block, hash } = heavy(at, at.chain.final + 3)
     at.sim.capabilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
@@ -434,7 +445,7 @@ describe('a block that no node can trace', () => {
     assert.equal(second?.from, block + 1)
   })
 
-  test('more than a few of them in one pass are an error', async () => {
+  test('too many in one pass are an error', async () => {
     await using at = await openIndexedChain()
     const early = new Set(
       at.chain.blocks.slice(0, 40).flatMap(({ transactions }) => transactions.map(({ hash }) => hash)),
@@ -445,7 +456,7 @@ describe('a block that no node can trace', () => {
 })
 
 describe('an index that was stopped by a contradiction', () => {
-  test('is bad at once for /readyz and the doctor, also in a process that does not read the chain', async () => {
+  test('fails in /readyz and the doctor, also in a process that does not index the chain', async () => {
     await using at = await openIndexedChain({ index: { everyMs: 100 } })
     await at.catchUp()
     assert.deepEqual(await reportIndexProblems(at.real), [])
@@ -454,19 +465,19 @@ describe('an index that was stopped by a contradiction', () => {
     other.mine(62)
     Object.assign(at.sim, { chain: other })
     const [found] = await reportIndexProblems(at.real)
-    assert.match(found?.message ?? '', /its index has stopped: .*another block 40 than the one that was final/)
+    assert.match(found?.message ?? '', /index stopped: .*block 40 of the node differs from the finalized block/)
     assert.match(found?.todo ?? '', /tetrad repair --chain 1 --forget-from/)
     const stop = new AbortController()
     const warned = Promise.withResolvers<string>()
     const log = { ...at.real.log, warn: (_: object, text: string) => warned.resolve(text) } as typeof at.real.log
     const following = followChain({ ...at.real, log }, at.node, stop.signal, (progress) => {
-      if (progress.is === 'near') stop.abort()
+      if (progress.is === 'unfinalized') stop.abort()
     })
     try {
-      assert.equal(await warned.promise, 'the index of the chain has stopped')
+      assert.equal(await warned.promise, 'index stopped')
       const [, finding] = await chainFindings(at.real)
       assert.deepEqual([finding?.name, finding?.ok], ['index of chain 1', false])
-      assert.match(finding?.message ?? '', /has stopped: a node contradicts blocks that were final/)
+      assert.match(finding?.message ?? '', /stopped: a node contradicts finalized blocks/)
       Object.assign(at.sim, { chain: right })
       await following
     } finally {
@@ -477,7 +488,7 @@ describe('an index that was stopped by a contradiction', () => {
 })
 
 describe('200', () => {
-  test('200: a funding that is not final is answered with finality head, an older one with finalized', async () => {
+  test('200: an unfinalized funding has finality head, an older one finalized', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const { final } = at.chain

@@ -1,12 +1,12 @@
-// Reads a chain from its first block to its head (behaviour/explorer.md#final-blocks-in-the-index): final blocks in ranges, several at a time and in any
-// order, then the run of newer ones, one after another.
+// Indexes a chain from its first block to its head (behaviour/explorer.md#final-blocks-in-the-index): final blocks in
+// ranges, several at a time and in any order, then the unfinalized blocks in sequence.
 //
-// 1. A range's rows and its coverage are one transaction: after a crash the holes are exactly what is not there.
-// 2. Only final blocks go to the fundings; nearer ones are kept apart (index-tail.ts).
-// 3. Nothing is read without traces: a coverage that misses internal transfers would be a lie.
-// 4. Blocks of a range hang together, with the one after it, and with what was read on both sides of it before
-//    (index-seams.ts): nodes that are not on the same chain are not mixed, neither at once nor one after another.
-// 5. A block that no node can trace is left out and reported; the blocks around it are read (index-trouble.ts).
+// 1. Rows and coverage of a range are one transaction, so after a crash the gaps are exactly what is missing.
+// 2. Only final blocks are written to `fundings`. Unfinalized blocks have their own tables (tail.ts).
+// 3. Nothing is indexed without traces: the coverage would claim blocks whose internal transfers are missing.
+// 4. Blocks of a range must link to each other, to the next block and to the ranges on both sides (continuity.ts), so
+//    that blocks of different chains are never mixed.
+// 5. A block that no node can trace is left out and reported; the other blocks are indexed (problems.ts).
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -25,23 +25,22 @@ import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tai
 import { readUnfinalizedBlocks, type UnfinalizedBlock } from './unfinalized.ts'
 
 export type IndexProgress =
-  /** How many blocks are still to be read, and how far the chain goes. */
+  /** How many blocks are missing, and where the final blocks end. */
   | { readonly is: 'plan'; readonly blocks: number; readonly finalUntil: number }
   | { readonly is: 'range'; readonly range: Range; readonly rows: number }
-  /** A block that no node can trace; it is tried again later. */
+  /** No node can trace the block; it is retried later. */
   | { readonly is: 'unreadable'; readonly block: number; readonly reason: string }
-  /** The run of blocks that are not final: where it ends, and how many blocks were taken back to get there. */
-  | { readonly is: 'near'; readonly head: number; readonly revertedBlocks: number }
+  /** The newest unfinalized block, and how many blocks a reorganisation removed. */
+  | { readonly is: 'unfinalized'; readonly head: number; readonly revertedBlocks: number }
 
 export type OnIndexProgress = (progress: IndexProgress) => void
 
-/** Blocks held in memory at a time, by each reader: their traces are large. */
+/** Per reader. Limits memory, because traces are large. */
 const blocksPerRead = 8
-const runBlocksPerRead = 8
-/** More blocks than this that cannot be read in one pass are no exception: the pass ends with the error. */
+/** Per pass. With more unreadable blocks the node is probably at fault, so the pass fails. */
 const unreadableMax = 16
 
-/** Brings the index up to the chain's present head. */
+/** Indexes everything up to the chain's current head. */
 export async function catchUpIndex(
   context: ExplorerContext,
   node: ChainNode,
@@ -50,14 +49,8 @@ export async function catchUpIndex(
 ): Promise<void> {
   const options = signal ? { signal } : {}
   await requireTraces(node)
-  const {
-    requestedMs: askedMs,
-    tip,
-    final,
-    run: settled,
-    revertedBlocks: takenBack,
-  } = await reconcileRun(context, node, options)
-  if (!settled) return
+  const { requestedMs, tip, final, run: reconciled, revertedBlocks } = await reconcileRun(context, node, options)
+  if (!reconciled) return
   const { number, hash } = final
   await fillFinalBlocks(
     context,
@@ -66,14 +59,14 @@ export async function catchUpIndex(
     onProgress,
     signal,
   )
-  const top = settled.at(-1)
-  const run = top && top.number >= number ? settled : await resetToAnchor(context.state, node.chain.id, final)
+  const top = reconciled.at(-1)
+  const run = top && top.number >= number ? reconciled : await resetToAnchor(context.state, node.chain.id, final)
   const head = await extendUnfinalized(context, node, run, tip, options, onProgress)
-  await confirmHead(context.state, node.chain.id, number + 1, askedMs)
-  onProgress({ is: 'near', head, revertedBlocks: takenBack })
+  await confirmHead(context.state, node.chain.id, number + 1, requestedMs)
+  onProgress({ is: 'unfinalized', head, revertedBlocks })
 }
 
-/** Reads what is missing of the span, as far as it is final, from a node that does not contradict what was read before. */
+/** Indexes the missing final blocks of the span, if the node does not contradict the index. */
 export async function repairIndex(
   context: ExplorerContext,
   node: ChainNode,
@@ -81,7 +74,7 @@ export async function repairIndex(
   onProgress: OnIndexProgress,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { requestedMs: askedMs, final } = await reconcileRun(context, node, signal ? { signal } : {})
+  const { requestedMs, final } = await reconcileRun(context, node, signal ? { signal } : {})
   const end = final.number + 1
   const from = Math.max(span.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(span.until, end))
@@ -92,46 +85,46 @@ export async function repairIndex(
     onProgress,
     signal,
   )
-  const isWhole = from === node.chain.firstBlock && until === end
-  if (isWhole && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, askedMs)
+  const isWholeChain = from === node.chain.firstBlock && until === end
+  if (isWholeChain && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, requestedMs)
 }
 
 interface ReconciledRun {
-  /** When the node was asked for its head; reading up to there may take days. */
+  /** When the head was requested; indexing up to it may take days. */
   readonly requestedMs: number
   readonly tip: Tip
   readonly final: Header
-  /** undefined: another process has moved it meanwhile. */
+  /** undefined: another process changed it meanwhile. */
   readonly run: readonly UnfinalizedBlock[] | undefined
   readonly revertedBlocks: number
 }
 
-/** Brings the run of newer blocks up to what the node says of them now. */
+/** Applies reorganisations and finality to the stored unfinalized blocks. */
 async function reconcileRun(
   context: ExplorerContext,
   node: ChainNode,
   options: RpcCallOptions,
 ): Promise<ReconciledRun> {
-  const askedMs = context.clock.now()
+  const requestedMs = context.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
   if (!final)
     throw new Fault('explorer.node_unavailable', {
-      detail: `chain ${node.chain.id}: the node names no final block; set finalityBlocks`,
+      detail: `chain ${node.chain.id}: the node reports no finalized block; set explorer.chains[].finalityBlocks`,
     })
   await verifyContinuity(context.state, node, tip.head.number, options)
   const stored = await readUnfinalizedBlocks(context.state, node.chain.id)
   const events = await detectChanges(node, stored, tip, options)
   const run = events.length > 0 ? await applyEvents(context.state, node.chain.id, stored, events) : stored
-  return { requestedMs: askedMs, tip, final, run, revertedBlocks: countRevertedBlocks(stored, events) }
+  return { requestedMs, tip, final, run, revertedBlocks: countRevertedBlocks(stored, events) }
 }
 
-/** Final blocks; `lastHash` is that of the last one, where it is known. */
+/** Final blocks. `lastHash` is the hash of the last one, if it is known. */
 export interface FinalRange extends Range {
   readonly lastHash?: string
 }
 
-/** Reads the final blocks of the span that are not covered yet. */
+/** Indexes the final blocks of the span that are not covered yet. */
 export async function fillFinalBlocks(
   context: ExplorerContext,
   node: ChainNode,
@@ -169,16 +162,16 @@ export async function fillFinalBlocks(
       await read(range)
     }
   }
-  // All of them draw from the one generator, so each range is read by one. What fails first ends the others.
-  let cause: { readonly error: unknown } | undefined
+  // The readers share one generator, so each range is read once. The first failure stops all readers.
+  let firstFailure: { readonly error: unknown } | undefined
   const readers = Array.from({ length: parallel }, () =>
     work().catch((error: unknown) => {
-      cause ??= { error }
+      firstFailure ??= { error }
       failed.abort()
     }),
   )
   await Promise.all(readers)
-  if (cause && !signal?.aborted) throw cause.error
+  if (firstFailure && !signal?.aborted) throw firstFailure.error
 }
 
 function withoutBlocks(ranges: readonly Range[], blocks: readonly number[]): Range[] {
@@ -190,7 +183,7 @@ function withoutBlocks(ranges: readonly Range[], blocks: readonly number[]): Ran
   )
 }
 
-/** Cut at multiples of the size, so that a range that is read again is the same range. */
+/** Splits at multiples of `size`, so that a retry reads the same ranges. */
 function* splitRanges(missing: readonly Range[], size: number): Generator<Range, undefined> {
   for (const { from, until } of missing) {
     for (let at = from; at < until; ) {
@@ -242,10 +235,10 @@ async function parentHashOf(node: ChainNode, number: number, signal: AbortSignal
 
 const blocksNotLinked = (chain: string, block: number): Fault =>
   new Fault('explorer.node_unavailable', {
-    detail: `chain ${chain}: block ${block} and the one before it, both final, do not belong to the same chain; check whether one of the nodes is on a fork`,
+    detail: `chain ${chain}: finalized block ${block} does not link to block ${block - 1}. Check whether one of the nodes is on a fork`,
   })
 
-/** Adds the blocks above the run, as far as each is the child of the one before. Tells where it ends. */
+/** Adds the blocks after the run, as long as each links to the one before. Returns the number of the last block. */
 async function extendUnfinalized(
   context: ExplorerContext,
   node: ChainNode,
@@ -256,29 +249,29 @@ async function extendUnfinalized(
 ): Promise<number> {
   let run = from
   const problems = getIndexProblems(context, node.chain.id)
-  const endMax = (run[0]?.number ?? 0) + context.settings.explorer.index.nearMax
+  const endMax = (run[0]?.number ?? 0) + context.settings.explorer.index.unfinalizedMax
   for (;;) {
     const top = run.at(-1) as UnfinalizedBlock
     const waiting = blocksAwaitingRetry(problems, context.clock.monotonicMs()).filter((block) => block > top.number)
-    const until = Math.min(head.number + 1, endMax + 1, top.number + runBlocksPerRead + 1, ...waiting)
+    const until = Math.min(head.number + 1, endMax + 1, top.number + blocksPerRead + 1, ...waiting)
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
     let seen: BlockWithExecution[]
     try {
       seen = await node.read(blockNumbers({ from: top.number + 1, until }), options)
     } catch (error) {
       if (!(error instanceof UnreadableBlock)) throw error
-      // The run ends before it for now. Once it is final, the blocks behind it are read without it.
+      // Stop before the block. Once it is final, the blocks after it are indexed without it.
       recordUnreadable(problems, error.block, error.reason, context.clock.monotonicMs())
       onProgress({ is: 'unreadable', block: error.block, reason: error.reason })
       continue
     }
     const events: TailEvent[] = []
     let parent = top.hash
-    for (const one of seen) {
-      // The chain has changed under us; the next look finds out where.
-      if (one.block.parentHash !== parent) break
-      parent = one.block.hash
-      events.push({ is: 'block', seen: one })
+    for (const next of seen) {
+      // A reorganisation during the read; the next pass detects it.
+      if (next.block.parentHash !== parent) break
+      parent = next.block.hash
+      events.push({ is: 'block', seen: next })
     }
     const extended = events.length > 0 ? await applyEvents(context.state, node.chain.id, run, events) : undefined
     if (!extended) return top.number
@@ -290,7 +283,7 @@ async function requireTraces(node: ChainNode): Promise<void> {
   const { traces } = await node.capabilities()
   if (traces) return
   throw new Fault('explorer.no_traces', {
-    detail: `chain ${node.chain.id}: no node can trace, so internal transfers would not be seen; an index needs trace_block or callTracer`,
+    detail: `chain ${node.chain.id}: no node supports traces, so internal transfers would be missing. An index needs trace_block or debug_traceBlockByNumber`,
   })
 }
 

@@ -1,5 +1,5 @@
-// What keeps an index from being complete, as far as this process knows: a contradiction that has stopped it, and blocks
-// that no node can trace. For /readyz and the doctor.
+// Why the index of a chain is not complete: a contradiction that stopped it, or blocks that no node can trace. Kept in
+// memory, for /readyz and the doctor.
 import type { ExplorerContext } from '#explorer/context.ts'
 
 export interface UnreadableBlockEntry {
@@ -7,29 +7,29 @@ export interface UnreadableBlockEntry {
   /** Node and error text. */
   readonly reason: string
   /** On the monotonic clock. */
-  readonly againMs: number
+  readonly retryAtMs: number
   readonly attempts: number
 }
 
 export interface IndexProblems {
-  /** Why the index has stopped; undefined: it has not. */
+  /** Why the index has stopped; undefined: it is running. */
   stopped: string | undefined
   readonly unreadable: Map<number, UnreadableBlockEntry>
 }
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
-  explorer.indexTroubles.getOrInsertComputed(chain, () => ({ stopped: undefined, unreadable: new Map() }))
+  explorer.indexProblems.getOrInsertComputed(chain, () => ({ stopped: undefined, unreadable: new Map() }))
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000
 
-/** Notes a block that could not be read, and when it is tried again: with the next pass first, since failures pass, then later each time. */
+/** The first retry is in the next pass, because most failures are temporary. After that the wait doubles each time. */
 export function recordUnreadable(problems: IndexProblems, block: number, reason: string, nowMs: number): void {
   const attempts = (problems.unreadable.get(block)?.attempts ?? 0) + 1
   const waitMs = attempts === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempts - 2), retryMaxMs)
-  problems.unreadable.set(block, { block, reason, attempts, againMs: nowMs + waitMs })
+  problems.unreadable.set(block, { block, reason, attempts, retryAtMs: nowMs + waitMs })
 }
 
-/** Blocks that are not tried again yet. */
+/** Blocks whose retry is not due yet. */
 export const blocksAwaitingRetry = ({ unreadable }: IndexProblems, nowMs: number): number[] =>
-  [...unreadable.values()].filter(({ againMs }) => againMs > nowMs).map(({ block }) => block)
+  [...unreadable.values()].filter(({ retryAtMs }) => retryAtMs > nowMs).map(({ block }) => block)

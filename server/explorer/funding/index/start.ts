@@ -1,5 +1,5 @@
-// What runs while the server runs: every node is asked what it can do, indexed chains are followed. And what /readyz says
-// about it.
+// Background work of the explorer: tests the capabilities of every node and keeps indexed chains up to date. Also
+// reports their health for /readyz and the doctor.
 
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode } from '#explorer/nodes.ts'
@@ -11,17 +11,17 @@ import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
 import { getIndexProblems } from './problems.ts'
 
-/** A first catch-up may take days; it is bounded per range, not as a whole. */
+/** A first pass may take days. Each range has its own time limits. */
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const capabilitiesEveryMs = 3_600_000
 
 const configuredNodes = (context: ExplorerContext): ChainNode[] =>
-  context.settings.groups.explorer.on
+  context.settings.groups.explorer.enabled
     ? context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
     : []
 
-/** Resolves when the signal has ended all loops. */
+/** Runs until the signal aborts. */
 export async function startChains(
   context: ExplorerContext,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export async function startChains(
   )
 }
 
-/** Follows the chain until the signal aborts. */
+/** Indexes the chain and follows its head until the signal aborts. */
 export function followChain(
   context: ExplorerContext,
   node: ChainNode,
@@ -65,16 +65,16 @@ export function followChain(
       report: (outcome) => {
         const problems = getIndexProblems(context, chain)
         const isStopped = outcome.is === 'failed' && outcome.error instanceof ChainContradiction
-        // Another failure tells nothing about the contradiction.
+        // Another failure does not prove that the contradiction is resolved.
         if (isStopped) problems.stopped = outcome.error.message
         else if (outcome.is === 'done') problems.stopped = undefined
         if (outcome.is === 'failed') {
           context.log.warn(
             { chain, failures: outcome.failures, reason: errorMessage(outcome.error) },
-            isStopped ? 'the index of the chain has stopped' : 'the chain could not be read',
+            isStopped ? 'index stopped' : 'chain could not be read',
           )
         } else if (outcome.failuresBefore > 0) {
-          context.log.info({ chain, failures: outcome.failuresBefore }, 'the chain can be read again')
+          context.log.info({ chain, failures: outcome.failuresBefore }, 'chain is readable again')
         }
       },
     },
@@ -84,48 +84,48 @@ export function followChain(
 
 function logProgress(context: ExplorerContext, chain: string, progress: IndexProgress): void {
   if (progress.is === 'plan' && progress.blocks > context.settings.explorer.index.rangeBlocks) {
-    context.log.info({ chain, blocks: progress.blocks }, 'blocks to read')
+    context.log.info({ chain, blocks: progress.blocks }, 'indexing blocks')
   }
   if (progress.is === 'unreadable') {
     const { block, reason } = progress
-    context.log.warn({ chain, block, reason }, 'a block cannot be read and is left out of the index')
+    context.log.warn({ chain, block, reason }, 'block skipped: it cannot be read')
   }
-  if (progress.is === 'near' && progress.revertedBlocks > 0) {
-    context.log.info({ chain, blocks: progress.revertedBlocks }, 'blocks taken back by a reorganisation')
+  if (progress.is === 'unfinalized' && progress.revertedBlocks > 0) {
+    context.log.info({ chain, blocks: progress.revertedBlocks }, 'blocks removed by a reorganisation')
   }
 }
 
-/** Of each node, at start and when it has changed. */
+/** Logs the capabilities of each node, at the start and whenever they change. */
 function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: AbortSignal): Promise<void> {
   const chain = node.chain.id
-  const reported = new Map<string, string>()
-  /** Whether it is something new. */
-  const isNew = (about: string, text: string) => reported.get(about) !== text && reported.set(about, text) !== undefined
+  const logged = new Map<string, string>()
+  const isNew = (subject: string, text: string) =>
+    logged.get(subject) !== text && logged.set(subject, text) !== undefined
   return poll(
     context,
     {
       everyMs: capabilitiesEveryMs,
       timeoutMs: 120_000,
       backoffMaxMs,
-      work: async () => ({ all: await node.each(), can: await node.capabilities() }),
+      work: async () => ({ nodes: await node.each(), combined: await node.capabilities() }),
       report: (outcome) => {
         if (outcome.is === 'failed') {
           context.log.warn(
             { chain, failures: outcome.failures, reason: errorMessage(outcome.error) },
-            'no node answers',
+            'no node is reachable',
           )
           return
         }
-        const { all, can } = outcome.value
-        for (const [index, one] of all.entries()) {
-          const is = capabilityNames.filter((name) => one.can?.has[name])
-          if (!isNew(`node ${index}`, one.trouble === undefined ? is.join() : 'ill')) continue
-          if (one.trouble === undefined)
-            context.log.info({ chain, node: one.name, head: one.can?.head, can: is }, 'node')
-          else context.log.warn({ chain, node: one.name, reason: one.trouble }, 'this node does not answer')
+        const { nodes, combined } = outcome.value
+        for (const [index, { name, can, trouble }] of nodes.entries()) {
+          const capabilities = capabilityNames.filter((capability) => can?.has[capability])
+          if (!isNew(`node ${index}`, trouble === undefined ? capabilities.join() : 'unreachable')) continue
+          if (trouble === undefined)
+            context.log.info({ chain, node: name, head: can?.head, capabilities }, 'node capabilities')
+          else context.log.warn({ chain, node: name, reason: trouble }, 'node is not reachable')
         }
-        const lost = costs(can, node.chain)
-        if (isNew('costs', lost.join())) for (const cost of lost) context.log.warn({ chain }, cost)
+        const limitations = costs(combined, node.chain)
+        if (isNew('limitations', limitations.join())) for (const text of limitations) context.log.warn({ chain }, text)
       },
     },
     signal,
@@ -134,12 +134,12 @@ function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: A
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Longest wait for a node that was in trouble. */
+/** Longest wait for a node that failed before. */
 const retryTimeoutMs = 2000
 
 /**
- * Red for a chain none of whose nodes answers: what is not in the store yet cannot be answered. A node that was in trouble
- * is asked again here, since nobody else may be asking while the server is red.
+ * Fails for a chain without a reachable node, because addresses that are not stored cannot be looked up. Retries the
+ * nodes here: while the server is not ready, no request may reach them.
  */
 export async function chainFindings(context: ExplorerContext): Promise<readonly Finding[]> {
   const findings = await Promise.all(
@@ -152,7 +152,7 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
       }
       const message =
         failing().length === 0
-          ? 'answers'
+          ? 'reachable'
           : failing()
               .map(({ trouble }) => trouble)
               .join('; ')
@@ -162,14 +162,16 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
   return [...findings, ...configuredNodes(context).flatMap((node) => indexFinding(context, node))]
 }
 
-/** Only where there is something to report. What a node said is for the log: anybody may ask here. */
+/** No details of the node's error: /readyz is public. */
 function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[] {
   const { stopped, unreadable } = getIndexProblems(context, chain.id)
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined)
-    return [{ name, ok: false, message: 'has stopped: a node contradicts blocks that were final; see the log' }]
+    return [{ name, ok: false, message: 'stopped: a node contradicts finalized blocks; see the log' }]
   if (unreadable.size === 0) return []
-  return [{ name, ok: true, message: `lacks ${unreadable.size} blocks that no node can trace; see the log` }]
+  return [
+    { name, ok: true, message: `${unreadable.size} blocks are missing because no node can trace them; see the log` },
+  ]
 }
 
 export interface IndexProblemReport {
@@ -183,30 +185,27 @@ const unreadableShownMax = 5
 /** Longest wait for the node of each chain. */
 const checkTimeoutMs = 5000
 
-/**
- * What keeps the indexes from being complete, for the doctor. A contradiction is looked for here as well, since the process that
- * reads the chain may be another one.
- */
+/** For the doctor. Checks for a contradiction as well, because another process may be indexing the chain. */
 export async function reportIndexProblems(context: ExplorerContext): Promise<readonly IndexProblemReport[]> {
-  const all = configuredNodes(context).filter(({ chain }) => chain.mode !== 'probe')
-  const problems = all.map(async (node): Promise<IndexProblemReport[]> => {
+  const indexed = configuredNodes(context).filter(({ chain }) => chain.mode !== 'probe')
+  const reports = indexed.map(async (node): Promise<IndexProblemReport[]> => {
     const chain = node.chain.id
     const { stopped, unreadable } = getIndexProblems(context, chain)
     const contradiction = stopped ?? (await findContradiction(context, node))
-    const todo = `check the node; if the chain itself has changed: tetrad repair --chain ${chain} --forget-from <block>`
+    const todo = `check the node; if the chain itself has changed, run: tetrad repair --chain ${chain} --forget-from <block>`
     return [
-      ...(contradiction === undefined ? [] : [{ chain, message: `its index has stopped: ${contradiction}`, todo }]),
+      ...(contradiction === undefined ? [] : [{ chain, message: `index stopped: ${contradiction}`, todo }]),
       ...[...unreadable.values()].slice(0, unreadableShownMax).map(({ block, reason }) => ({
         chain,
-        message: `block ${block} is missing from its index, because no node can trace it: ${reason}`,
-        todo: `add a node that can trace the block, then: tetrad repair --chain ${chain} --from ${block} --until ${block + 1}`,
+        message: `block ${block} is missing from the index because no node can trace it: ${reason}`,
+        todo: `add a node that can trace the block, then run: tetrad repair --chain ${chain} --from ${block} --until ${block + 1}`,
       })),
     ]
   })
-  return (await Promise.all(problems)).flat()
+  return (await Promise.all(reports)).flat()
 }
 
-/** undefined also where the node does not answer: that is another finding. */
+/** undefined also if the node is not reachable, which is reported separately. */
 async function findContradiction(context: ExplorerContext, node: ChainNode): Promise<string | undefined> {
   const options = { untilMs: context.clock.monotonicMs() + checkTimeoutMs }
   try {

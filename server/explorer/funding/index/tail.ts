@@ -1,8 +1,9 @@
-// What can happen at the end of a chain, and what each of it does to the store (behaviour/explorer.md#unfinalized-blocks-in-the-index).
+// The unfinalized end of a chain: detects new blocks, reorganisations and finality, and applies them to the store
+// (behaviour/explorer.md#unfinalized-blocks-in-the-index). The run is the sequence of stored unfinalized blocks.
 //
-// 1. One event is one transaction: rows, kept blocks, coverage and head move together or not at all.
-// 2. An event holds only for the run it was made for: when another process has moved the run meanwhile, it does nothing.
-// 3. Final blocks are never taken back. A node that contradicts one is not believed.
+// 1. All events of a call are one transaction: rows, blocks, coverage and head change together.
+// 2. Events apply only to the run they were made for. If another process has changed the run, they do nothing.
+// 3. Final blocks are never removed. A node that contradicts one is rejected.
 
 import type { ChainNode, Tip } from '#explorer/nodes.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
@@ -22,14 +23,14 @@ import {
 } from './unfinalized.ts'
 
 export type TailEvent =
-  /** The next block, on top of the run. */
+  /** The next block after the run. */
   | { readonly is: 'block'; readonly seen: BlockWithExecution }
   /** Blocks from here on are no longer part of the chain. */
   | { readonly is: 'reorg'; readonly from: number }
   /** Blocks before this one are final. */
   | { readonly is: 'finalize'; readonly until: number }
 
-/** The run after the events; undefined when it was not the one they were made for (invariant 2). */
+/** Returns the new run; undefined if another process has changed the stored one (invariant 2). */
 export function applyEvents(
   state: State,
   chain: string,
@@ -44,7 +45,7 @@ export function applyEvents(
   })
 }
 
-/** Numbers are unbroken and hashes name their parents, so both ends tell the whole run. */
+/** Blocks link to their parents, so comparing both ends is enough. */
 const isSameRun = (a: readonly UnfinalizedBlock[], b: readonly UnfinalizedBlock[]): boolean =>
   a.length === b.length && a[0]?.hash === b[0]?.hash && a.at(-1)?.hash === b.at(-1)?.hash
 
@@ -78,7 +79,7 @@ async function applyEvent(
   }
 }
 
-/** Drops the run and hangs an empty one on the newest final block, all before which has been read. */
+/** Starts a new run after the newest final block. All blocks up to it must be indexed. */
 export const resetToAnchor = (state: State, chain: string, final: UnfinalizedBlock): Promise<UnfinalizedBlock[]> =>
   state.write(async (tx) => {
     await revertBlocksFrom(tx, chain, 0)
@@ -87,7 +88,7 @@ export const resetToAnchor = (state: State, chain: string, final: UnfinalizedBlo
     return [{ number: final.number, hash: final.hash }]
   })
 
-/** What has happened to the run since it was last looked at, apart from new blocks. */
+/** Reorganisations and finality since the last pass. New blocks are added separately. */
 export async function detectChanges(
   node: ChainNode,
   run: readonly UnfinalizedBlock[],
@@ -103,14 +104,16 @@ export async function detectChanges(
   if (canonical.number < top.number) events.push({ is: 'reorg', from: canonical.number + 1 })
   const until = Math.min(final?.number ?? 0, canonical.number) + 1
   const atFinal = run.find(({ number }) => number === final?.number)
-  // The run was checked a moment before or after the final block was named: only if both agree is anything settled.
+  // The run and the final block were read at different moments. Finalize only if they agree.
   if (until > anchor.number + 1 && (!atFinal || atFinal.hash === final?.hash)) events.push({ is: 'finalize', until })
   return events
 }
 
 const headersPerRequest = 16
 
-/** The highest block of the run that the node still has. Usually the top one, so that is asked for alone first. */
+/**
+ * The newest block of the run that the node still has. Usually it is the last one, so that is requested alone first.
+ */
 async function findLastCanonical(
   node: ChainNode,
   run: readonly UnfinalizedBlock[],
@@ -127,7 +130,7 @@ async function findLastCanonical(
     const found = part.find(({ hash }, index) => toHeader(headers[index]).hash === hash)
     if (found) return found
   }
-  // A node that is behind has seen too little to say anything about the run.
+  // A node that is behind the whole run cannot contradict it.
   if (downward.length === 0) throw nodeIsBehind(node.chain.id, head, run[0]?.number ?? 0)
   return undefined
 }

@@ -1,7 +1,7 @@
 // Reads one account from a node: its state at any block, its blocks, and the traces that a node lists for it.
 //
 // 1. Bounded: no call beyond `callsMax`, and none is sent or awaited after `untilMs`.
-// 2. Blocks whose traces are not complete are rejected (io/evm/blocks.ts).
+// 2. Blocks whose traces are not complete are rejected (sources/evm/blocks.ts).
 import { Fault } from '#core/fault.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
 import {
@@ -55,10 +55,10 @@ export class AccountReader {
   async statesAt(blocks: readonly number[], knownNonce?: bigint): Promise<AccountState[]> {
     const { address } = this
     if (knownNonce !== undefined) {
-      const balances = await this.#ask(blocks.map((block) => balanceCall(address, block)))
+      const balances = await this.#call(blocks.map((block) => balanceCall(address, block)))
       return blocks.map((block, at) => ({ block, nonce: knownNonce, balanceWei: BigInt(balances[at] as string) }))
     }
-    const results = await this.#ask(blocks.flatMap((block) => accountCalls(address, block)))
+    const results = await this.#call(blocks.flatMap((block) => accountCalls(address, block)))
     return blocks.map((block, at) => ({ block, ...toAccount(results[2 * at], results[2 * at + 1]) }))
   }
 
@@ -69,14 +69,14 @@ export class AccountReader {
   }
 
   async codeAt(block: number): Promise<string> {
-    const [code] = block < 0 ? ['0x'] : await this.#ask([codeCall(this.address, block)])
+    const [code] = block < 0 ? ['0x'] : await this.#call([codeCall(this.address, block)])
     return code as string
   }
 
   async stateAndCodeAt(block: number): Promise<readonly [state: AccountState, code: string]> {
     const { address } = this
     if (block < 0) return [{ block, ...emptyAccount }, '0x']
-    const [nonce, balance, code] = await this.#ask([...accountCalls(address, block), codeCall(address, block)])
+    const [nonce, balance, code] = await this.#call([...accountCalls(address, block), codeCall(address, block)])
     return [{ block, ...toAccount(nonce, balance) }, code as string]
   }
 
@@ -105,9 +105,10 @@ export class AccountReader {
 
   /** Whether the address was paid for an uncle of this block. Only proof-of-work blocks have uncles. */
   async isUncleMiner(block: number): Promise<boolean> {
-    const count = (await this.#askOptional('eth_getUncleCountByBlockNumber', [hexOf(block)], validateQuantity)) ?? '0x0'
+    const count =
+      (await this.#callOptional('eth_getUncleCountByBlockNumber', [hexOf(block)], validateQuantity)) ?? '0x0'
     for (let at = 0; at < Number(count); at++) {
-      const uncle = await this.#askOptional('eth_getUncleByBlockNumberAndIndex', [hexOf(block), hexOf(at)])
+      const uncle = await this.#callOptional('eth_getUncleByBlockNumberAndIndex', [hexOf(block), hexOf(at)])
       if (String((uncle as { miner?: unknown } | undefined)?.miner).toLowerCase() === this.address) return true
     }
     return false
@@ -115,7 +116,7 @@ export class AccountReader {
 
   /** Rejects a result that may mix two chains: a block that is not final must still be there at the end. */
   async verifyUnchanged(head: Header): Promise<void> {
-    const [now] = await this.#ask([headerCall(head.number)])
+    const [now] = await this.#call([headerCall(head.number)])
     if (toHeader(now).hash === head.hash) return
     throw new Fault('explorer.node_unavailable', {
       detail: 'the chain was reorganised during the search',
@@ -123,13 +124,13 @@ export class AccountReader {
     })
   }
 
-  async #ask(calls: readonly RpcCall[]): Promise<unknown[]> {
+  async #call(calls: readonly RpcCall[]): Promise<unknown[]> {
     this.#spend(calls.length)
     return this.node.rpc.results(calls, this.limits)
   }
 
   /** undefined: the node does not support the call. */
-  async #askOptional(method: string, params: readonly unknown[], validate?: RpcCall['validate']): Promise<unknown> {
+  async #callOptional(method: string, params: readonly unknown[], validate?: RpcCall['validate']): Promise<unknown> {
     this.#spend(1)
     const call: RpcCall = { method, params, acceptsError: true, ...(validate && { validate }) }
     const [outcome] = await this.node.rpc.call([call], this.limits)

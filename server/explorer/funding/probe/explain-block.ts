@@ -6,15 +6,15 @@ import { fundingsOf, transfersOf } from '../transfers.ts'
 import type { AccountReader } from './account-reader.ts'
 import { missingTraces, unexplainedBlock } from './probe-errors.ts'
 
-/** The first transfer to the account in this block; undefined if the change came from something else. Throws if it is unexplained. */
+/** The first transfer to the account in this block; undefined if something else changed it. Throws if unexplained. */
 export async function explainBlock(
   reader: AccountReader,
   seen: BlockWithExecution,
   before: Account,
   after: Account,
 ): Promise<Funding | undefined> {
-  const { block, execution: insight } = seen
-  const isTraced = insight.form !== 'receipts' || block.transactions.length === 0
+  const { block, execution } = seen
+  const isTraced = execution.form !== 'receipts' || block.transactions.length === 0
   // Genesis allocates balances and code without transactions.
   if (block.number > 0) {
     if (isTraced) await verifyChange(reader, seen, before, after)
@@ -24,7 +24,7 @@ export async function explainBlock(
 }
 
 export const firstFundingIn = ({ node, address }: AccountReader, seen: BlockWithExecution): Funding | undefined =>
-  fundingsOf(node.chain.id, transfersOf(seen)).find((one) => one.address === address)
+  fundingsOf(node.chain.id, transfersOf(seen)).find((funding) => funding.address === address)
 
 export const outgoingWei = (seen: BlockWithExecution, address: string): bigint =>
   sumWei(transfersOf(seen).filter(({ from, to }) => from === address && to !== address))
@@ -52,7 +52,10 @@ async function verifyChange(
   )
 }
 
-/** Without traces, plain transfers are the whole truth only if they explain the balance exactly and the account did nothing else. */
+/**
+ * Without traces, plain transfers are accepted only if they explain the balance exactly and the account did nothing
+ * else.
+ */
 const isPlainChange = (seen: BlockWithExecution, address: string, before: Account, after: Account): boolean =>
   after.nonce === before.nonce &&
   seen.block.miner !== address &&
@@ -62,7 +65,7 @@ const isPlainChange = (seen: BlockWithExecution, address: string, before: Accoun
 /** What is left of the change of the balance without transfers and withdrawals. */
 function unexplainedWei(seen: BlockWithExecution, address: string, before: Account, after: Account): bigint {
   const incoming = sumWei(transfersOf(seen).filter(({ from, to }) => to === address && from !== address))
-  const withdrawn = sumWei(seen.block.withdrawals.filter((one) => one.address === address))
+  const withdrawn = sumWei(seen.block.withdrawals.filter((withdrawal) => withdrawal.address === address))
   return after.balanceWei - before.balanceWei - incoming + outgoingWei(seen, address) - withdrawn
 }
 

@@ -1,4 +1,4 @@
-// Account histories written by hand, block by block. Random ones are in history.test.ts.
+// Account histories written by hand, block by block. Random ones are in ../random-histories.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -17,11 +17,11 @@ import { searchFunding } from './funding-search.ts'
 async function search(history: readonly AccountEvent[], options: AccountHistoryOptions = {}, fanOut = 1) {
   const { node, read } = createAccountHistoryNode(history, options)
   await node.capabilities()
-  const asked = node.rpc.counts().calls
+  const callsBefore = node.rpc.counts().calls
   read.length = 0
   const untilMs = Number.POSITIVE_INFINITY
   const { funding, ...rest } = await searchFunding(new AccountReader(node, me, { fanOut, untilMs }))
-  return { block: funding?.block, funding, ...rest, read, calls: node.rpc.counts().calls - asked }
+  return { block: funding?.block, funding, ...rest, read, calls: node.rpc.counts().calls - callsBefore }
 }
 
 const assertSearchFails = (
@@ -79,7 +79,7 @@ describe('at most 60 calls on a chain of 20 million blocks with the default fan-
 })
 
 describe('what is not a transfer', () => {
-  test('a withdrawal, a block reward, an uncle reward and a genesis balance are passed over', async () => {
+  test('a withdrawal, a block reward, an uncle reward and a genesis balance are skipped', async () => {
     const paid = { block: 80, paid: 7 }
     assert.equal(
       (
@@ -183,7 +183,7 @@ describe('a contract or a delegated account', () => {
     assert.equal((await search(life.slice(0, 4), withFilter)).block, undefined)
   })
 
-  test('a list without the first transfer is refused, and not used again', async () => {
+  test('a list without the first transfer is rejected, and trace_filter is not used again', async () => {
     const paid = { block: 55, balance: 9, paid: 9 }
     const options = { ...withFilter, lacks: [55] }
     await assertSearchFails(
@@ -246,7 +246,7 @@ describe('without traces', () => {
 })
 
 describe('finality', () => {
-  test('"nothing" is as of the newest final block, and an error if the node names none', async () => {
+  test('"nothing" is as of the newest final block, and an error if the node reports none', async () => {
     const { funding, isFinal, asOf } = await search([])
     assert.deepEqual([funding, isFinal, asOf], [undefined, true, 90])
     await assertSearchFails(

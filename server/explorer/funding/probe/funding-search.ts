@@ -3,8 +3,8 @@
 // 1. An account without code is searched by its state: the block of its first change holds the first funding, unless a
 //    withdrawal, a block reward, the genesis or a delegation explains the change. Then the search continues after it.
 // 2. A contract, or an account that was delegated before it was funded, is looked up with trace_filter.
-// 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one exception
-//    is a contract that destroyed itself, which leaves no state (docs/explorer.md).
+// 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one
+//    exception is a contract that destroyed itself, which leaves no state (docs/explorer.md).
 import { Fault } from '#core/fault.ts'
 import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'

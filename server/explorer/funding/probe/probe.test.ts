@@ -1,4 +1,4 @@
-// 4.3 with nothing but a node, over HTTP: what a probe answers, stores, refuses, and how much it asks.
+// 4.3 from a node alone, over HTTP: what a search returns, stores and rejects, and how many calls it needs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Fault } from '#core/fault.ts'
@@ -14,16 +14,16 @@ import { forgetFrom } from '../index/forget.ts'
 import { catchUpIndex } from '../index/index-chain.ts'
 
 describe('200', () => {
-  test('200: a cold address is found, stored, and answered from the store from then on', async () => {
+  test('200: a new address is searched and stored; after that the store is used', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
     const truth = at.chain.firstFunding(address)
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
     assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
-    const asked = at.sim.calls
+    const callsBefore = at.sim.calls
     const second = await at.ask(address)
-    assert.equal(at.sim.calls, asked)
+    assert.equal(at.sim.calls, callsBefore)
     assert.deepEqual(second, first)
     assert.deepEqual(second.is === 'body' && second.confidence, {
       asOf: truth?.block,
@@ -32,7 +32,7 @@ describe('200', () => {
     })
   })
 
-  test('200: what is not final yet is answered as such and not stored', async () => {
+  test('200: an unfinalized result has finality head and is not stored', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > at.chain.final)
     const outcome = await at.ask(address)
@@ -40,7 +40,7 @@ describe('200', () => {
     assert.equal(await findFunding(at.context.state, '1', address), undefined)
   })
 
-  test('200: ten callers with the same cold address cause one search', async () => {
+  test('200: ten requests for the same new address share one search', async () => {
     await using alone = await openProbeChain()
     const address = alone.someone(({ block }) => block > 50 && block <= alone.chain.final)
     await alone.ask(address)
@@ -50,7 +50,7 @@ describe('200', () => {
     assert.equal(at.sim.calls, alone.sim.calls)
   })
 
-  test('200: a row that nobody has proven does not count, but the search confirms it', async () => {
+  test('200: an unproven row is not returned before a search confirms it', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block <= at.chain.final)
     const truth = at.chain.firstFunding(address)
@@ -61,7 +61,7 @@ describe('200', () => {
     assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
   })
 
-  test('200: with trace_filter a contract funded long after its creation is found, at whatever distance', async () => {
+  test('200: with trace_filter, a contract that was funded long after its creation is found', async () => {
     await using at = await openProbeChain({ traces: ['trace_block'], filterBlocks: 1000 })
     const address = at.contract((one) => {
       const funding = at.chain.firstFunding(one)
@@ -70,7 +70,7 @@ describe('200', () => {
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
-  test('200: nothing is as of the newest final block', async () => {
+  test('200: "No data found" is as of the newest final block', async () => {
     await using at = await openProbeChain()
     const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' }
     assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
@@ -95,15 +95,15 @@ describe('200', () => {
   })
 })
 
-test('without traces, eth_getBlockReceipts gives the same answers for fewer calls', async () => {
+test('without traces, eth_getBlockReceipts gives the same results with fewer calls', async () => {
   const answers = async (abilities: SimCapabilities) => {
     await using at = await openProbeChain(abilities, {}, {}, { busy: 12 })
-    const asked = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
-    return { told: await Promise.all(asked), calls: at.sim.calls }
+    const searches = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
+    return { results: await Promise.all(searches), calls: at.sim.calls }
   }
-  const [single, whole] = [await answers({ traces: [] }), await answers({ traces: [], receipts: true })]
-  assert.deepEqual(whole.told, single.told)
-  assert.ok(whole.calls < single.calls, `${whole.calls} calls, ${single.calls} one by one`)
+  const [single, batched] = [await answers({ traces: [] }), await answers({ traces: [], receipts: true })]
+  assert.deepEqual(batched.results, single.results)
+  assert.ok(batched.calls < single.calls, `${batched.calls} calls, ${single.calls} one by one`)
 })
 
 describe('200 with a failure envelope', () => {
@@ -114,30 +114,30 @@ describe('200 with a failure envelope', () => {
       return true
     })
 
-  test('a node that is not archive: the remedy is named', async () => {
+  test('a node without old states is an error that names the remedy', async () => {
     await using at = await openProbeChain({ traces: ['trace_block'], stateBlocks: 20 })
     const address = at.someone(({ block }) => block < 100)
-    await refuses(at.ask(address), 'explorer.not_archive', /archive node or index/)
-    await using told = await openProbeChain(undefined, {}, { archive: false })
-    await refuses(told.ask(address), 'explorer.not_archive', /archive: false/)
+    await refuses(at.ask(address), 'explorer.not_archive', /Configure an archive node, or index the chain/)
+    await using configured = await openProbeChain(undefined, {}, { archive: false })
+    await refuses(configured.ask(address), 'explorer.not_archive', /archive: false/)
   })
 
-  test('a contract, without trace_filter: the remedy is named', async () => {
+  test('a contract without trace_filter is an error that names the remedy', async () => {
     await using at = await openProbeChain()
     await refuses(at.ask(at.contract(() => true)), 'explorer.needs_index', /is a contract.*trace_filter, or index/)
   })
 
-  test('too little time: said so, and soon', async () => {
+  test('the time limit is an error, soon after it is reached', async () => {
     await using at = await openProbeChain(undefined, { probe: { timeoutMs: 100 } })
     at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
     await refuses(
       at.ask(unknownAddress),
       'explorer.probe_bounds',
-      /did not answer within .*did not finish within 0.1 s/,
+      /did not respond within .*did not finish within 0.1 s/,
     )
   })
 
-  test('a node that answers null or errors throughout: unavailable', async () => {
+  test('a node that returns only null or errors is unavailable', async () => {
     for (const kind of ['null', 'error', 'status 500'] as const) {
       await using at = await openProbeChain(undefined, { probe: { timeoutMs: 20_000 } })
       at.sim.faults = { random: createSeededRandom('ill'), rate: 1, kinds: [kind] }
@@ -149,11 +149,11 @@ describe('200 with a failure envelope', () => {
     }
   })
 
-  test('the chain is reorganised during the search: asked to try again, not answered from two chains', async () => {
+  test('a reorganisation during the search is an error that asks to retry', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > at.chain.final)
     await at.ask(address)
-    // The first requests fix the head; then the last blocks are replaced, under the search.
+    // The last blocks are replaced after the head was read.
     const from = at.sim.rounds
     at.sim.meanwhile = () => {
       if (at.sim.rounds - from === 3) at.chain.reorg(9, 9)
@@ -163,7 +163,7 @@ describe('200 with a failure envelope', () => {
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
-  test('more searches than allowed: refused, not queued', async () => {
+  test('too many searches are refused, not queued', async () => {
     await using at = await openProbeChain(undefined, { probe: { parallelMax: 2 } })
     const [one, two, three] = at.chain.addresses()
     at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
@@ -174,7 +174,7 @@ describe('200 with a failure envelope', () => {
     await running
   })
 
-  test('an earlier transfer on record than the search finds refutes the search', async () => {
+  test('a stored transfer that is earlier than the result is an error', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
     const truth = at.chain.firstFunding(address)
@@ -184,15 +184,15 @@ describe('200 with a failure envelope', () => {
     await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored/)
   })
 
-  test('mode index: no search, and the uncovered blocks are named', async () => {
+  test('mode index does not search and names the missing blocks', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'index' })
     await refuses(at.ask(unknownAddress), 'explorer.not_covered', /No block of chain 1/)
     assert.equal(at.sim.calls, 0)
   })
 })
 
-describe('an index from an earlier run does not answer for newer blocks', () => {
-  /** Chain 1 was indexed once. Then it grew, and nobody followed it. */
+describe('an index from an earlier run is not used for newer blocks', () => {
+  /** Chain 1 was indexed once and has grown since. */
   const indexedOnce = async (chainSettings: object, timeoutMs = 20_000) => {
     const at = await openProbeChain(undefined, { probe: { timeoutMs } }, chainSettings)
     const real = { ...at.context, clock: systemClock }
@@ -206,7 +206,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
       return block > head && block <= at.chain.final && code === '0x' && !at.chain.destroyed.has(one)
     })
     assert.ok(address, 'the history holds no such address')
-    // Longer than a confirmation of the head counts.
+    // Longer than a confirmation is valid.
     const now = () => systemClock.now() + 301_000
     const ask = (whose = address) =>
       fundedBy.handle({ chainid: '1', address: whose }, { ...real, clock: { ...systemClock, now } }, testRequestInfo())
@@ -230,7 +230,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     })
   }
 
-  test('503: mode index says that no node confirmed the head; what is indexed still answers, as ranges', async () => {
+  test('503: mode index reports that no node confirmed the head; stored fundings are returned with ranges', async () => {
     await using at = await indexedOnce({ mode: 'index' })
     await assert.rejects(at.ask(), (fault: Fault) => {
       assert.equal(fault.code, 'explorer.not_covered')
@@ -247,7 +247,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     assert.equal(outcome.is === 'body' && outcome.confidence?.coverage, `0-${at.indexed}`)
   })
 
-  test('200: after a part of the index was forgotten, the node is searched', async () => {
+  test('200: after blocks were removed from the index, the node is searched', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'probe' })
     const real = { ...at.context, clock: systemClock }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
@@ -256,7 +256,7 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
-  test('200: a head that a node named before a long read is not confirmed by the end of it', async () => {
+  test('200: a head that was read before a long pass is not confirmed at its end', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'both' })
     let hours = 0
     const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
@@ -267,19 +267,19 @@ describe('an index from an earlier run does not answer for newer blocks', () => 
     }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
     at.sim.meanwhile = undefined
-    const asked = at.sim.calls
+    const callsBefore = at.sim.calls
     const outcome = await fundedBy.handle({ chainid: '1', address: unknownAddress }, real, testRequestInfo())
     assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'probed')
-    assert.ok(at.sim.calls > asked)
+    assert.ok(at.sim.calls > callsBefore)
   })
 
-  test('200: an index that is followed answers without a search', async () => {
+  test('200: an index that is kept up to date needs no search', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'both' })
     const real = { ...at.context, clock: systemClock }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
-    const asked = at.sim.calls
+    const callsBefore = at.sim.calls
     const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'complete' }
     assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
-    assert.equal(at.sim.calls, asked)
+    assert.equal(at.sim.calls, callsBefore)
   })
 })

@@ -1,7 +1,8 @@
 // Finds the first funding of a contract or a delegated account with trace_filter. Such an account can pass on what it
 // gets, so its state alone proves nothing.
 //
-// 1. Incoming and outgoing traces are listed. Every listed block is read whole: a listed call may lie in one that failed.
+// 1. Incoming and outgoing traces are listed. Every listed block is read whole: a listed call may lie in one that
+//    failed.
 // 2. The lists are verified: "balance plus everything that went out" rises only when something comes in, so it must be
 //    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
 // 3. Not detectable: a missing transaction in which the account passed on all that it got.

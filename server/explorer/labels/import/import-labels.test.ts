@@ -36,7 +36,7 @@ const addresses = [
 ].join('\n')
 
 describe('CSV', () => {
-  test('entities and then their addresses go in, and a second time nothing changes', async () => {
+  test('entities and their addresses are imported, and a second import changes nothing', async () => {
     await using context = await openContext()
     const first = await importText(context, 'csv', entities)
     assert.deepEqual(first, {
@@ -64,7 +64,7 @@ describe('CSV', () => {
     assert.deepEqual(await readListHead(context.state, '1'), { revision: 1, entries: 2 })
   })
 
-  test('a bad row is told with its line and reason, the good ones go in together', async () => {
+  test('a bad row is reported with line and reason, good ones are written together', async () => {
     await using context = await openContext()
     const file = [
       'chain,address,name,entity,source,confidence,evidence', // line 1
@@ -91,23 +91,23 @@ describe('CSV', () => {
       rejects.map(({ line, reason }) => [line, reason]),
       [
         [3, 'address must be 0x and 40 hexadecimal digits'],
-        [4, 'name holds characters that cannot be kept'],
+        [4, 'name contains characters that cannot be stored'],
         [6, 'chain must be a chain id such as 1, not x'],
-        [7, 'has 3 values, the header has 7'],
-        [8, 'a closing quote is followed by more text'],
-        [9, 'line 2 says something else about the same row'],
-        [11, 'chain 1 has no entity nobody; add it first'],
-        [12, 'evidence must be a link that begins with http:// or https://'],
-        [13, 'name is needed'],
-        [14, 'confidence must be a whole number from 0 to 100'],
-        [15, 'address must have the right checksum (EIP-55): a letter is wrong, or its case'],
-        [16, 'a quote is opened here and never closed'],
+        [7, 'the row has 3 values, the header has 7'],
+        [8, 'there is text after a closing quote'],
+        [9, 'conflicts with line 2'],
+        [11, 'no entity nobody on chain 1; add it first'],
+        [12, 'evidence must be a URL that begins with http:// or https://'],
+        [13, 'name is required'],
+        [14, 'confidence must be an integer from 0 to 100'],
+        [15, 'address has a wrong EIP-55 checksum: a letter or its case is wrong'],
+        [16, 'the closing quote is missing'],
       ],
     )
     assert.equal(rejects[0]?.raw, `1,0x123,Short,,own,90,`)
   })
 
-  test('strict: one bad row keeps all others out', async () => {
+  test('strict: nothing is written if a row is bad', async () => {
     await using context = await openContext()
     const file = `chain,address,name,entity\n1,${hot},Good,\n1,${cold},Bad,nobody\n`
     const result = await importText(context, 'csv', file, { strict: true })
@@ -118,22 +118,22 @@ describe('CSV', () => {
     assert.deepEqual([other.done, (await Array.fromAsync(eachTag(context.state))).length], [false, 0])
   })
 
-  test('the file that 4.1 links to can be brought back in, for a chain that is given', async () => {
+  test('the download of 4.1 can be imported for a given chain', async () => {
     await using context = await openContext()
     const file = 'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp\r\nHarbour,harbour,x,,1790000000\r\n'
     assert.equal((await importText(context, 'csv', file, { chains: ['137'] })).entities.added, 1)
     const [row] = await findLabels(context.state, 'harbour')
     assert.deepEqual([row?.chain, row?.updatedUnix], ['137', 1_790_000_000])
-    assert.equal((await importText(context, 'csv', file)).rejects[0]?.reason, 'chain is needed')
+    assert.equal((await importText(context, 'csv', file)).rejects[0]?.reason, 'chain is required')
   })
 
-  test('a column that is not known, or no header at all, is a fault of the file', async () => {
+  test('an unknown column or a missing header is an error of the file', async () => {
     await using context = await openContext()
-    await assert.rejects(importText(context, 'csv', 'chain,slug,nmae\n1,a,A\n'), /column nmae is not known/)
+    await assert.rejects(importText(context, 'csv', 'chain,slug,nmae\n1,a,A\n'), /unknown column nmae/)
     await assert.rejects(importText(context, 'csv', ''), /no header line/)
   })
 
-  test('a column that is left out leaves its field alone', async () => {
+  test('fields without a column stay', async () => {
     await using context = await openContext()
     await importText(context, 'csv', entities)
     await importText(context, 'csv', 'chain,slug,name\n1,harbour,Harbour Ltd\n')
@@ -141,7 +141,7 @@ describe('CSV', () => {
     assert.deepEqual([row?.name, row?.description], ['Harbour Ltd', 'Deposit, hot wallets.'])
   })
 
-  test('any table of values comes back out of the reader as it went in, with the lines right', () => {
+  test('the reader returns any table unchanged, with the right line numbers', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', ',', '"', '\r', '\n', ' ', 'é'), maxLength: 8 })
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { maxLength: 5 }), fc.constantFrom('\n', '\r\n'), (rows, end) => {
@@ -163,7 +163,7 @@ describe('CSV', () => {
 })
 
 describe('JSON', () => {
-  test('an array of records, or an object with entities and addresses; the line of a bad one is told', async () => {
+  test('reads an array, or an object with entities and addresses, and reports the line of a bad record', async () => {
     await using context = await openContext()
     const file = JSON.stringify(
       {
@@ -187,13 +187,10 @@ describe('JSON', () => {
     assert.deepEqual(
       rejects.map(({ line, reason }) => [line, reason]),
       [
-        [
-          lineOf('Not A Slug') - 4,
-          'slug must be lower-case letters, digits and . _ ~ -, 1 to 128 of them, and no address',
-        ],
-        [lineOf('colour') - 4, 'colour is not a known name'],
-        [lineOf('nothing'), 'is not an object'],
-        [lineOf('"name": 5') - 3, 'name must be a text'],
+        [lineOf('Not A Slug') - 4, 'slug must be 1 to 128 lower-case letters, digits and . _ ~ -, and not an address'],
+        [lineOf('colour') - 4, 'unknown field colour'],
+        [lineOf('nothing'), 'the record is not an object'],
+        [lineOf('"name": 5') - 3, 'name must be text'],
       ],
     )
     assert.equal((await importText(context, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
@@ -202,37 +199,34 @@ describe('JSON', () => {
     assert.equal((await importText(context, 'json', empty)).entities.added, 1)
   })
 
-  test('what is no JSON, or holds no records, is a fault of the file', async () => {
+  test('invalid JSON, or JSON without records, is an error of the file', async () => {
     await using context = await openContext()
     await assert.rejects(importText(context, 'json', '[{"a":1,}]'), /not valid JSON/)
     await assert.rejects(importText(context, 'json', '{"labels":[]}'), /no records.*entities or addresses/)
     await assert.rejects(importText(context, 'json', '7'), /no records/)
-    await assert.rejects(
-      importText(context, 'json', '{"entities":[],"adresses":[]}'),
-      /"adresses" is not known in the file/,
-    )
-    await assert.rejects(importText(context, 'json', '{"entities":[],"addresses":{}}'), /"addresses" is not known/)
+    await assert.rejects(importText(context, 'json', '{"entities":[],"adresses":[]}'), /unknown member "adresses"/)
+    await assert.rejects(importText(context, 'json', '{"entities":[],"addresses":{}}'), /unknown member "addresses"/)
   })
 
-  test('the list a record stands in says what it is, also when it lacks its address or has one too many', async () => {
+  test('the list determines the kind of a record, with or without an address', async () => {
     await using context = await openContext()
-    const nobody = `0x${'12'.repeat(20)}`
+    const address = `0x${'12'.repeat(20)}`
     const { rejects, entities, addresses } = await importText(
       context,
       'json',
-      `{"chain":1,\n"addresses":[{"name":"no address"},\n{"name":"Right","address":"${nobody}"}],\n"entities":[{"name":"E","address":"${nobody}"}]}`,
+      `{"chain":1,\n"addresses":[{"name":"no address"},\n{"name":"Right","address":"${address}"}],\n"entities":[{"name":"E","address":"${address}"}]}`,
     )
     assert.deepEqual([entities.added, addresses.added], [0, 1])
     assert.deepEqual(
       rejects.map(({ line, reason }) => [line, reason]),
       [
         [2, 'address must be 0x and 40 hexadecimal digits'],
-        [4, 'address is not a known name'],
+        [4, 'unknown field address'],
       ],
     )
   })
 
-  test('every element is told with the line it begins on, however the document is laid out', () => {
+  test('every record has the line it begins on, in any layout of the document', () => {
     const value = fc.oneof(
       fc.string(),
       fc.integer(),
@@ -258,7 +252,7 @@ describe('JSON', () => {
     )
   })
 
-  test('text that a store would not give back as it was is refused', async () => {
+  test('text that a database may not return unchanged is rejected', async () => {
     await using context = await openContext()
     const { rejects } = await importText(
       context,
@@ -267,7 +261,7 @@ describe('JSON', () => {
     )
     assert.deepEqual(
       rejects.map(({ reason }) => reason),
-      ['name holds characters that cannot be kept', 'name holds characters that cannot be kept'],
+      ['name contains characters that cannot be stored', 'name contains characters that cannot be stored'],
     )
   })
 })

@@ -1,9 +1,9 @@
-// Brings a file of labels into the registry (behaviour/explorer.md#label-imports): good records in one transaction, bad ones told with their
-// line and what is wrong.
+// Imports a file of labels (behaviour/explorer.md#label-imports). Good records are written in one transaction; bad ones
+// are reported with line and reason.
 //
-// 1. All good records go in together, or none does.
-// 2. The same file again changes nothing: a record says what to set, and two records that say different things about the
-//    same row are not both taken.
+// 1. Either all good records are written or none.
+// 2. Importing the same file again changes nothing. Of two records with different values for one row, the second is
+//    rejected.
 import { Fault } from '#core/fault.ts'
 import type { State } from '#storage/state.ts'
 import { type Author, HistoryWriter } from '../history.ts'
@@ -21,27 +21,27 @@ export type ImportForm = (typeof importForms)[number]
 
 export interface ImportOptions extends RecordDefaults {
   readonly form: ImportForm
-  /** Chains that a label for "any chain" stands for. */
+  /** Chains of a label for "any chain". */
   readonly everyChain: readonly string[]
-  /** One bad record keeps all others out. */
+  /** Write nothing if any record is bad. */
   readonly strict?: boolean
 }
 
 export interface Reject {
   readonly line: number
   readonly reason: string
-  /** The record as it stood in the file, cut where it is very long. */
+  /** The record in the file, truncated if it is very long. */
   readonly raw: string
 }
 
 export interface ImportReport {
   readonly entities: Counts
   readonly addresses: Counts
-  /** Chains of the records that were good. */
+  /** Chains of the good records. */
   readonly chains: readonly string[]
   /** By line. */
   readonly rejects: readonly Reject[]
-  /** False when a strict import met a bad record: nothing was written. */
+  /** False: nothing was written, because a strict import has a bad record. */
   readonly done: boolean
 }
 
@@ -65,7 +65,7 @@ export async function importLabels(
   const { entities, tags, rejects, lineOf } = sorted
   const accepts = (refused: readonly RefusedTag[]) => !(options.strict && rejects.length + refused.length > 0)
   const write = entities.length + tags.length < stagedRecordsMin ? writeInOneTransaction : writeLarge
-  // Also where it is clear that nothing will be taken: every bad record is told at once.
+  // Even if a strict import is sure to fail, continue to report all bad records.
   const { refused, ...result } = await write(state, author, sorted, accepts)
   for (const { patch, reason } of refused) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()
@@ -75,7 +75,6 @@ export async function importLabels(
 
 type AcceptImport = (refused: readonly RefusedTag[]) => boolean
 
-/** In one transaction from the beginning. */
 async function writeInOneTransaction(
   state: State,
   author: Author,
@@ -98,7 +97,7 @@ async function writeInOneTransaction(
   }
 }
 
-/** While others keep changing the registry, there is only the one transaction that keeps them out. */
+/** If the registry keeps changing during staging, falls back to one long transaction. */
 async function writeLarge(
   state: State,
   author: Author,
@@ -108,7 +107,7 @@ async function writeLarge(
   return (await writeStaged(state, author, sorted, accepts)) ?? writeInOneTransaction(state, author, sorted, accepts)
 }
 
-/** Takes a strict import's transaction back. */
+/** Rolls back the transaction of a strict import. */
 class ImportRolledBack extends Error {}
 
 function readRecords(text: string, { form, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
@@ -117,56 +116,56 @@ function readRecords(text: string, { form, source, everyChain }: ImportOptions):
     validateColumns(names)
     return records
   }
-  if (form === 'json') return readJson(text, ['entities', 'addresses'], 'refused')
+  if (form === 'json') return readJson(text, ['entities', 'addresses'], 'reject')
   const records = /^\uFEFF?\s*[[{]/.test(text) ? readJson(text, oliArrays) : readCsv(text).records
   return convertOpenLabels(records, { source, everyChain })
 }
 
-/** A misspelt column would be lost in every line, so it is a fault of the file. */
+/** A misspelt column would be lost in every record, so the whole file is rejected. */
 function validateColumns(names: readonly string[]): void {
   const [unknownColumn] = findUnknownFields(names, isTag(Object.fromEntries(names.map((name) => [name, '']))))
   const message =
     names.length === 0 || names[0] === ''
       ? 'the file has no header line with the names of its columns'
-      : `column ${unknownColumn} is not known; see docs/labels.md for the columns`
+      : `unknown column ${unknownColumn}; see docs/labels.md for the columns`
   if (unknownColumn !== undefined || names.length === 0) throw new Fault('input.invalid', { message })
 }
 
 function sortRecords(records: Iterable<ImportedRecord>, options: ImportOptions): SortedRecords {
   const sorted: SortedRecords = { entities: [], tags: [], rejects: [], lineOf: new Map() }
-  const seen = new Map<string, { readonly line: number; readonly words: string }>()
+  const seen = new Map<string, { readonly line: number; readonly json: string }>()
   let count = 0
   for (const imported of records) {
     count += 1
     if (count > recordsMax) throw tooManyRecords()
     const reason = imported.record
       ? acceptRecord(sorted, seen, imported, options)
-      : (imported.reason ?? 'cannot be read')
+      : (imported.reason ?? 'invalid record')
     if (reason !== undefined) sorted.rejects.push(toReject(imported, reason))
   }
   return sorted
 }
 
-/** Says what is wrong with the record, if anything. */
+/** Returns the reason if the record is rejected. */
 function acceptRecord(
   sorted: SortedRecords,
-  seen: Map<string, { readonly line: number; readonly words: string }>,
+  seen: Map<string, { readonly line: number; readonly json: string }>,
   imported: ImportedRecord,
   options: ImportOptions,
 ): string | undefined {
   const record = imported.record ?? {}
-  // What a list is called says what is in it; also of a record that lacks the very thing.
+  // The list determines the kind, so that a record without an address in `addresses` is rejected.
   const tag = options.form === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
   const patches = tag ? toTagPatches(record, options) : toEntityPatches(record, options)
   if ('reason' in patches) return patches.reason
-  const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), words: JSON.stringify(patch) }))
-  for (const { key, words: json } of keyed) {
+  const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), json: JSON.stringify(patch) }))
+  for (const { key, json } of keyed) {
     const before = seen.get(key)
-    if (before && before.words !== json) return `line ${before.line} says something else about the same row`
+    if (before && before.json !== json) return `conflicts with line ${before.line}`
   }
-  for (const { patch, key, words: json } of keyed) {
+  for (const { patch, key, json } of keyed) {
     if (seen.has(key)) continue
-    seen.set(key, { line: imported.line, words: json })
+    seen.set(key, { line: imported.line, json })
     if (!('address' in patch)) sorted.entities.push(patch)
     else {
       sorted.tags.push(patch)
@@ -177,15 +176,15 @@ function acceptRecord(
   return undefined
 }
 
-/** Their owners are not described anywhere: an owner who is not in the registry yet enters it by name alone. */
+/** OLI files do not describe owners, so an unknown owner is added with its slug only. */
 function addOwner(
   sorted: SortedRecords,
-  seen: Map<string, { line: number; words: string }>,
+  seen: Map<string, { line: number; json: string }>,
   { chain, entity }: TagPatch,
 ): void {
   const key = `${chain}/${entity}`
   if (!entity || seen.has(key)) return
-  seen.set(key, { line: 0, words: '' })
+  seen.set(key, { line: 0, json: '' })
   sorted.entities.push({ chain, slug: entity })
 }
 
@@ -199,6 +198,6 @@ const toReject = (imported: ImportedRecord | undefined, reason: string): Reject 
 })
 
 function tooManyRecords(): Fault {
-  const message = `the file holds more than ${recordsMax} records; split it`
+  const message = `the file has more than ${recordsMax} records; split it`
   return new Fault('input.invalid', { message })
 }

@@ -13,10 +13,10 @@ const author = { by: 'ann', via: 'import labels', atMs: 1_790_000_000_000 }
 const importText = (context: TestContext, text: string, options: Partial<ImportOptions> = {}) =>
   importLabels(context.state, author, text, { form: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
 
-describe('the form of the Open Labels Initiative', () => {
+describe('Open Labels Initiative', () => {
   const attester = `0x${'A7'.repeat(20)}`
 
-  test('pivoted records: the name, the owner as an entity, a link as evidence', async () => {
+  test('a member per tag: name, owner as entity, link as evidence', async () => {
     await using context = await openContext()
     const file = JSON.stringify(
       [
@@ -40,7 +40,7 @@ describe('the form of the Open Labels Initiative', () => {
     assert.deepEqual([entities.added, addresses.added], [1, 2])
     assert.deepEqual(
       rejects.map(({ reason }) => reason.slice(0, 32)),
-      ['no tag names the address', 'chain_id must be eip155: and a n', 'address must have the right chec'],
+      ['no tag contains a name for the a', 'chain_id must be eip155: and a n', 'address has a wrong EIP-55 check'],
     )
     const [tag] = await findTags(context.state, hot)
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('the form of the Open Labels Initiative', () => {
     assert.deepEqual((await importText(context, file)).addresses, { added: 0, changed: 0, unchanged: 2 })
   })
 
-  test('pivoted in CSV, with the columns of their template', async () => {
+  test('a member per tag as CSV, with the columns of the template', async () => {
     await using context = await openContext()
     const file = [
       'address,chain_id,is_eoa,contract_name,owner_project,erc20.symbol,usage_category,source_code_verified',
@@ -61,7 +61,7 @@ describe('the form of the Open Labels Initiative', () => {
     assert.deepEqual([addresses.added, rejects.map(({ line }) => line)], [1, [3]])
   })
 
-  test('one tag a record: gathered per address, the newer word counts, attesters stay apart', async () => {
+  test('one tag per record: collected per address and attester, the newer value counts', async () => {
     await using context = await openContext()
     const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
       ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
@@ -86,7 +86,7 @@ describe('the form of the Open Labels Initiative', () => {
     )
   })
 
-  test('attestations: tags inside, as an object or as text; revoked ones are not taken', async () => {
+  test('attestations: tags as an object or as text; revoked ones are rejected', async () => {
     await using context = await openContext()
     const file = JSON.stringify({
       attestations: [
@@ -100,18 +100,18 @@ describe('the form of the Open Labels Initiative', () => {
     assert.equal(addresses.added, 2)
     assert.deepEqual(
       rejects.map(({ reason }) => reason),
-      ['has been revoked', 'its tags are not an object'],
+      ['the attestation was revoked', 'tags must be an object'],
     )
   })
 
-  test('a label for any chain goes to every chain that is served', async () => {
+  test('a label for any chain is imported for every configured chain', async () => {
     await using context = await openContext()
     const file = JSON.stringify([{ address: hot, chain_id: 'eip155:any', contract_name: 'Everywhere' }])
     assert.equal((await importText(context, file)).addresses.added, 2)
     assert.match((await importText(context, file, { everyChain: [] })).rejects[0]?.reason ?? '', /none is configured/)
   })
 
-  test('an owner who is in the registry keeps its words', async () => {
+  test('an existing owner keeps its texts', async () => {
     await using context = await openContext()
     const harbour = { chain: '1', slug: 'harbour', name: 'Harbour Exchange' }
     await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [harbour]))

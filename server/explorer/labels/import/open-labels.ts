@@ -1,14 +1,14 @@
-// Labels in the form of the Open Labels Initiative: values of named tags on an address and a chain (behaviour/explorer.md#open-labels-initiative-format).
-// They come pivoted (a member per tag), one tag a record, or as attestations with their tags inside; all three are
-// gathered into one set of tags per chain, address and attester before anything is read from them.
+// Converts labels of the Open Labels Initiative (behaviour/explorer.md#open-labels-initiative-format). Files have a
+// member per tag, one tag per record, or attestations with tags inside. All three are collected into one set of tags
+// per chain, address and attester, and then converted to a tagged address.
 
 import { isUrl, type RawRecord, toSlug, validateAddress } from '../parse-record.ts'
 import type { ImportedRecord } from './read-csv.ts'
 
-/** Arrays that a document of theirs may hold its records in. */
+/** Names of arrays that may contain the records. */
 export const oliArrays = ['labels', 'results', 'attestations', 'data'] as const
 
-/** Never tags of an address, wherever they stand. */
+/** Members that are not tags. */
 const metadataFields = new Set([
   ...['address', 'recipient', 'chain_id', 'caip10', 'attester', 'time', 'time_created', 'timecreated', 'uid', 'id'],
   ...['tag_id', 'tag_value', 'value', 'tags', 'tags_json', 'labels', 'revoked', 'is_revoked', 'count', 'schema'],
@@ -23,22 +23,21 @@ interface TagSet {
   readonly tags: Map<string, { readonly value: unknown; readonly time: string }>
 }
 
-/** Records of the registry's own form: a tagged address, with its entity where an owner is named. */
 export function* convertOpenLabels(
   records: Iterable<ImportedRecord>,
   defaults: { readonly source: string; readonly everyChain: readonly string[] },
 ): Generator<ImportedRecord> {
-  const found = new Map<string, TagSet>()
+  const tagSets = new Map<string, TagSet>()
   for (const imported of flattenLabels(records)) {
     const reason = imported.record
-      ? collectTags(found, imported, imported.record, defaults.everyChain)
+      ? collectTags(tagSets, imported, imported.record, defaults.everyChain)
       : imported.reason
     if (reason !== undefined) yield { ...imported, record: undefined, reason }
   }
-  for (const one of found.values()) yield toImportedRecord(one, defaults.source)
+  for (const tagSet of tagSets.values()) yield toImportedRecord(tagSet, defaults.source)
 }
 
-/** An answer about one address holds its labels inside. */
+/** A response about one address has its labels inside. */
 function* flattenLabels(records: Iterable<ImportedRecord>): Generator<ImportedRecord> {
   for (const imported of records) {
     const inner = imported.record?.labels
@@ -47,27 +46,28 @@ function* flattenLabels(records: Iterable<ImportedRecord>): Generator<ImportedRe
   }
 }
 
-/** Says what is wrong, if anything. */
+/** Returns the reason if the record is rejected. */
 function collectTags(
-  found: Map<string, TagSet>,
+  tagSets: Map<string, TagSet>,
   { line, raw }: ImportedRecord,
   record: RawRecord,
   everyChain: readonly string[],
 ): string | undefined {
-  if (record.revoked === true || record.is_revoked === true || record.revoked === 'true') return 'has been revoked'
+  if (record.revoked === true || record.is_revoked === true || record.revoked === 'true')
+    return 'the attestation was revoked'
   const subject = parseSubject(record)
   if (typeof subject === 'string') return subject
-  if (subject.chain === 'any' && everyChain.length === 0) return 'is for any chain, and none is configured'
+  if (subject.chain === 'any' && everyChain.length === 0) return 'the label is for any chain, but none is configured'
   const tags = readTags(record)
   if (typeof tags === 'string') return tags
   const attester = typeof record.attester === 'string' ? record.attester.toLowerCase() : ''
   const time = String(record.time ?? record.time_created ?? record.timeCreated ?? '')
   for (const chain of subject.chain === 'any' ? everyChain : [subject.chain]) {
     const key = `${chain}/${subject.address}/${attester}`
-    const tagSet = found.get(key) ?? { line, raw, chain, address: subject.address, attester, tags: new Map() }
-    found.set(key, tagSet)
+    const tagSet = tagSets.get(key) ?? { line, raw, chain, address: subject.address, attester, tags: new Map() }
+    tagSets.set(key, tagSet)
     for (const [name, value] of tags) {
-      // A tag is there once per address: the newer word counts, the later one where no time is told.
+      // Of two values of a tag the newer one counts; without times, the later one in the file.
       if (time >= (tagSet.tags.get(name)?.time ?? '')) tagSet.tags.set(name, { value, time })
     }
   }
@@ -92,11 +92,11 @@ function readTags(record: RawRecord): (readonly [string, unknown])[] | string {
       .map(([name, value]) => [withoutPrefix(name), value] as const)
   }
   const tags = typeof inside === 'string' ? tryParseJson(inside) : inside
-  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) return 'its tags are not an object'
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) return 'tags must be an object'
   return Object.entries(tags).map(([name, value]) => [withoutPrefix(name), value] as const)
 }
 
-/** The first version of their tags had a prefix. */
+/** Tags of version 1 have the prefix `oli.`. */
 const withoutPrefix = (name: string): string => name.toLowerCase().replace(/^oli\./, '')
 
 function tryParseJson(text: string): unknown {
@@ -115,7 +115,7 @@ function toImportedRecord({ line, raw, chain, address, attester, tags }: TagSet,
     return typeof value === 'string' ? value.trim() : ''
   }
   const name = namingTags.map(textTag).find((text) => text !== '')
-  if (name === undefined) return { line, raw, record: undefined, reason: 'no tag names the address' }
+  if (name === undefined) return { line, raw, record: undefined, reason: 'no tag contains a name for the address' }
   const owner = toSlug(textTag('owner_project'))
   const evidence = ['_source', 'source_code_verified', 'contract_monitored'].map(textTag).find(isUrl)
   return {

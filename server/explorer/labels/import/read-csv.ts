@@ -1,19 +1,18 @@
-// Label records of a CSV file, each with the line it begins on; a row that cannot be read is one bad record, not a bad file.
+// Reads label records of a CSV file with their line numbers. An invalid row is a bad record, not a bad file.
 import { type CsvRow, csvRows } from '#core/csv.ts'
 import type { RawRecord } from '../parse-record.ts'
 
 export interface ImportedRecord {
   readonly line: number
   readonly record: RawRecord | undefined
-  /** The list it stood in, where a document has several. */
+  /** The name of the list, if the document has several. */
   readonly list?: string
   /** Why there is no record. */
   readonly reason?: string
-  /** The record as it stood in the file. */
+  /** The record in the file. */
   readonly raw: string
 }
 
-/** The header's names, as they are, and a record for every line below it. */
 export function readCsv(text: string): {
   readonly names: readonly string[]
   readonly records: Iterable<ImportedRecord>
@@ -28,7 +27,12 @@ function* toImportedRecords(rows: Iterable<CsvRow>, names: readonly string[]): G
     if (reason !== undefined) yield { line, record: undefined, reason, raw }
     else if (cells.length === 1 && cells[0] === '') continue
     else if (cells.length !== names.length) {
-      yield { line, record: undefined, reason: `has ${cells.length} values, the header has ${names.length}`, raw }
+      yield {
+        line,
+        record: undefined,
+        reason: `the row has ${cells.length} values, the header has ${names.length}`,
+        raw,
+      }
     } else yield { line, record: Object.fromEntries(names.map((name, at) => [name, cells[at]])), raw }
   }
 }

@@ -1,25 +1,27 @@
-// Reads the records of a JSON document with the line each begins on, so that a reject can be found again. The document is
-// an array of records, or an object with lists of records in it; the object's simple members hold for all of them.
+// Reads the records of a JSON document with their line numbers, so that rejects can be found in the file. The document
+// is an array of records, or an object with lists of records; simple members of the object apply to all records.
 import { Fault } from '#core/fault.ts'
 import type { ImportedRecord } from './read-csv.ts'
 
-/** `others`: what becomes of lists and objects that are none of these; our own form has none, others' may. */
+/** `others`: how to treat lists and objects that are not in `arrays`. */
 export function readJson(
   text: string,
   arrays: readonly string[],
-  others: 'refused' | 'passed over' = 'passed over',
+  others: 'reject' | 'skip' = 'skip',
 ): ImportedRecord[] {
   const document = parseDocument(text)
   if (Array.isArray(document)) return withLines(document, findRecordLines(text).get('') ?? [], {})
   if (typeof document !== 'object' || document === null) throw noRecords(arrays)
   const members = Object.entries(document)
-  const found = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
-  const unknownMember = members.find((one) => typeof one[1] === 'object' && one[1] !== null && !found.includes(one))
-  if (found.length === 0) throw noRecords(arrays)
-  if (unknownMember && others === 'refused') throw unknownList(unknownMember[0], arrays)
+  const lists = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
+  const unknownMember = members.find(
+    (member) => typeof member[1] === 'object' && member[1] !== null && !lists.includes(member),
+  )
+  if (lists.length === 0) throw noRecords(arrays)
+  if (unknownMember && others === 'reject') throw unknownList(unknownMember[0], arrays)
   const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))
   const lines = findRecordLines(text)
-  return found.flatMap(([list, values]) => {
+  return lists.flatMap(([list, values]) => {
     const records = withLines(values as unknown[], lines.get(list) ?? [], shared)
     return records.map((record) => ({ ...record, list }))
   })
@@ -30,7 +32,7 @@ function withLines(values: readonly unknown[], lines: readonly number[], shared:
     const line = lines[at] ?? 1
     const raw = JSON.stringify(value)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { line, record: undefined, reason: 'is not an object', raw }
+      return { line, record: undefined, reason: 'the record is not an object', raw }
     }
     return { line, record: { ...shared, ...value }, raw }
   })
@@ -46,18 +48,18 @@ function parseDocument(text: string): unknown {
 }
 
 function noRecords(arrays: readonly string[]): Fault {
-  const message = `the file holds no records: expected an array, or an object with ${arrays.join(' or ')}`
+  const message = `the file has no records: expected an array, or an object with ${arrays.join(' or ')}`
   return new Fault('input.invalid', { message })
 }
 
 function unknownList(name: string, arrays: readonly string[]): Fault {
-  const message = `${JSON.stringify(name.slice(0, 100))} is not known in the file; lists of records are called ${arrays.join(' and ')}`
+  const message = `unknown member ${JSON.stringify(name.slice(0, 100))}; expected lists named ${arrays.join(' and ')}`
   return new Fault('input.invalid', { message })
 }
 
 const tokens = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[[\]{}]|\n|[^\s"[\]{}:,]+/g
 
-/** Where the elements begin of the outermost array ('') or of the arrays directly inside the outermost object. */
+/** Line numbers of the records, by the name of their list. The name is '' if the document is an array. */
 function findRecordLines(text: string): Map<string, number[]> {
   const lines = new Map<string, number[]>()
   const open: string[] = []

@@ -1,4 +1,4 @@
-// Large imports: staged beside the registry, and then the same as if they had been written at once.
+// Staged imports have the same result as one transaction.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { State } from '#storage/state.ts'
@@ -13,19 +13,19 @@ const count = stagedRecordsMin + 500
 const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`
 const author = (context: TestContext) => ({ by: 'ann', via: 'import labels', atMs: context.clock.now() })
 
-/** Entities on two chains and their addresses, as JSON; `edition` changes a third of them. */
-function file(edition = 0): string {
+/** Entities on two chains and their addresses, as JSON. `version` changes a third of them. */
+function file(version = 0): string {
   const entities = Array.from({ length: count / 2 }, (_, at) => ({
     chains: at % 5 === 0 ? ['1', '137'] : ['1'],
     slug: `entity-${at}`,
-    name: `Entity ${at}${at % 3 === 0 && edition > 0 ? ` (${edition})` : ''}`,
+    name: `Entity ${at}${at % 3 === 0 && version > 0 ? ` (${version})` : ''}`,
   }))
   const addresses = Array.from({ length: count / 2 }, (_, at) => ({
     chain: '1',
     address: address(at),
     name: `Wallet ${at}`,
     entity: at % 7 === 0 ? '' : `entity-${at}`,
-    confidence: at % 3 === 0 ? 50 + edition : 50,
+    confidence: at % 3 === 0 ? 50 + version : 50,
   }))
   return JSON.stringify({ entities, addresses })
 }
@@ -43,11 +43,11 @@ async function registryOf({ state }: TestContext): Promise<object> {
 const staged = async ({ state }: TestContext) =>
   (
     await state.get<{ rows: number }>(
-      'select (select count(*) from label_stage) + (select count(*) from label_imports) as rows',
+      'select (select count(*) from label_import_rows) + (select count(*) from label_imports) as rows',
     )
   )?.rows
 
-/** What the same patches come to in one transaction. */
+/** The result of the same patches in one transaction. */
 async function atOnce(context: TestContext, text: string): Promise<void> {
   const { entities, addresses } = JSON.parse(text)
   await context.state.write(async (tx) => {
@@ -63,19 +63,19 @@ async function atOnce(context: TestContext, text: string): Promise<void> {
   })
 }
 
-test('a staged import leaves exactly what one transaction leaves, history and revisions included', async () => {
+test('a staged import has the same result as one transaction, including history and revisions', async () => {
   await using one = await openContext()
   await using other = await openContext()
-  for (const edition of [0, 1, 1]) {
-    await importText(one, file(edition))
-    await atOnce(other, file(edition))
+  for (const version of [0, 1, 1]) {
+    await importText(one, file(version))
+    await atOnce(other, file(version))
     assert.deepEqual(await registryOf(one), await registryOf(other))
     assert.equal(await staged(one), 0)
     for (const context of [one, other]) context.clock.advance(60_000)
   }
 })
 
-test('the same file again changes nothing, and leaves no page in the history', async () => {
+test('importing the same file again changes nothing and leaves no history', async () => {
   await using context = await openContext()
   const first = await importText(context, file())
   assert.deepEqual(first.addresses, { added: count / 2, changed: 0, unchanged: 0 })
@@ -85,7 +85,7 @@ test('the same file again changes nothing, and leaves no page in the history', a
   assert.deepEqual(await registryOf(context), before)
 })
 
-test('an address whose entity is neither there nor in the file is refused by its line; strict takes nothing', async () => {
+test('an address with an unknown entity is rejected with its line; a strict import then writes nothing', async () => {
   await using context = await openContext()
   const text = file().replace('"entity":"entity-8"', '"entity":"nobody"')
   const strict = await importText(context, text, true)
@@ -96,7 +96,7 @@ test('an address whose entity is neither there nor in the file is refused by its
   assert.equal(await staged(context), 0)
 })
 
-/** The store, with something that happens before its nth transaction from now. */
+/** Runs something before the nth transaction of the store. */
 function withInterference(state: State, before: (write: number) => Promise<void>): State {
   let writes = 0
   const write: State['write'] = async (work, options) => {
@@ -111,12 +111,12 @@ function withInterference(state: State, before: (write: number) => Promise<void>
   })
 }
 
-test('invariant 1: an edit by somebody else meanwhile is neither lost nor overwritten', async () => {
+test('invariant 1: a concurrent edit is neither lost nor overwritten', async () => {
   await using context = await openContext()
   await importText(context, file())
   let edits = 0
   const rename = async (write: number) => {
-    // In the middle of the staging of the first attempt.
+    // During the first attempt.
     if (write !== 2 || edits++ > 0) return
     await context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [renamed]))
   }
@@ -132,7 +132,7 @@ test('invariant 1: an edit by somebody else meanwhile is neither lost nor overwr
   assert.equal(entities.changed, rows + 1)
 })
 
-test('a registry that never stands still is written in one transaction after all', async () => {
+test('if the registry keeps changing, the import falls back to one transaction', async () => {
   await using context = await openContext()
   let edits = 0
   const restless = () =>
@@ -143,7 +143,7 @@ test('a registry that never stands still is written in one transaction after all
   assert.deepEqual([done, addresses.added, await staged(context)], [true, count / 2, 0])
 })
 
-test('invariant 2: until it is merged nobody sees any of it; invariant 3: what a crash left goes with a later import', async () => {
+test('invariant 2: nothing is visible before the merge; invariant 3: a later import deletes what a crash left', async () => {
   await using context = await openContext()
   const crash = async (write: number) => {
     if (write === 3) throw new Error('killed')
@@ -153,7 +153,7 @@ test('invariant 2: until it is merged nobody sees any of it; invariant 3: what a
   await context.state.write((tx) => tx.run('insert into label_imports (id, at_ms) values (900, 5)'))
   await context.state.write((tx) =>
     tx.run(
-      `insert into label_stage (import, item, kind, chain, subject, source, action, name, updated_unix)
+      `insert into label_import_rows (import, item, kind, chain, subject, source, action, name, updated_unix)
        values (900, 0, 'entity', '1', 'left-over', '', 'added', 'Left over', 1)`,
     ),
   )

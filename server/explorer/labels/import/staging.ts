@@ -1,10 +1,10 @@
-// Large imports (decisions/stage-large-label-imports.md): what is to be written is worked out and laid down beside the registry in small steps, so that the
-// transaction that brings it in is a few statements, however many rows they move.
+// Stages large imports (decisions/stage-large-label-imports.md): the rows are computed and stored in a separate table
+// in small transactions. The final merge is a few statements, so it blocks other writes only briefly.
 //
-// 1. What is staged was worked out against one edition of the registry, and is merged only into that one. If the registry
-//    has moved meanwhile it is worked out again.
-// 2. The merge is one transaction: all rows, their history and the chains' revisions, or nothing.
-// 3. What a crash leaves staged is seen by nobody, and goes with a later import.
+// 1. Staged rows are computed for one revision of the registry and merged only into that one. If the registry has
+//    changed meanwhile, they are computed again.
+// 2. The merge is one transaction: all rows, their history and the revisions of the lists.
+// 3. Rows that a crash leaves behind are never read, and a later import deletes them.
 
 import { toBytes } from '#explorer/funding/fundings.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
@@ -14,20 +14,19 @@ import { bumpListRevision, entityTable, type Label, type LabelPatch } from '../l
 import { findUnknownEntities, type RefusedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
 import { type Counts, type PlannedWrites, planWrites, type WriteTotals, WriteTotalsCounter } from '../write-rows.ts'
 
-/** From so many records on it pays to stage. */
+/** Smaller imports are faster without staging. */
 export const stagedRecordsMin = 2000
 const attemptsMax = 3
-/** Each has up to a hundred rows. */
+/** Each batch has up to a hundred rows. */
 const batchesPerWrite = 10
 const rowsPerDelete = 5000
 const abandonedAfterMs = 86_400_000
 
-/** What an import came to. */
 export interface WriteResult {
   readonly entities: Counts
   readonly addresses: Counts
   readonly refused: readonly RefusedTag[]
-  /** False when the caller did not want it after all. */
+  /** False: `accepts` returned false. */
   readonly done: boolean
 }
 
@@ -40,8 +39,8 @@ export const nothingWritten = {
 } satisfies WriteResult
 
 /**
- * `wanted` is told which tags are refused, before anything is written. Undefined: the registry did not stand still for
- * long enough.
+ * `accepts` decides by the refused tags whether to write. Returns undefined if the registry changed during every
+ * attempt.
  */
 export async function writeStaged(
   state: State,
@@ -51,17 +50,17 @@ export async function writeStaged(
 ): Promise<WriteResult | undefined> {
   await dropAbandonedStages(state, author.atMs - abandonedAfterMs)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const edition = await lastChange(state)
+    const revision = await lastChange(state)
     const refused = await findUnknownEntities(state, patches.tags, patches.entities)
     if (!accepts(refused)) return { ...nothingWritten, refused }
-    const bad = new Set(refused.map(({ patch }) => patch))
+    const refusedPatches = new Set(refused.map(({ patch }) => patch))
     const stage = await ImportStage.open(state, author)
     try {
       const nowUnix = Math.floor(author.atMs / 1000)
-      const good = patches.tags.filter((patch) => !bad.has(patch))
+      const tags = patches.tags.filter((patch) => !refusedPatches.has(patch))
       const entities = await stage.add(planWrites(state, entityTable, patches.entities, nowUnix), entityColumns)
-      const addresses = await stage.add(planWrites(state, tagTable, good, nowUnix), tagColumns)
-      if (!(await stage.merge(edition, entities.chains))) continue
+      const addresses = await stage.add(planWrites(state, tagTable, tags, nowUnix), tagColumns)
+      if (!(await stage.merge(revision, entities.chains))) continue
       return { entities: entities.counts, addresses: addresses.counts, refused, done: true }
     } finally {
       await stage.drop()
@@ -102,12 +101,12 @@ class ImportStage {
     return new ImportStage(state, author, id)
   }
 
-  /** Small transactions, with turns for others between them. */
+  /** In small transactions, so that other writes do not wait. */
   async add<Row>(
     planned: AsyncIterable<PlannedWrites<Row>>,
     columnsOf: (row: Row) => RowColumns,
   ): Promise<WriteTotals> {
-    const sum = new WriteTotalsCounter()
+    const totals = new WriteTotalsCounter()
     let batches: { readonly rows: number; readonly values: readonly Value[] }[] = []
     const flush = async () => {
       await this.#state.write(async (tx) => {
@@ -116,7 +115,7 @@ class ImportStage {
       batches = []
     }
     for await (const batch of planned) {
-      sum.add(batch)
+      totals.add(batch)
       const values = batch.rows.flatMap((row, at) => [
         ...[this.#id, this.#items++, ...editColumns(batch.edits[at] as Edit), ...columnsOf(row)],
       ])
@@ -125,13 +124,13 @@ class ImportStage {
       await nextEventLoopTurn()
     }
     if (batches.length > 0) await flush()
-    return sum
+    return totals
   }
 
-  /** False: the registry is another than the one this was worked out for. */
-  merge(edition: number, chains: Iterable<string>): Promise<boolean> {
+  /** Returns false if the registry is no longer at this revision. */
+  merge(revision: number, chains: Iterable<string>): Promise<boolean> {
     return this.#state.write(async (tx) => {
-      if ((await lastChange(tx)) !== edition) return false
+      if ((await lastChange(tx)) !== revision) return false
       if (this.#items === 0) return true
       const change = await new HistoryWriter(tx, this.#author).change()
       await tx.run(mergeEntities, this.#id)
@@ -147,43 +146,43 @@ class ImportStage {
   }
 }
 
-const editColumns = ({ kind, chain, subject, source, action, was, is }: Edit): readonly Value[] => [
-  ...[kind, chain, subject, source, action, encodeFields(was), encodeFields(is)],
+const editColumns = ({ kind, chain, subject, source, action, before, after }: Edit): readonly Value[] => [
+  ...[kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
 ]
 
 const stageRows = (rows: number): string =>
-  `insert into label_stage (import, item, kind, chain, subject, source, action, was, is_now,
+  `insert into label_import_rows (import, item, kind, chain, subject, source, action, before, after,
      name, description, notes, address, entity, confidence, evidence_url, updated_unix)
    values ${rowPlaceholders(rows, 17)}`
 
 const mergeEntities = `
   insert into labels (chain, slug, name, description, notes, updated_unix)
   select chain, subject, name, description, notes, updated_unix
-  from label_stage where import = ? and kind = 'entity' order by chain, subject
+  from label_import_rows where import = ? and kind = 'entity' order by chain, subject
   on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
     notes = excluded.notes, updated_unix = excluded.updated_unix`
 
 const mergeTags = `
   insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
   select chain, address, source, name, entity, confidence, evidence_url, updated_unix
-  from label_stage where import = ? and kind = 'address' order by chain, address, source
+  from label_import_rows where import = ? and kind = 'address' order by chain, address, source
   on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
     confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`
 
 const mergeHistory = `
-  insert into label_history (change, item, kind, chain, subject, source, action, was, is_now)
-  select cast(? as bigint), item, kind, chain, subject, source, action, was, is_now
-  from label_stage where import = ? order by item`
+  insert into label_history (change, item, kind, chain, subject, source, action, before, after)
+  select cast(? as bigint), item, kind, chain, subject, source, action, before, after
+  from label_import_rows where import = ? order by item`
 
-/** A piece at a time: taking a hundred thousand rows away at once would hold the store as long as writing them. */
+/** In steps, because deleting many rows at once would block other writes. */
 async function dropStage(state: State, id: number): Promise<void> {
-  const left = (tx: StateWriter) =>
-    tx.get<{ item: number | null }>('select min(item) as item from label_stage where import = ?', id)
+  const firstItem = (tx: StateWriter) =>
+    tx.get<{ item: number | null }>('select min(item) as item from label_import_rows where import = ?', id)
   for (;;) {
     const done = await state.write(async (tx) => {
-      const first = (await left(tx))?.item ?? undefined
+      const first = (await firstItem(tx))?.item ?? undefined
       if (first === undefined) return true
-      await tx.run('delete from label_stage where import = ? and item < ?', id, first + rowsPerDelete)
+      await tx.run('delete from label_import_rows where import = ? and item < ?', id, first + rowsPerDelete)
       return false
     })
     if (done) break

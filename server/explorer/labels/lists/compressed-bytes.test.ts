@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CompressedBytes, chooseEncoding } from './compressed-bytes.ts'
 
-const cases: readonly (readonly [accepted: string | undefined, packing: string])[] = [
+const cases: readonly (readonly [accepted: string | undefined, encoding: string])[] = [
   [undefined, 'identity'],
   ['', 'identity'],
   ['gzip, deflate, br, zstd', 'br'],
@@ -18,12 +18,11 @@ const cases: readonly (readonly [accepted: string | undefined, packing: string])
   ['identity, gzip;q=0.5', 'identity'],
   ['gzip;q=nonsense', 'identity'],
 ]
-for (const [accepted, packing] of cases) {
-  test(`accept-encoding "${accepted}" is answered with ${packing}`, () =>
-    assert.equal(chooseEncoding(accepted), packing))
+for (const [accepted, encoding] of cases) {
+  test(`accept-encoding "${accepted}" selects ${encoding}`, () => assert.equal(chooseEncoding(accepted), encoding))
 }
 
-test('a short text is not packed, because its headers would be longer', async () => {
+test('a short text is not compressed', async () => {
   const short = new CompressedBytes(Buffer.from('[]'))
   assert.equal(await short.encodedAs('gzip'), short.plain)
 })

@@ -1,5 +1,5 @@
-// Finished bytes in the packings that callers accept, each made once and kept: a list of 100 000 labels travels at a
-// seventh of its size, and nobody waits for that twice (behaviour/explorer.md#caching-of-label-lists).
+// Bytes together with their gzip and brotli encodings, each compressed once on demand
+// (behaviour/explorer.md#caching-of-label-lists). Compression reduces a list of 100 000 labels to a seventh.
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { encodingFor } from '#http/accept-encoding.ts'
@@ -9,15 +9,15 @@ export type ContentEncoding = 'br' | 'gzip' | 'identity'
 
 export interface EncodedBytes {
   readonly bytes: Uint8Array
-  /** Strong tags are of bytes, so each packing has its own. */
+  /** Each encoding has its own, because a strong etag identifies the bytes. */
   readonly etag: string
   readonly headers: { readonly vary: string; readonly 'content-encoding'?: string }
 }
 
-/** Below this the headers would cost what the packing saves. */
+/** Smaller texts are not worth compressing. */
 const compressedBytesMin = 1024
 
-/** Middle levels: the last tenth of size would take ten times as long. */
+/** Medium levels: saving another tenth would take ten times as long. */
 const compressors: Record<Exclude<ContentEncoding, 'identity'>, (bytes: Uint8Array) => Promise<Uint8Array>> = {
   br: (bytes) =>
     promisify(brotliCompress)(bytes, {
@@ -39,7 +39,7 @@ export class CompressedBytes {
     this.plain = { bytes, etag: etagOf(bytes), headers: { vary: 'accept-encoding' } }
   }
 
-  /** Bytes held in memory, the packings that were made included. */
+  /** Bytes in memory, including the encodings. */
   get size(): number {
     return this.plain.bytes.length + this.#encodedBytes
   }
@@ -63,6 +63,5 @@ export class CompressedBytes {
   }
 }
 
-/** The packing to answer with, by the caller's accept-encoding. */
 export const chooseEncoding = (accepted: string | undefined): ContentEncoding =>
   encodingFor(accepted, ['br', 'gzip']) ?? 'identity'

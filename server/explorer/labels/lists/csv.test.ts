@@ -16,7 +16,7 @@ const record = (changes: Partial<LabelRecord>): LabelRecord => ({
 test('the header line names the fields in the order of the specification', () =>
   assert.equal(csvHeader, 'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp\r\n'))
 
-test('plain values stand bare, the others in quotes with quotes doubled', () => {
+test('values are quoted only if needed, with quotes doubled', () => {
   assert.equal(csvLine(record({})), 'Harbour,harbour,An exchange.,,1790000000\r\n')
   assert.equal(
     csvLine(record({ labelname: 'Say "when", Ltd', notes: 'two\nlines' })),
@@ -27,7 +27,7 @@ test('plain values stand bare, the others in quotes with quotes doubled', () => 
 test('a value that looks like a formula is not changed', () =>
   assert.equal(csvLine(record({ notes: '=1+1' })), 'Harbour,harbour,An exchange.,=1+1,1790000000\r\n'))
 
-test('for spreadsheets, such a value gets an apostrophe, and no other does', () => {
+test('for spreadsheets, only such a value gets an apostrophe', () => {
   for (const start of ['=', '+', '-', '@', '\t', '\r']) {
     const [[name] = []] = read(spreadsheetLine(record({ labelname: `${start}1,2` })))
     assert.equal(name, `'${start}1,2`)
@@ -35,7 +35,7 @@ test('for spreadsheets, such a value gets an apostrophe, and no other does', () 
   assert.equal(spreadsheetLine(record({ notes: 'a=1' })), csvLine(record({ notes: 'a=1' })))
 })
 
-test('any text comes back out of the CSV as it went in', () => {
+test('any text can be read back unchanged', () => {
   const text = fc.string({ unit: fc.constantFrom('a', ',', '"', '\r', '\n', ' ', '=', 'é', '😀'), maxLength: 12 })
   fc.assert(
     fc.property(text, text, (labelname, notes) => {
@@ -45,7 +45,7 @@ test('any text comes back out of the CSV as it went in', () => {
   )
 })
 
-/** RFC 4180's grammar, read one character at a time. */
+/** An independent parser of RFC 4180. */
 function read(csv: string): string[][] {
   const lines: string[][] = []
   let line: string[] = []

@@ -1,4 +1,4 @@
-// CSV as RFC 4180 has it: a header line, CRLF after every line, quotes doubled. Values pass unchanged unless the file is meant
+// Writes CSV by RFC 4180: a header line, CRLF after every line, doubled quotes. Values are unchanged, except in files
 // for spreadsheets (behaviour/explorer.md#csv-files).
 import { LabelRecord } from '#api/wire/explorer.ts'
 
@@ -10,13 +10,13 @@ export const csvHeader = csvRow(columns)
 
 export const csvLine = (record: LabelRecord): string => csvRow(columns.map((column) => record[column]))
 
-/** The same with an apostrophe before texts that a spreadsheet would run as a formula. */
+/** Like csvLine, with an apostrophe before texts that a spreadsheet would run as a formula. */
 export const spreadsheetLine = (record: LabelRecord): string =>
   csvRow(columns.map((column) => (formulaStart.test(String(record[column])) ? `'${record[column]}` : record[column])))
 
 const formulaStart = /^[=+\-@\t\r]/
 
-/** Quoted where the grammar needs it, and around outer spaces, which some readers trim. */
+/** Also quotes texts with outer spaces, because some readers trim them. */
 function quoteCell(value: string | number): string {
   const text = String(value)
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,4 +1,4 @@
-// The links over HTTP: from the answer of 4.1 to the file, as a caller follows them.
+// Download links over HTTP, from the response of 4.1 to the file.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
@@ -38,7 +38,7 @@ async function openExports(more = 0, overrides: object = {}) {
   }
 }
 
-test('200: the link of 4.1 leads to the file, with its type, name and tag', async () => {
+test('200: the link of 4.1 returns the file with content type, file name and etag', async () => {
   await using server = await openExports()
   const { result: link } = await server.ask('format=csv')
   const reply = await fetch(link)
@@ -51,7 +51,7 @@ test('200: the link of 4.1 leads to the file, with its type, name and tag', asyn
   assert.equal((await fetch(link, { method: 'HEAD' })).status, 200)
 })
 
-test('200: formulas are written as they are, or with an apostrophe where the setting asks for it', async () => {
+test('200: formulas are unchanged, or have an apostrophe if csvForSpreadsheets is set', async () => {
   for (const [csvForSpreadsheets, expected] of [
     [false, '=1+1'],
     [true, "'=1+1"],
@@ -65,7 +65,7 @@ test('200: formulas are written as they are, or with an apostrophe where the set
   }
 })
 
-test('200: a long file comes in pieces, whole, and HEAD tells how long it is', async () => {
+test('200: a long file is sent in chunks, and HEAD returns its length', async () => {
   await using server = await openExports(6000)
   const { result: link } = await server.ask('format=csv')
   const reply = await fetch(link, { headers: { 'accept-encoding': 'identity' } })
@@ -84,7 +84,7 @@ test('200: a long file comes in pieces, whole, and HEAD tells how long it is', a
   }
 })
 
-test('200: whoever leaves in the middle of a file leaves the server as it was', async () => {
+test('200: an aborted download does not affect the server', async () => {
   await using server = await openExports(6000)
   const { result: link } = await server.ask('format=csv')
   for (let turn = 0; turn < 3; turn++) {
@@ -96,7 +96,7 @@ test('200: whoever leaves in the middle of a file leaves the server as it was', 
   assert.equal((await fetch(link)).status, 200)
 })
 
-test('200: where fields are renamed on the way out, they are in the file as well, packed or not', async () => {
+test('200: renamed fields are also renamed in the file', async () => {
   await using server = await openExports(50, { aliases: { responseFields: { labelname: 'title' } } })
   const { result: link } = await server.ask('format=json')
   for (const packing of ['identity', 'gzip']) {
@@ -105,7 +105,7 @@ test('200: where fields are renamed on the way out, they are in the file as well
   }
 })
 
-test('403: a link that is changed, bare, doubled or over', async () => {
+test('403: a link that was changed, has no signature, repeats a parameter or has expired', async () => {
   await using server = await openExports()
   const { result: link } = await server.ask('format=json')
   const status = async (url: string) => (await fetch(url)).status

@@ -1,4 +1,4 @@
-// The files behind the links of 4.1. Not an endpoint of the contract: whoever holds a good link may download, no key.
+// Downloads of label lists behind the signed links of 4.1 (behaviour/explorer.md#download-links). They need no key.
 
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -24,7 +24,7 @@ const contentTypes: Record<ExportForm, string> = {
 const empty = new Uint8Array(0)
 const chunkBytes = 64 * 1024
 
-/** A link to the chain's list in this form, good for `labels.linkSeconds` from now. */
+/** A link that is valid for `labels.linkSeconds`. */
 export async function createLabelLink(
   context: ExplorerContext,
   request: RequestInfo,
@@ -35,7 +35,7 @@ export async function createLabelLink(
   return request.origin + createExportPath(await getLinkSecret(context), chain, form, expiresUnix)
 }
 
-/** The list as it is now, whenever the link was made. Throws `explorer.link` for a link that is not ours or is over. */
+/** The current list. Throws `explorer.link` if the link is invalid or expired. */
 export async function readLabelExport(
   context: ExplorerContext,
   link: LinkParameters & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
@@ -64,38 +64,30 @@ export async function readLabelExport(
   }
 }
 
-/** Where the links point. A parameter given twice is no signature. */
 export const labelExportRoute = (context: ExplorerContext): ExtraRoute => ({
   path: '/exports/{chain}/labelmasterlist_latest.{format}',
   read: async ({ params, query, headers }) => {
-    const once = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
-    const {
-      status,
-      headers: sent,
-      bytes,
-    } = await readLabelExport(context, {
+    // A parameter that is given twice makes the link invalid.
+    const single = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
+    const download = await readLabelExport(context, {
       chain: params.chain ?? '',
       format: params.format ?? '',
-      expires: once(query.expires),
-      signature: once(query.signature),
+      expires: single(query.expires),
+      signature: single(query.signature),
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
     return hasRenamedFields(context, params.format)
-      ? { status, headers: sent, body: bytes }
-      : toChunkedResponse(status, sent, bytes)
+      ? { status: download.status, headers: download.headers, body: download.bytes }
+      : toChunkedResponse(download)
   },
 })
 
-/** Fields are renamed in the whole text, after this. */
+/** Renaming fields needs the whole plain text. */
 const hasRenamedFields = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
   form === 'json' && Object.keys(settings.aliases.responseFields).length > 0
 
-function toChunkedResponse(
-  status: Download['status'],
-  headers: Record<string, string>,
-  bytes: Uint8Array,
-): ApiResponse {
+function toChunkedResponse({ status, headers, bytes }: Download): ApiResponse {
   if (status === 304) return { status, headers, body: '' }
   return {
     status,

@@ -1,9 +1,9 @@
-// Label lists as finished bytes, kept ready: a list of 100 000 is written once per change, not once per call.
+// Caches label lists as serialized bytes, so that a list of 100 000 labels is serialized once per change
+// (behaviour/explorer.md#caching-of-label-lists).
 //
-// 1. A list is kept under the revision read before its rows. Rows newer than that revision only mean that the list is
-//    written once more than needed; rows older than it are impossible.
-// 2. Callers who meet while a list is being written wait for the same one.
-// 3. At most `listsMax` lists are kept, of `bytesMax` together but at least one; the one asked for longest ago goes first.
+// 1. The revision is read before the rows. A change in between only means that the list is serialized once more.
+// 2. Concurrent requests wait for the same list.
+// 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import type { State } from '#storage/state.ts'
@@ -13,9 +13,9 @@ import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 import type { ExportForm } from './signed-link.ts'
 
 export interface FinishedList {
-  /** The download: the array of records, or the CSV. */
+  /** The download file. */
   readonly file: CompressedBytes
-  /** Group A's envelope around the array; the plain file is a view into it. Only of the JSON form. */
+  /** The response of group A, only for JSON. The plain file is a part of these bytes. */
   readonly envelope?: CompressedBytes
 }
 
@@ -30,14 +30,11 @@ const bytesMax = 512 * 1024 * 1024
 const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
 
-/** Cached: reading it would cost more than the rest of a 304. */
+/** Cached, because the read would cost more than the rest of a 304. */
 export const getListHead = ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
   explorer.listHeads(state, chain, () => readListHead(state, chain))
 
-/**
- * The chain's list in this form; undefined when the chain has no label. `forSpreadsheets` is a setting, so it is the same in every
- * call of a process.
- */
+/** undefined: the chain has no label. `forSpreadsheets` is a setting, so it does not change while the process runs. */
 export async function getFinishedList(
   context: ExplorerContext,
   chain: string,
@@ -49,10 +46,10 @@ export async function getFinishedList(
   if (!head || head.entries === 0) return undefined
   const name = `${chain}.${form}`
   const { lists } = explorer
-  const found = lists.get(name)
+  const cached = lists.get(name)
   const entry: CachedList =
-    found?.revision === head.revision
-      ? found
+    cached?.revision === head.revision
+      ? cached
       : { revision: head.revision, list: writeList(state, chain, form, forSpreadsheets) }
   lists.delete(name)
   lists.set(name, entry)
@@ -67,7 +64,7 @@ export async function getFinishedList(
   }
 }
 
-/** The same, with its file in every packing that a caller may want. */
+/** Compresses the file in every encoding ahead of requests. */
 export async function prepareEncodings(
   context: ExplorerContext,
   chain: string,
@@ -90,7 +87,7 @@ function evictLists(lists: Map<string, CachedList>): void {
   }
 }
 
-/** The plain file of the JSON form lies inside its envelope and is counted twice: rather too much than too little. */
+/** Counts the plain JSON file twice, because it is part of the envelope. That only overestimates. */
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
 async function writeList(
@@ -108,19 +105,19 @@ async function writeList(
   return { file: new CompressedBytes(file), envelope: new CompressedBytes(envelope) }
 }
 
-/** Becomes bytes chunk by chunk, so that the whole never exists as text as well. */
+/** Converts to bytes in chunks, so that the whole list never exists as text. */
 async function joinRecords(
   records: AsyncIterable<LabelRecord>,
   start: string,
   line: (record: LabelRecord) => string,
-  between: string,
+  separator: string,
   end: string,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let text = start
   let count = 0
   for await (const record of records) {
-    text += (count > 0 ? between : '') + line(record)
+    text += (count > 0 ? separator : '') + line(record)
     count += 1
     if (count % linesPerChunk === 0) {
       chunks.push(Buffer.from(text))

@@ -1,5 +1,5 @@
-// The secret behind download links: made once, kept in the store, so that links outlive a restart and hold in every
-// process that shares the store.
+// The secret that signs download links. It is stored, so that links survive a restart and work on every server of the
+// same database.
 
 import type { ExplorerContext } from '#explorer/context.ts'
 import type { StateWriter } from '#storage/state.ts'
@@ -15,7 +15,7 @@ export async function getLinkSecret({ state, random, explorer }: ExplorerContext
   return secret
 }
 
-/** Whoever comes second gets the first one's. */
+/** If two processes create a secret, both use the first one. */
 async function createSecret(tx: StateWriter, fresh: Uint8Array): Promise<Uint8Array> {
   await tx.run(
     'insert into explorer_secrets (name, secret) values (?, ?) on conflict (name) do nothing',

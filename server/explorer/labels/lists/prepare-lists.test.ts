@@ -15,7 +15,7 @@ const put = (context: TestContext, chain: string, count: number) =>
     ),
   )
 
-/** How often a list was read. */
+/** Counts how often a list is read. */
 function counted(state: State): { readonly state: State; readonly reads: () => number } {
   let reads = 0
   const wrapped: State = Object.create(state)
@@ -27,7 +27,7 @@ function counted(state: State): { readonly state: State; readonly reads: () => n
   return { state: Object.assign(wrapped, bound), reads: () => reads }
 }
 
-test('lists and their packings are made once per change, when it is over and before anybody asks', async () => {
+test('lists and their encodings are built once after a series of changes, before any request', async () => {
   await using context = await openContext()
   await put(context, '1', 50)
   const { state, reads } = counted(context.state)
@@ -56,7 +56,7 @@ test('lists and their packings are made once per change, when it is over and bef
   assert.equal(reads(), 4)
 })
 
-test('no more lists are made ahead than are kept', async () => {
+test('at most as many lists are prepared as the cache can hold', async () => {
   await using context = await openContext()
   const chains = Array.from({ length: 12 }, (_, at) => String(at + 1))
   for (const chain of chains) await put(context, chain, 1)

@@ -1,16 +1,16 @@
-// The files behind the links are made and packed after a change, before anybody asks for them (decisions/build-label-files-ahead-in-memory.md): whoever comes
-// first need not wait for a second. Each process makes its own, in memory, on the pool's threads as far as packing goes.
+// Builds and compresses the download files after a change, so that the first download does not wait for it
+// (decisions/build-label-files-ahead-in-memory.md). Each process builds its own files in memory.
 
 import type { ExplorerContext } from '#explorer/context.ts'
 import { getListHead, listsMax, prepareEncodings } from './finished-lists.ts'
 import { exportForms } from './signed-link.ts'
 
-/** Changes often come in rows: nothing is made until none has come for so long. */
+/** Changes often come in series, so files are built after a pause. */
 const quietMs = 2000
 
 export async function prepareLists(context: ExplorerContext, signal: AbortSignal): Promise<void> {
   const { settings, clock, log } = context
-  if (!settings.groups.explorer.on) return
+  if (!settings.groups.explorer.enabled) return
   const chains = settings.explorer.chains.map(({ id }) => id)
   const prepareChanged = createListPreparer(context, chains, signal, settings.explorer.labels.csvForSpreadsheets)
   let lastReason = ''
@@ -19,16 +19,16 @@ export async function prepareLists(context: ExplorerContext, signal: AbortSignal
       await prepareChanged()
       lastReason = ''
     } catch (error) {
-      // Whoever asks for a list is told as well; here once is enough.
+      // Requests for the list report the error too, so log it once.
       const reason = error instanceof Error ? error.message : String(error)
-      if (reason !== lastReason) log.warn({ reason }, 'label lists could not be made ahead')
+      if (reason !== lastReason) log.warn({ reason }, 'label lists could not be prepared')
       lastReason = reason
     }
     await clock.sleep(quietMs, signal)
   }
 }
 
-/** Makes the lists of chains that are as they were a round ago, and have changed since their lists were made. */
+/** Builds the lists of chains that changed since the last build, but not since the previous call. */
 export function createListPreparer(
   context: ExplorerContext,
   chains: readonly string[],
@@ -37,7 +37,7 @@ export function createListPreparer(
 ): () => Promise<void> {
   const seen = new Map<string, number>()
   const preparedRevisions = new Map<string, number>()
-  // More would push each other out; they are made when they are asked for.
+  // Further chains would evict each other from the cache. Their lists are built on request.
   const prepared = chains.slice(0, Math.floor(listsMax / exportForms.length))
   return async () => {
     for (const chain of prepared) {

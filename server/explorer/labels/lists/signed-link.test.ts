@@ -6,7 +6,7 @@ const secret = new Uint8Array(32).fill(7)
 const expiresUnix = 1_800_000_300
 const beforeMs = 1_800_000_000_000
 
-/** The claim as the router would take it out of the path. */
+/** The parts of a link, as the router passes them. */
 function linkOf(path: string): LinkParameters {
   const url = new URL(path, 'http://localhost')
   const [, chain = '', format = ''] = /^\/exports\/(\d+)\/labelmasterlist_latest\.(\w+)$/.exec(url.pathname) ?? []
@@ -15,7 +15,7 @@ function linkOf(path: string): LinkParameters {
 }
 const good = linkOf(createExportPath(secret, '137', 'csv', expiresUnix))
 
-test('a link is good until its second of expiry and not in it', () => {
+test('a link is valid before its second of expiry, not in it', () => {
   assert.equal(verifyLink(secret, good, beforeMs), 'csv')
   assert.equal(verifyLink(secret, good, expiresUnix * 1000 - 1), 'csv')
   assert.equal(verifyLink(secret, good, expiresUnix * 1000), undefined)
@@ -33,11 +33,11 @@ const tamperedLinks: readonly [string, Partial<LinkParameters>][] = [
   ['a signature that is no base64', { signature: '%%%%' }],
 ]
 for (const [name, changes] of tamperedLinks) {
-  test(`a link with ${name} is refused`, () =>
+  test(`a link with ${name} is rejected`, () =>
     assert.equal(verifyLink(secret, { ...good, ...changes }, beforeMs), undefined))
 }
 
-test('a link with any one character of its signature changed is refused', () => {
+test('a link with any changed character in its signature is rejected', () => {
   const { signature = '' } = good
   for (let at = 0; at < signature.length; at++) {
     for (const other of ['A', 'B', 'C', 'D'].filter((char) => char !== signature[at])) {
@@ -47,5 +47,5 @@ test('a link with any one character of its signature changed is refused', () => 
   }
 })
 
-test("another server's secret signs nothing here", () =>
+test('a link that was signed with another secret is rejected', () =>
   assert.equal(verifyLink(new Uint8Array(32).fill(8), good, beforeMs), undefined))

@@ -1,13 +1,13 @@
-// The arithmetic of signed download links (behaviour/explorer.md#download-links): what is signed, how, and when it holds.
+// Signs and verifies download links (behaviour/explorer.md#download-links).
 //
-// 1. Chain, form and expiry are all under the signature: changing any of them in the URL breaks it.
-// 2. Signatures are compared in constant time, and before the expiry is believed.
+// 1. The signature covers chain, format and expiry.
+// 2. Signatures are compared in constant time, before the expiry is checked.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export const exportForms = ['csv', 'json'] as const
 export type ExportForm = (typeof exportForms)[number]
 
-/** The parts of a link as they arrive: text of any kind, or missing. */
+/** Unverified parts of a link. */
 export interface LinkParameters {
   readonly chain: string
   readonly format: string
@@ -20,17 +20,17 @@ export function createExportPath(secret: Uint8Array, chain: string, form: Export
   return `/exports/${chain}/labelmasterlist_latest.${form}?expires=${expiresUnix}&signature=${signature}`
 }
 
-/** The claim's form when the link is ours and still good. */
+/** The format of the file, if the link is valid. */
 export function verifyLink(secret: Uint8Array, link: LinkParameters, nowMs: number): ExportForm | undefined {
   const { chain, format, expires = '', signature = '' } = link
   const expected = Buffer.from(sign(secret, chain, format, expires))
-  const given = Buffer.from(signature)
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+  const actual = Buffer.from(signature)
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined
   if (Number(expires) * 1000 <= nowMs) return undefined
   return exportForms.find((form) => form === format)
 }
 
-/** As text: a signature has one spelling, so every changed character is a changed signature. */
+/** Compared as text, because base64url has several spellings of the same bytes. */
 const sign = (secret: Uint8Array, chain: string, form: string, expires: string): string =>
   createHmac('sha256', secret)
     .update(JSON.stringify(['labelmasterlist', chain, form, expires]))

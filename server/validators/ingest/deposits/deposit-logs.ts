@@ -1,5 +1,5 @@
-// The one event of the deposit contract: DepositEvent(bytes pubkey, bytes withdrawal_credentials, bytes amount,
-// bytes signature, bytes index), nothing of it indexed. Its index is eight bytes, the lowest first.
+// Validates and decodes the logs of the deposit contract. Its only event is DepositEvent(bytes pubkey,
+// bytes withdrawal_credentials, bytes amount, bytes signature, bytes index), with no indexed parameter.
 import type { Range } from '#core/ranges.ts'
 import { toBytes } from '#validators/registry/registry.ts'
 
@@ -9,7 +9,7 @@ export const depositTopic = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa
 export interface Deposit {
   readonly number: number
   readonly block: number
-  /** Hash, lower-case. */
+  /** Lower-case hash. */
   readonly transaction: string
   readonly pubkey: Uint8Array
 }
@@ -28,22 +28,22 @@ const pubkeyField = 0
 const indexField = 4
 const fieldSizes: Readonly<Record<number, number>> = { [pubkeyField]: 48, [indexField]: 8 }
 
-/** What is wrong with the answer to a question for the contract's logs in a range of blocks; undefined: nothing. */
+/** The problem with the result of eth_getLogs for a range of blocks; undefined: it is valid. */
 export function validateLogs(raw: unknown, contract: string, { from, until }: Range): string | undefined {
-  if (!Array.isArray(raw)) return 'no list of logs'
+  if (!Array.isArray(raw)) return 'the result is not a list of logs'
   for (const log of raw as Partial<RpcLog>[]) {
     const block = Number(log?.blockNumber)
-    if (!(block >= from && block < until)) return `a log of block ${log?.blockNumber}, which was not asked for`
+    if (!(block >= from && block < until)) return `a log of block ${log?.blockNumber}, which was not requested`
     if (
       log.removed ||
       String(log.address).toLowerCase() !== contract ||
       log.topics?.[0]?.toLowerCase() !== depositTopic
     )
-      return 'a log that was not asked for'
-    if (!/^0x[0-9a-f]{64}$/i.test(String(log.transactionHash))) return 'a log without its transaction'
-    if (!/^0x(?:[0-9a-f]{2})*$/i.test(String(log.data))) return 'a log without its data'
+      return 'a log that was not requested'
+    if (!/^0x[0-9a-f]{64}$/i.test(String(log.transactionHash))) return 'a log without a transaction hash'
+    if (!/^0x(?:[0-9a-f]{2})*$/i.test(String(log.data))) return 'a log without data'
     const data = Buffer.from(toBytes(log.data as string))
-    if (!readField(data, pubkeyField) || !readField(data, indexField)) return 'a log that is no deposit'
+    if (!readField(data, pubkeyField) || !readField(data, indexField)) return 'a log that is not a deposit'
   }
   return undefined
 }
@@ -59,15 +59,15 @@ export function decodeDeposit(raw: unknown): Deposit {
   }
 }
 
-/** One of the event's five fields; undefined when it is not of its size. */
+/** One of the five parameters of the event; undefined if it has the wrong size. */
 function readField(data: Buffer, field: number): Buffer | undefined {
   const at = readUint(data, field * wordBytes)
   const size = readUint(data, at)
-  const own = data.subarray(at + wordBytes, at + wordBytes + size)
-  return size === fieldSizes[field] && own.length === size ? own : undefined
+  const value = data.subarray(at + wordBytes, at + wordBytes + size)
+  return size === fieldSizes[field] && value.length === size ? value : undefined
 }
 
-/** A length or an offset; one that no log can have: beyond its end. */
+/** A length or an offset. Returns a value beyond the end of the data if it is too large. */
 function readUint(data: Buffer, at: number): number {
   if (!(at >= 0 && at + wordBytes <= data.length)) return data.length
   const isSmall = data.subarray(at, at + wordBytes - 4).every((byte) => byte === 0)

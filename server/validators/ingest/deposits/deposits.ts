@@ -1,12 +1,12 @@
-// Deposit addresses: who sent the transactions that made a validator's deposits, from the logs of the deposit contract
-// (behaviour/validators.md#deposit-addresses).
+// Reads deposit addresses from the logs of the deposit contract: the senders of the transactions that deposited for a
+// validator (behaviour/validators.md#deposit-addresses).
 //
-// 1. Only final blocks are read, so that no deposit is taken back. Rows and cursors are one transaction.
-// 2. The contract numbers its deposits without a gap. A node that leaves logs out is found out by that, and reading goes back
-//    to the block of the last deposit that is known.
-// 3. A stretch of blocks that a node refuses is halved, one that went well is doubled, up to a limit.
-// 4. Deposits are kept by key, because they are seen before the validator is in any registry; they are joined to it by
-//    whichever comes second.
+// 1. Only finalized blocks are read, so that no deposit is reverted. Rows and cursors are committed together.
+// 2. The contract numbers its deposits without gaps. A missing number shows that a node omits logs. Reading then goes
+//    back to the block of the last known deposit.
+// 3. If a node rejects a range of blocks, the next one has half the size. After a success it has twice the size.
+// 4. Deposits are stored by public key, because they are read before the validator is registered. They are linked to
+//    the validator when both are known.
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { headerCall, hexOf } from '#sources/evm/blocks.ts'
@@ -22,21 +22,21 @@ const blocksMax = 200_000
 const depositsPerWrite = 500
 
 export interface DepositProgress {
-  /** Blocks before this one have been read. */
+  /** All blocks before this one have been read. */
   readonly untilBlock: number
   readonly deposits: number
 }
 
-/** The execution node tells the logs otherwise than the contract numbers them. */
+/** The execution node omits deposits. */
 export class DepositGap extends Error {
   override readonly name = 'DepositGap'
 }
 
 interface DepositCursor {
   readonly block: number
-  /** Deposits that are known: the number of the next one. */
+  /** Number of known deposits, which is the number of the next one. */
   readonly count: number
-  /** Block of the last one. */
+  /** Block of the last known deposit. */
   readonly last: number
 }
 
@@ -60,7 +60,7 @@ export class DepositReader {
     this.#contract = contract.toLowerCase()
   }
 
-  /** Reads up to the last final block. */
+  /** Reads up to the last finalized block. */
   async catchUp(signal: AbortSignal): Promise<DepositProgress> {
     const [final] = await this.#rpc.results([headerCall('finalized')], { signal })
     const end = Number((final as { number: string }).number) + 1
@@ -80,7 +80,7 @@ export class DepositReader {
     return { block: await at(block), count: await at(count), last: await at(last) }
   }
 
-  /** In the order of the contract; undefined: too many blocks for the node. */
+  /** In the order of their numbers; undefined: the node rejected the number of blocks. */
   async #deposits({ from, until }: Range, signal: AbortSignal): Promise<readonly Deposit[] | undefined> {
     const filter = {
       address: this.#contract,
@@ -99,9 +99,9 @@ export class DepositReader {
       return (outcome.result as unknown[]).map(decodeDeposit).sort((a, b) => a.number - b.number)
     }
     if (outcome?.is === 'error' && until - from > 1) return undefined
-    // An answer that was too large or too slow looks the same as a node that is down: next time, less is asked for.
+    // A response that is too large or too slow looks like an unreachable node, so the next attempt requests less.
     this.#blocks = Math.max(1, Math.floor(this.#blocks / 2))
-    throw faultOf(outcome ?? { is: 'unusable', message: 'no answer' })
+    throw faultOf(outcome ?? { is: 'unusable', message: 'no response' })
   }
 
   async #storeDeposits(
@@ -113,31 +113,31 @@ export class DepositReader {
     const fresh = deposits.filter(({ number }) => number >= cursor.count)
     const missing = fresh.findIndex(({ number }, at) => number !== cursor.count + at)
     if (missing >= 0) return this.#goBack(cursor, cursor.count + missing, fresh[missing] as Deposit)
-    let now = cursor
+    let next = cursor
     for (let from = 0; from < fresh.length || from === 0; from += depositsPerWrite) {
       const part = fresh.slice(from, from + depositsPerWrite)
       const isLast = from + depositsPerWrite >= fresh.length
       const senders = await this.#senders(part, signal)
       const last = part.at(-1)
-      now = {
-        block: isLast ? until : now.block,
-        count: now.count + part.length,
-        last: last ? last.block : now.last,
+      next = {
+        block: isLast ? until : next.block,
+        count: next.count + part.length,
+        last: last ? last.block : next.last,
       }
-      await this.#write(part, senders, now)
+      await this.#write(part, senders, next)
     }
-    return now
+    return next
   }
 
-  async #goBack({ last }: DepositCursor, missing: number, found: Deposit): Promise<never> {
+  async #goBack({ last }: DepositCursor, missing: number, later: Deposit): Promise<never> {
     await this.#state.write((tx) => moveCursor(tx, cursorStreams(this.#network).block, last))
     throw new DepositGap(
-      `${this.#network}: the execution node leaves out deposit ${missing}, though it tells deposit ${found.number} in block ${found.block}; ` +
-        `reading goes back to block ${last} and needs a node in execution.rpc that has all logs`,
+      `${this.#network}: the execution node omits deposit ${missing} but returns deposit ${later.number} in block ${later.block}. ` +
+        `Reading continues at block ${last}; add a node with all logs to execution.rpc`,
     )
   }
 
-  /** By transaction: several deposits may share one. */
+  /** By transaction hash: several deposits may share a transaction. */
   async #senders(deposits: readonly Deposit[], signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>> {
     const hashes = [...new Set(deposits.map(({ transaction }) => transaction))]
     const calls = hashes.map(
@@ -145,27 +145,28 @@ export class DepositReader {
         method: 'eth_getTransactionByHash',
         params: [hash],
         validate: (raw) => {
-          const { hash: own, from } = raw as { hash?: unknown; from?: unknown }
-          const isIt = String(own).toLowerCase() === hash && /^0x[0-9a-f]{40}$/i.test(String(from))
-          return isIt ? undefined : 'not the transaction that was asked for'
+          const transaction = raw as { hash?: unknown; from?: unknown }
+          const isValid =
+            String(transaction.hash).toLowerCase() === hash && /^0x[0-9a-f]{40}$/i.test(String(transaction.from))
+          return isValid ? undefined : 'not the requested transaction'
         },
       }),
     )
-    const found = (await this.#rpc.results(calls, { signal })) as readonly { readonly from: string }[]
-    return new Map(hashes.map((hash, at) => [hash, toBytes((found[at] as { from: string }).from)]))
+    const transactions = (await this.#rpc.results(calls, { signal })) as readonly { readonly from: string }[]
+    return new Map(hashes.map((hash, at) => [hash, toBytes((transactions[at] as { from: string }).from)]))
   }
 
   async #write(
     deposits: readonly Deposit[],
     senders: ReadonlyMap<string, Uint8Array>,
-    now: DepositCursor,
+    cursor: DepositCursor,
   ): Promise<void> {
     const network = this.#network
     const { block, count, last } = cursorStreams(network)
     await this.#state.write(async (tx) => {
       for (const { pubkey, transaction, number } of deposits) {
         await tx.run(
-          `insert into deposit_senders (network, pubkey, address, place) values (?, ?, ?, ?)
+          `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
            on conflict (network, pubkey, address) do nothing`,
           network,
           pubkey,
@@ -181,19 +182,19 @@ export class DepositReader {
           ...keys,
         )
       }
-      await moveCursor(tx, block, now.block)
-      await moveCursor(tx, count, now.count)
-      await moveCursor(tx, last, now.last)
+      await moveCursor(tx, block, cursor.block)
+      await moveCursor(tx, count, cursor.count)
+      await moveCursor(tx, last, cursor.last)
     })
   }
 }
 
-const insertLinks = `insert into validator_deposits (network, validator_index, address, place)
-  select v.network, v.validator_index, d.address, d.place
+const insertLinks = `insert into validator_deposits (network, validator_index, address, deposit_index)
+  select v.network, v.validator_index, d.address, d.deposit_index
   from validators v join deposit_senders d on d.network = v.network and d.pubkey = v.pubkey where v.network = ?`
 const ignoreExisting = 'on conflict (network, validator_index, address) do nothing'
 
-/** Gives validators that have just been enrolled the deposits that were seen before. */
+/** Links new validators of the registry to deposits that were read before. */
 export async function linkDeposits(state: State, network: Network, { from, until }: Range): Promise<void> {
   const any = await state.get('select 1 as any_row from deposit_senders where network = ? limit 1', network)
   if (!any) return

@@ -1,5 +1,5 @@
-// Ingest holds a sample of every epoch against the node's own rewards: agreement and difference are kept, and a node that does
-// not tell its rewards holds nothing up.
+// Ingest compares a sample of every epoch with the rewards that the node reports and stores the result. A node that
+// does not report rewards does not delay ingest.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Network } from '#api/wire/validators.ts'
@@ -25,9 +25,9 @@ async function ingest(node: Replay, auditValidators: number) {
     validators: { networks: { hoodi: { epochsPerHour: 4, epochsPerDay: 8, beacon } } },
   })
   const settings = await withChainTimes({ ...context, clock: systemClock })
-  const own = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const client = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const steps: IngestStep[] = []
-  await new Follower({ ...context, settings }, 'hoodi', own).catchUp(new AbortController().signal, (step) =>
+  await new Follower({ ...context, settings }, 'hoodi', client).catchUp(new AbortController().signal, (step) =>
     steps.push(step),
   )
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: epochsRead }])
@@ -42,9 +42,9 @@ const readAudit = (duties: StateReader, network: Network): Promise<AuditLine[]> 
 
 const rewards = /\/rewards\//
 const sum = (lines: readonly AuditLine[], of: (line: AuditLine) => number) =>
-  lines.reduce((total, one) => total + of(one), 0)
+  lines.reduce((total, line) => total + of(line), 0)
 
-test('a sample of each epoch agrees with the recorded node, another part of the network each time', async () => {
+test('a sample of each epoch agrees with the recorded node', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 10)
   const lines = await readAudit(at.context.duties, 'hoodi')
@@ -52,33 +52,33 @@ test('a sample of each epoch agrees with the recorded node, another part of the 
   const votes = lines.filter(({ part }) => part === 'target')
   assert(
     votes.every(({ compared }) => compared === 10),
-    'all of the 64 are eligible',
+    'all 64 validators are eligible',
   )
   assert.equal(
     sum(lines, (line) => line.differing),
     0,
   )
-  // One block and its sync committee an epoch.
+  // One block and its sync committee per epoch.
   assert(lines.filter(({ part }) => part === 'block').every(({ compared }) => compared === 1))
-  const asked = node.requests.filter((path) => rewards.test(path))
-  assert(asked.length <= 3 * epochsRead, `${asked.length} questions`)
+  const requests = node.requests.filter((path) => rewards.test(path))
+  assert(requests.length <= 3 * epochsRead, `${requests.length} requests`)
   assert.equal(
     at.steps.reduce((total, { compared }) => total + compared, 0),
     sum(lines, (line) => line.compared),
   )
 })
 
-test('a difference is kept, told with the step and said to whoever asks how things stand', async () => {
+test('a difference is stored, reported with the step, and shown in /readyz', async () => {
   const meddle: ReplayOptions['meddle'] = (exchange) => {
     if (!exchange.path.endsWith('/rewards/attestations/5')) return exchange
-    // The node claims 7 gwei more for everybody's target in epoch 5.
+    // The node reports 7 gwei more for the targets of epoch 5.
     const body = exchange.body.replaceAll(/("target":")(-?\d+)/g, (_, name, gwei) => `${name}${Number(gwei) + 7}`)
     return { ...exchange, body }
   }
   await using node = await openReplay({ meddle })
   await using at = await ingest(node, 10)
-  const odd = (await readAudit(at.context.duties, 'hoodi')).filter(({ differing }) => differing > 0)
-  assert.deepEqual(odd, [{ epoch: 5, part: 'target', compared: 10, differing: 10, gwei: 70 }])
+  const differences = (await readAudit(at.context.duties, 'hoodi')).filter(({ differing }) => differing > 0)
+  assert.deepEqual(differences, [{ epoch: 5, part: 'target', compared: 10, differing: 10, gwei: 70 }])
   assert.deepEqual(
     at.steps.map(({ until, differing }) => [until, differing]),
     [
@@ -91,37 +91,37 @@ test('a difference is kept, told with the step and said to whoever asks how thin
   const { differing } = await auditTotals(at.context.duties, 'hoodi', 6)
   assert.equal(differing, 0)
   const [finding] = await beaconFindings({ ...at.context, clock: at.context.clock })
-  assert.match(finding?.message ?? '', /; 10 of \d+ rewards of the last day differ from the node's$/)
+  assert.match(finding?.message ?? '', /; 10 of \d+ rewards of the last day differ from the node$/)
 })
 
-test('a node without rewards, or one that fails at them, is left alone and holds nothing up', async () => {
+test('a node that does not report rewards is rarely asked for them and does not delay ingest', async () => {
   for (const status of [404, 500]) {
     await using node = await openReplay({
       meddle: (exchange) => (rewards.test(exchange.path) ? { ...exchange, status, body: '{}' } : exchange),
     })
     await using at = await ingest(node, 10)
     assert.deepEqual(await readAudit(at.context.duties, 'hoodi'), [])
-    const asked = new Set(node.requests.filter((path) => rewards.test(path)))
-    assert(asked.size <= 3, [...asked].join())
+    const requests = new Set(node.requests.filter((path) => rewards.test(path)))
+    assert(requests.size <= 3, [...requests].join())
   }
 })
 
-test('0 asks for no rewards at all', async () => {
+test('with auditValidators 0, no rewards are requested', async () => {
   await using node = await openReplay()
   await using at = await ingest(node, 0)
   assert.deepEqual(await readAudit(at.context.duties, 'hoodi'), [])
   assert.equal(node.requests.filter((path) => rewards.test(path)).length, 0)
 })
 
-test('samples go round the network and hold only those who take part', () => {
-  const refined = {
+test('samples rotate through the network and contain only eligible validators', () => {
+  const processed = {
     voteRewards: { eligible: Uint8Array.of(1, 1, 0, 1, 1, 1, 1) },
     effects: [{ slot: 8 }, { slot: 9 }, { slot: 11 }],
   } as unknown as ProcessedEpoch
-  assert.deepEqual(chooseSample(0, refined, 3), { validators: [0, 1], slots: [8] })
-  // 1 · 3 and the two after it; 2 · 3 = 6, then around.
-  assert.deepEqual(chooseSample(1, refined, 3), { validators: [3, 4, 5], slots: [9] })
-  assert.deepEqual(chooseSample(2, refined, 3), { validators: [6, 0, 1], slots: [11] })
-  const nobody = { voteRewards: { eligible: new Uint8Array(0) }, effects: [] } as unknown as ProcessedEpoch
-  assert.deepEqual(chooseSample(3, nobody, 3), { validators: [], slots: [] })
+  assert.deepEqual(chooseSample(0, processed, 3), { validators: [0, 1], slots: [8] })
+  // Epoch 1 starts at 1 · 3; epoch 2 starts at 2 · 3 = 6 and wraps around.
+  assert.deepEqual(chooseSample(1, processed, 3), { validators: [3, 4, 5], slots: [9] })
+  assert.deepEqual(chooseSample(2, processed, 3), { validators: [6, 0, 1], slots: [11] })
+  const noValidators = { voteRewards: { eligible: new Uint8Array(0) }, effects: [] } as unknown as ProcessedEpoch
+  assert.deepEqual(chooseSample(3, noValidators, 3), { validators: [], slots: [] })
 })

@@ -1,6 +1,6 @@
-// Two ways to know what validators were paid: the consensus rules over the blocks, which is what the ratings rest on, and
-// the node's own rewards endpoints. This holds one against the other; the difference is kept and shown. Ingest does so with
-// a sample of every epoch (behaviour/validators.md#reward-audits), the command with whole epochs.
+// Compares the rewards that Tetrad computes from blocks with those that the node reports, and stores the differences.
+// Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
+// epochs.
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -8,16 +8,17 @@ import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/a
 import { BeaconQueries } from '../read/beacon-queries.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
 import { settleBalances } from '../read/settle-balances.ts'
+import { proposerReward } from './block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
 import { Sums } from './sums.ts'
 
-/** Of an epoch: these validators' votes and these slots' blocks. */
+/** The validators whose votes are compared, and the slots whose blocks are compared. */
 export interface AuditSample {
   readonly validators: readonly number[]
   readonly slots: readonly number[]
 }
 
-/** Reads the epochs again, in order, without writing ratings. */
+/** Reads the epochs again, in order, without storing duties. */
 export async function* auditEpochs(
   beacon: Beacon,
   epochs: { readonly from: number; readonly until: number },
@@ -36,7 +37,7 @@ export async function* auditEpochs(
   }
 }
 
-/** Another part of the network with every epoch, so that in time everyone is compared. */
+/** Chooses other validators for each epoch, so that over time all validators are compared. */
 export function chooseSample(epoch: number, { voteRewards, effects }: ProcessedEpoch, size: number): AuditSample {
   const count = voteRewards.eligible.length
   const first = (epoch * size) % Math.max(1, count)
@@ -55,50 +56,51 @@ export async function compareRewards(
   sample?: AuditSample,
 ): Promise<AuditLine[]> {
   const tallies = new Map(auditParts.map((part) => [part, { compared: 0, differing: 0, gwei: 0 }]))
-  const count = (part: AuditPart, node: number, ours: number) => {
+  const compare = (part: AuditPart, node: number, computed: number) => {
     const tally = tallies.get(part) as { compared: number; differing: number; gwei: number }
     tally.compared += 1
-    if (node === ours) return
+    if (node === computed) return
     tally.differing += 1
-    tally.gwei += node - ours
+    tally.gwei += node - computed
   }
-  // An empty list would ask for everyone.
+  // An empty list would request all validators.
   const nodeRewards = sample?.validators.length === 0 ? undefined : await queries.voteRewards(epoch, sample?.validators)
-  for (const [index, own] of nodeRewards ?? []) {
+  for (const [index, rewards] of nodeRewards ?? []) {
     for (const part of ['source', 'target', 'head', 'inactivity'] as const)
-      count(part, own[part], voteRewards[part][index] ?? 0)
+      compare(part, rewards[part], voteRewards[part][index] ?? 0)
   }
-  for (const one of effects) {
-    if (sample && !sample.slots.includes(one.slot)) continue
-    const block = await queries.blockReward(one.slot)
-    if (block) count('block', block.votes + block.sync + block.slashings, one.votes + one.sync + one.slashings)
-    const ours = new Map<number, number>()
-    for (const { validator, signed } of one.seats) {
-      ours.set(validator, (ours.get(validator) ?? 0) + (signed ? one.syncSeat : 0 - one.syncSeat))
+  for (const block of effects) {
+    if (sample && !sample.slots.includes(block.slot)) continue
+    const reward = await queries.blockReward(block.slot)
+    if (reward) compare('block', reward.votes + reward.sync + reward.slashings, proposerReward(block))
+    const syncRewards = new Map<number, number>()
+    for (const { validator, signed } of block.seats) {
+      syncRewards.set(validator, (syncRewards.get(validator) ?? 0) + (signed ? block.syncSeat : 0 - block.syncSeat))
     }
-    for (const [index, gwei] of (await queries.syncRewards(one.slot)) ?? []) count('sync', gwei, ours.get(index) ?? 0)
+    for (const [index, gwei] of (await queries.syncRewards(block.slot)) ?? [])
+      compare('sync', gwei, syncRewards.get(index) ?? 0)
   }
   return auditParts.map((part) => ({ epoch, part, ...(tallies.get(part) as Omit<AuditLine, 'epoch' | 'part'>) }))
 }
 
 export const storeAudit = (duties: Duties, network: Network, lines: readonly AuditLine[]): Promise<void> =>
-  // Not through duties/store.ts: the thread that makes epochs loads this file, and must not load the store.
+  // Not through duties/store.ts: the processor thread loads this file and must not load the store.
   duties.update('writeAudits', { network, lines })
 
-/** For the control socket: lines that a command found beside the server, `{network, lines}`. */
+/** Control call `storeAudit` with `{network, lines}`: stores what a command compared while the server is running. */
 export async function storeCommandAudit(duties: Duties, input: unknown): Promise<void> {
   const { network, lines } = (input ?? {}) as { network?: unknown; lines?: unknown }
-  const known = networks.find((one) => one === network)
+  const known = networks.find((name) => name === network)
   if (!known || !Array.isArray(lines) || lines.length > linesMax || !lines.every(isAuditLine))
-    throw new Error(`lines of an audit are {network, lines}, at most ${linesMax}`)
+    throw new Error(`expected {network, lines} with at most ${linesMax} valid lines`)
   await storeAudit(duties, known, lines)
 }
 
-/** An epoch has one of each part, and is told at once. */
+/** An epoch has one line per part, and a command sends one epoch at a time. */
 const linesMax = 64
 
-function isAuditLine(given: unknown): given is AuditLine {
-  const { part, epoch, compared, differing, gwei } = (given ?? {}) as Partial<Record<keyof AuditLine, unknown>>
+function isAuditLine(value: unknown): value is AuditLine {
+  const { part, epoch, compared, differing, gwei } = (value ?? {}) as Partial<Record<keyof AuditLine, unknown>>
   const areWhole = [epoch, compared, differing, gwei].every(Number.isSafeInteger)
-  return areWhole && auditParts.some((one) => one === part)
+  return areWhole && auditParts.some((known) => known === part)
 }

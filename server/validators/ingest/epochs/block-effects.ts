@@ -1,5 +1,5 @@
-// What one block does to balances: the proposer's reward by its parts, sync committee signatures and their lack,
-// slashings, withdrawals. What its votes bring the proposer comes from the votes' own tally.
+// Computes how one block changes balances: the parts of the proposer's reward, sync committee rewards and penalties,
+// and slashings. The reward for included votes comes from votes.ts.
 
 import { type Block, hasBit, slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, isFrom } from '#sources/beacon/consensus.ts'
@@ -15,11 +15,13 @@ export interface BlockEffects {
   /** One entry per seat: the validator, and whether it signed. */
   readonly seats: readonly { readonly validator: number; readonly signed: boolean }[]
   readonly slashed: readonly { readonly validator: number; readonly penalty: number }[]
-  /** Gwei for one signature, and the price of its lack. */
+  /** Gwei for a sync signature; a missing one costs the same amount. */
   readonly syncSeat: number
 }
 
-/** `wasSlashed` says who had been slashed before, and is told who is now: a second proof is worth nothing. */
+/**
+ * `wasSlashed`: already slashed validators. Those that the block slashes are added, since a second proof has no effect.
+ */
 export function computeEffects(
   rules: ConsensusRules,
   block: Block,
@@ -69,6 +71,6 @@ function computeSlashings(rules: ConsensusRules, block: Block, stake: Stake, was
   return { slashed, rewards }
 }
 
-/** Apart from having been slashed before. */
+/** Ignores whether the validator was slashed before. */
 export const isSlashable = ({ validators, epoch }: Stake, validator: number): boolean =>
   (validators.activation[validator] as number) <= epoch && epoch < (validators.withdrawable[validator] as number)

@@ -1,42 +1,43 @@
 // What each validator's balance gained in an epoch by its duties (behaviour/validators.md#earnings).
 //
-// 1. From the state at the epoch's first slot to that at the next epoch's: the blocks behind the first state, then what the
-//    chain pays between the epochs, then the deposits and consolidations that it carries out there, then the block in the next
-//    epoch's first slot.
-// 2. The rules' own account decides. Deposits, withdrawals and consolidations move balances without being earned.
-// 3. A balance never falls below zero, so penalties are taken from what is there, one after another, as the chain does.
-// 4. Of a slashed validator the balance itself is the witness: a later penalty depends on all that were slashed around then.
-// 5. What then is left between the rules' account and the state's balances has no explanation (verify.ts).
+// 1. Balances are replayed from the state at the first slot of the epoch to the state at the first slot of the next
+//    one: the blocks after the first state, the vote rewards between the epochs, the deposits and consolidations that
+//    are applied there, and the block in the first slot of the next epoch.
+// 2. Earnings are what the replay adds for duties. Deposits, withdrawals and consolidations are not earnings.
+// 3. A balance never falls below zero. Penalties are applied one after another, as on the chain.
+// 4. For a slashed validator, a decrease that the replay does not explain counts as earnings, because its later penalty
+//    depends on all validators that were slashed around the same time.
+// 5. Any other difference between the replay and the state is unexplained (verify.ts).
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt, isForkFrom } from '#sources/beacon/consensus.ts'
 import { type PendingChange, pendingChange } from '#sources/beacon/pending.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { EpochStates } from '../read/epoch.ts'
-import type { BlockEffects } from './block-effects.ts'
+import { type BlockEffects, proposerReward } from './block-effects.ts'
 import type { VoteRewards } from './vote-rewards.ts'
 
 export interface Earnings {
   /** Gwei by validator. */
   readonly earned: Float64Array
   readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
-  /** Balances when the chain adjusted effective balances, between the two epochs. */
+  /** Balances when the chain updated effective balances, between the two epochs. */
   readonly atAdjustment: Float64Array
-  /** Validators whose balance differs from the rules' account, with the difference in gwei. */
+  /** Validators whose balance differs from the replay, with the difference in gwei. */
   readonly unexplained: ReadonlyMap<number, number>
-  /** Both states list what waits in their queues, so that every deposit is known. */
+  /** Both states list their pending queues, so that every deposit is known. */
   readonly isExact: boolean
 }
 
-/** What came or went otherwise than by duties: deposits, consolidations. Withdrawals are told by blocks and not part of it. */
+/** Balance changes by deposits, consolidations and unknown causes. Withdrawals are in blocks and not included. */
 export interface UnexplainedBalanceChanges {
   readonly validators: number
-  /** What came and what went, both zero or more. */
+  /** Sums of the increases and of the decreases, both zero or more. */
   readonly inGwei: number
   readonly outGwei: number
 }
 
-/** `after`: effects of the blocks behind the first state; `pay`: for the votes of the epoch before, if there was one. */
+/** `voteRewards`: for the votes of the previous epoch. `after`: effects of the blocks after the first state. */
 export function computeEarnings(
   rules: ConsensusRules,
   data: EpochStates,
@@ -50,22 +51,22 @@ export function computeEarnings(
   const isExact = now.pending !== undefined && next.pending !== undefined
   const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
-  const path = new BalanceReplay(next.count, now.balance)
+  const replay = new BalanceReplay(next.count, now.balance)
   const processEpochEnd = () => {
-    transfers.queue(path)
-    path.applyVoteRewards(voteRewards)
-    transfers.carryOut(path, rules.increment)
-    return path.balance.slice()
+    transfers.queue(replay)
+    replay.applyVoteRewards(voteRewards)
+    transfers.applyQueues(replay, rules.increment)
+    return replay.balance.slice()
   }
   let atAdjustment: Float64Array | undefined
-  for (const one of after) {
-    if (one.slot === nextFirst) atAdjustment = processEpochEnd()
-    const block = bySlot.get(one.slot)
-    path.apply(one, block?.payload?.withdrawals ?? [])
-    if (block) transfers.deposit(path, block)
+  for (const effects of after) {
+    if (effects.slot === nextFirst) atAdjustment = processEpochEnd()
+    const block = bySlot.get(effects.slot)
+    replay.applyBlock(effects, block?.payload?.withdrawals ?? [])
+    if (block) transfers.deposit(replay, block)
   }
   atAdjustment ??= processEpochEnd()
-  const { balance, earned } = path
+  const { balance, earned } = replay
   const unexplained = new Map<number, number>()
   for (let index = 0; index < next.count; index++) {
     const rest = (next.balance[index] as number) - (balance[index] as number)
@@ -79,59 +80,59 @@ export function computeEarnings(
 
 const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }
 
-/** Deposits and consolidations of an epoch, and what they add up to. */
+/** Applies the deposits and consolidations of an epoch, and adds them up. */
 class BalanceTransfers {
   readonly #change: PendingChange
   readonly #indices: ReadonlyMap<string, number>
   readonly #data: EpochStates
   readonly #byValidator = new Map<number, number>()
-  /** Deposits of blocks that went into the queue. */
-  readonly #carried: string[]
+  /** Deposits of blocks, which Electra puts into the queue. */
+  readonly #blockDeposits: string[]
 
   constructor(data: EpochStates, blocks: readonly Block[], change: PendingChange) {
     const { next } = data
     this.#data = data
     this.#change = change
     const inBlocks = blocks.flatMap(({ deposits }) => deposits)
-    this.#carried = inBlocks.map(({ pubkey, amount }) => `${pubkey} ${amount}`)
+    this.#blockDeposits = inBlocks.map(({ pubkey, amount }) => `${pubkey} ${amount}`)
     this.#indices = indicesOfKeys(
       next,
       [...inBlocks, ...change.deposits, ...change.queued].map(({ pubkey }) => pubkey),
     )
   }
 
-  /** A balance above the need goes into the queue when a validator begins to compound. */
-  queue(path: BalanceReplay): void {
+  /** When a validator becomes compounding, its balance above 32 ETH goes into the queue. */
+  queue(replay: BalanceReplay): void {
     for (const { pubkey, gwei, slot } of this.#change.queued) {
       if (slot !== 0) continue
-      const carried = this.#carried.indexOf(`${pubkey} ${gwei}`)
-      if (carried >= 0) this.#carried.splice(carried, 1)
-      else this.#transfer(path, this.#indices.get(pubkey), 0 - gwei)
+      const at = this.#blockDeposits.indexOf(`${pubkey} ${gwei}`)
+      if (at >= 0) this.#blockDeposits.splice(at, 1)
+      else this.#transfer(replay, this.#indices.get(pubkey), 0 - gwei)
     }
   }
 
-  carryOut(path: BalanceReplay, increment: number): void {
+  applyQueues(replay: BalanceReplay, increment: number): void {
     const { now } = this.#data
-    for (const { pubkey, gwei } of this.#change.deposits) this.#transfer(path, this.#indices.get(pubkey), gwei)
+    for (const { pubkey, gwei } of this.#change.deposits) this.#transfer(replay, this.#indices.get(pubkey), gwei)
     for (const { source, target } of this.#change.consolidations) {
       if (!(source < now.count && target < now.count) || now.slashed[source] === 1) continue
       const effective = (now.increments[source] as number) * increment
-      const gwei = Math.min(path.balance[source] as number, effective)
-      this.#transfer(path, source, 0 - gwei)
-      this.#transfer(path, target, gwei)
+      const gwei = Math.min(replay.balance[source] as number, effective)
+      this.#transfer(replay, source, 0 - gwei)
+      this.#transfer(replay, target, gwei)
     }
   }
 
-  /** Before Electra a block's deposits are credited at once; later they wait. */
-  deposit(path: BalanceReplay, { fork, deposits }: Block): void {
+  /** Before Electra, the deposits of a block are credited at once; since Electra, they are queued. */
+  deposit(replay: BalanceReplay, { fork, deposits }: Block): void {
     if (isForkFrom(fork, 'electra')) return
-    for (const { pubkey, amount } of deposits) this.#transfer(path, this.#indices.get(pubkey), amount)
+    for (const { pubkey, amount } of deposits) this.#transfer(replay, this.#indices.get(pubkey), amount)
   }
 
-  /** A deposit with a wrong signature makes no validator. */
-  #transfer(path: BalanceReplay, validator: number | undefined, gwei: number): void {
+  /** `validator` is undefined for a deposit with an invalid signature, which creates no validator. */
+  #transfer(replay: BalanceReplay, validator: number | undefined, gwei: number): void {
     if (validator === undefined) return
-    path.balance[validator] = (path.balance[validator] as number) + gwei
+    replay.balance[validator] = (replay.balance[validator] as number) + gwei
     this.#byValidator.set(validator, (this.#byValidator.get(validator) ?? 0) + gwei)
   }
 
@@ -147,7 +148,7 @@ class BalanceTransfers {
   }
 }
 
-/** Balances as the rules move them through an epoch. */
+/** Balances as the consensus rules change them during an epoch. */
 class BalanceReplay {
   readonly balance: Float64Array
   readonly earned: Float64Array
@@ -158,14 +159,17 @@ class BalanceReplay {
     this.earned = new Float64Array(count)
   }
 
-  apply(one: BlockEffects, withdrawals: readonly { readonly validator: number; readonly amount: number }[]): void {
+  applyBlock(
+    effects: BlockEffects,
+    withdrawals: readonly { readonly validator: number; readonly amount: number }[],
+  ): void {
     for (const { validator, amount } of withdrawals) {
       this.balance[validator] = (this.balance[validator] as number) - amount
     }
-    for (const { validator, penalty } of one.slashed) this.#earn(validator, penalty)
-    this.#earn(one.proposer, one.votes + one.slashings + one.sync)
-    const { syncSeat } = one
-    for (const { validator, signed } of one.seats) this.#earn(validator, signed ? syncSeat : 0 - syncSeat)
+    for (const { validator, penalty } of effects.slashed) this.#earn(validator, penalty)
+    this.#earn(effects.proposer, proposerReward(effects))
+    const { syncSeat } = effects
+    for (const { validator, signed } of effects.seats) this.#earn(validator, signed ? syncSeat : 0 - syncSeat)
   }
 
   applyVoteRewards(voteRewards: VoteRewards | undefined): void {
@@ -181,9 +185,9 @@ class BalanceReplay {
 
   #earn(index: number, gwei: number): void {
     const before = this.balance[index] as number
-    // Below zero only when a deposit that the rules do not see was withdrawn again.
-    const taken = before < 0 ? gwei : Math.max(gwei, 0 - before)
-    this.balance[index] = before + taken
-    this.earned[index] = (this.earned[index] as number) + taken
+    // A balance is below zero only if an unknown deposit was withdrawn again.
+    const applied = before < 0 ? gwei : Math.max(gwei, 0 - before)
+    this.balance[index] = before + applied
+    this.earned[index] = (this.earned[index] as number) + applied
   }
 }

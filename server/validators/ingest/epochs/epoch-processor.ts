@@ -1,9 +1,10 @@
-// Makes columns of epochs: read → refine, epoch by epoch, for whoever writes them. It knows nodes and no store, so that in a
-// server it runs on a thread of its own (mill-thread.ts, decisions/decode-epochs-on-a-separate-thread.md) and elsewhere where it is called.
+// Reads and processes the epochs of a segment into columns that can be stored. It accesses nodes but no store. In a
+// server it therefore runs on a thread of its own (processor-thread.ts,
+// decisions/decode-epochs-on-a-separate-thread.md).
 //
-// 1. Pieces are asked for in order, one at a time. Asking for the one that begins where the last one ended says that the last
-//    one counts; asking for the same beginning again makes it again, from the same start.
-// 2. A piece that begins anywhere else is preceded by a pass over the epoch before it, with the scores that were stored.
+// 1. Segments are requested in order, one at a time. A request that starts where the last segment ended confirms the
+//    last segment. A request with the same start repeats it from the same initial state.
+// 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
 import { strict as assert } from 'node:assert'
 import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { epochAt } from '#sources/beacon/consensus.ts'
@@ -41,7 +42,7 @@ import { Sums } from './sums.ts'
 export interface SegmentRequest {
   readonly from: number
   readonly until: number
-  /** As stored after the last epoch that was written. */
+  /** The stored scores of the epochs before `from`. */
   readonly scores: ScoreHistory
 }
 
@@ -49,17 +50,17 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly scores: ScoreHistory
   readonly registry: RegistryChanges
   readonly missed: MissedDutyColumns
-  /** Epochs in which balances changed otherwise than by duties. */
+  /** Epochs with balance changes that duties do not explain. */
   readonly unexplained: readonly UnexplainedChange[]
   readonly audits: readonly AuditLine[]
-  /** Contradictions of nodes that another node settled. */
+  /** Contradictions of one node that another node resolved. */
   readonly settled: readonly string[]
-  /** Undefined: all validators are kept. */
+  /** Undefined: there is no watch list. */
   readonly watched: WatchedNow | undefined
 }
 
 export interface EpochProcessor {
-  /** Another thread does the work: the next piece can be made while this one is written. */
+  /** The next segment can be processed while this one is written. */
   readonly isOnOtherThread: boolean
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
@@ -68,23 +69,23 @@ export interface EpochProcessor {
 
 export interface EpochProcessorOptions {
   readonly watch?: readonly string[]
-  /** Validators of each epoch whose pay is held against the node's; 0: none. */
+  /** Validators of each epoch whose rewards are compared with those of the node; 0: none. */
   readonly auditValidators?: number
   readonly execution?: ExecutionSource | undefined
 }
 
-/** What a piece builds on. */
+/** The initial state of a segment. */
 interface SegmentStart {
   readonly at: number
   readonly carry: Carry | undefined
   readonly scores: ScoreHistory
-  /** As the registry has them. */
+  /** What the registry already has. */
   readonly knownRegistry: RegistrySnapshot | undefined
 }
 
-/** Passes before the first one that counts, where a node cannot show a boundary. */
+/** Epochs that are processed before the first one, if a node lacks the state at an epoch boundary. */
 const warmUpMax = 4
-/** A node that failed to tell rewards is not asked for them for so many epochs. */
+/** After a failed audit, the next one is skipped for this many epochs. */
 const auditRestEpochs = 225
 
 export class LocalEpochProcessor implements EpochProcessor {
@@ -97,7 +98,7 @@ export class LocalEpochProcessor implements EpochProcessor {
   readonly #missedDuties = new MissedDutyCollector()
   #reader: EpochReader | undefined
   #starts: readonly SegmentStart[] = []
-  /** Remainders of balances that two nodes have alike. */
+  /** Unexplained balance differences that two nodes agree on. */
   readonly #agreed = new Set<string>()
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   #auditFromEpoch = 0
@@ -119,7 +120,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     return this.#reader.withSignal(signal).finalizedEpoch()
   }
 
-  /** When answers contradict each other, each node is read alone: the first whose answers agree is used. */
+  /** If responses contradict each other, reads each node separately and uses the first one without contradiction. */
   async processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
     const nodes = this.#beacon.each()
     try {
@@ -138,37 +139,38 @@ export class LocalEpochProcessor implements EpochProcessor {
     request: SegmentRequest,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
-    const found: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
+    const contradictions: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
     let failure: unknown
     const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
     for (const node of trusted.length > 0 ? trusted : nodes) {
-      // Two nodes that have the same remainder leave the rules in doubt, not a node.
+      // If two nodes agree on a difference, the rules are probably incomplete, not the nodes wrong.
       const accept: AcceptRemainder = (remainder) => {
-        if (found.some(({ error }) => error.remainder === remainder)) this.#agreed.add(remainder)
+        if (contradictions.some(({ error }) => error.remainder === remainder)) this.#agreed.add(remainder)
         return this.#agreed.has(remainder)
       }
       try {
         const segment = await this.#process(request, node.beacon, accept, signal)
         const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && this.#agreed.has(remainder)
-        for (const { node: other, error } of found) if (!isAgreed(error)) other.distrust(error.message)
-        const settled = found.map(
-          ({ error }) =>
-            `${error.message}; ${node.name} ${isAgreed(error) ? 'answers the same, so it is stored' : 'decided'}`,
+        for (const { node: other, error } of contradictions) if (!isAgreed(error)) other.distrust(error.message)
+        const settled = contradictions.map(({ error }) =>
+          isAgreed(error)
+            ? `${error.message}; ${node.name} returns the same, so it was stored`
+            : `${error.message}; used ${node.name}`,
         )
         return { ...segment, settled }
       } catch (error) {
         signal.throwIfAborted()
         this.#startAgain(request.from)
         if (!(error instanceof BeaconError)) throw error
-        const own = withNodeName(error, node.name)
-        if (own instanceof ContradictionError) found.push({ node, error: own })
-        failure = own
+        const named = withNodeName(error, node.name)
+        if (named instanceof ContradictionError) contradictions.push({ node, error: named })
+        failure = named
       }
     }
-    throw found.at(-1)?.error ?? failure
+    throw contradictions.at(-1)?.error ?? failure
   }
 
-  /** Nothing that was read may be used again. Only the registry stays as it was written. */
+  /** Drops everything that was read, except what is known to be in the registry. */
   #startAgain(from: number): void {
     const knownRegistry = this.#starts.find(({ at }) => at === from)?.knownRegistry
     if (knownRegistry) this.#knownRegistry = { at: from, knownRegistry }
@@ -186,7 +188,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     this.#reader ??= new EpochReader(beacon, chain.rules)
     const reader = this.#reader.withSignal(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
-    // The one before it has been written, and its memory is needed.
+    // The previous segment has been written: release the memory of its start.
     this.#starts = [start]
     let { carry, scores } = start
     let last: Validators | undefined
@@ -199,12 +201,12 @@ export class LocalEpochProcessor implements EpochProcessor {
       const data = await reader.read(epoch)
       settleBalances(data, carry)
       if (epoch === from) countBefore = data.now.count
-      const own = data.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
+      const blocks = data.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
       const addressOf = (proposer: number) => {
         const address = withdrawalAddressOf(data.now, proposer)
         return address && toHex(address)
       }
-      const execution = await this.#execution?.read(own, addressOf, signal)
+      const execution = await this.#execution?.read(blocks, addressOf, signal)
       const processed = processEpoch(chain.rules, { ...data, execution }, carry, this.#sums, { accept })
       this.#missedDuties.collect(chain.rules, data, processed.votes, processed.effects)
       audits.push(...(await this.#audit(chain, epoch, processed, signal)))
@@ -214,7 +216,7 @@ export class LocalEpochProcessor implements EpochProcessor {
       scores = appendScores(scores, epoch, carry.scores)
       last = data.next
     }
-    assert(carry && last, 'a piece has at least one epoch')
+    assert(carry && last, 'a segment has at least one epoch')
     const ahead = await reader.readAhead(until)
     if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
     const kept = this.#watch.kept(last)
@@ -227,14 +229,14 @@ export class LocalEpochProcessor implements EpochProcessor {
     return { ...this.#sums.take(isKept), missed, scores, registry, unexplained, audits, settled: [], watched }
   }
 
-  /** A start that nothing in memory leads to. */
+  /** The start of a segment that does not follow the last one. */
   async #startAt(reader: EpochReader, chain: Chain, from: number, scores: ScoreHistory): Promise<SegmentStart> {
     this.#starts = []
     const knownRegistry = this.#knownRegistry?.at === from ? this.#knownRegistry.knownRegistry : undefined
     if (from === 0) return { at: from, carry: undefined, scores, knownRegistry }
     const carry = await this.#warmUp(reader, chain, from - 1, scores, warmUpMax)
-    const own = scores.get(from - 1)
-    return { at: from, carry: own ? { ...carry, scores: own } : carry, scores, knownRegistry }
+    const storedScores = scores.get(from - 1)
+    return { at: from, carry: storedScores ? { ...carry, scores: storedScores } : carry, scores, knownRegistry }
   }
 
   async #warmUp(
@@ -247,14 +249,14 @@ export class LocalEpochProcessor implements EpochProcessor {
     const data = await reader.read(epoch)
     const needsBefore = data.boundary.awaitsRewards && epoch > 0
     if (needsBefore && passes === 0) {
-      throw new BeaconError(`the node shows no state at the beginning of epochs around ${epoch}`)
+      throw new BeaconError(`the node has no states at the start of the epochs around ${epoch}; use an archive node`)
     }
     const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
     settleBalances(data, before)
     return processEpoch(chain.rules, data, before, this.#sums, { startScores: scores.get(epoch - 1) }).carry
   }
 
-  /** A sample against the node's own figures. What the node does not tell never holds up the ratings. */
+  /** Compares a sample with the rewards of the node. A node without this endpoint does not delay ingest. */
   async #audit(
     chain: Chain,
     epoch: number,
@@ -282,14 +284,13 @@ export class LocalEpochProcessor implements EpochProcessor {
   }
 }
 
-/** The node that an error is about, for the operator. */
 function withNodeName(error: BeaconError, node: string): BeaconError {
   if (error instanceof ContradictionError)
     return new ContradictionError(`${error.message}; node ${node}`, error.remainder)
   return error
 }
 
-/** All of a piece that grows with the network. */
+/** All columns of a segment whose length depends on the size of the network. */
 export const segmentColumns = ({ validator, sums, missed, registry, watched }: ProcessedSegment): ArrayBufferView[] => [
   validator,
   ...Object.values(sums),
@@ -298,12 +299,12 @@ export const segmentColumns = ({ validator, sums, missed, registry, watched }: P
   ...(watched ? [watched.validators] : []),
 ]
 
-/** The buffers that go over with a piece instead of being copied. */
+/** The buffers that are transferred to another thread instead of being copied. */
 export const segmentBuffers = (segment: ProcessedSegment): ArrayBuffer[] => [
   ...new Set(segmentColumns(segment).map(({ buffer }) => buffer as ArrayBuffer)),
 ]
 
-/** Gives their memory back at once: until it is collected, that of a whole network would be there twice. Not to be used again. */
+/** Frees the memory at once, without waiting for garbage collection. The columns must not be used afterwards. */
 export function releaseBuffers(columns: readonly ArrayBufferView[]): void {
   for (const { buffer } of columns) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }

@@ -1,14 +1,14 @@
-// Inactivity scores of the last epochs, from which the first epoch of a new run goes on.
+// The inactivity scores of the last epochs. A restarted ingest continues with them.
 import type { ScoreHistory } from '#validators/duties/scores.ts'
 import type { Scores } from './vote-rewards.ts'
 
-/** How many epochs back they are kept: what the first epoch of a new run needs is computed again from there. */
+/** A restarted ingest recomputes a few epochs before its first one (`warmUpMax` in epoch-processor.ts). */
 const epochsKept = 6
 
 export const appendScores = (history: ScoreHistory, epoch: number, scores: Scores): ScoreHistory =>
   new Map([...history, [epoch, scores] as const].filter(([at]) => at > epoch - epochsKept && at <= epoch))
 
-/** The column of a state, without its zeros. */
+/** Converts the column of a state, without zeros. */
 export function scoresFrom(column: Float64Array): Scores {
   const scores = new Map<number, number>()
   for (let index = 0; index < column.length; index++) {

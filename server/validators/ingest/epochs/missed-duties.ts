@@ -1,5 +1,6 @@
-// Gathers what was not right in the epochs of one piece: late, wrong and missing votes, blocks that lack or are empty, sync
-// signatures that lack, slashings. Whether the block that should have taken a vote was itself missing is told with it.
+// Collects the missed duties of one segment: late, wrong and missing votes, missing and empty blocks, missing sync
+// signatures, and slashings. For votes it also records how many slots later the next block was, which is the best
+// delay.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
@@ -23,7 +24,7 @@ export class MissedDutyCollector {
   #count = 0
   #columns = newColumns(1024)
 
-  /** `effects`: of the epoch's own blocks. */
+  /** `effects`: those of the blocks of this epoch. */
   collect(
     rules: ConsensusRules,
     { epoch, blocks, proposers }: EpochData,
@@ -37,16 +38,16 @@ export class MissedDutyCollector {
     this.#sync(epoch, effects)
   }
 
-  /** A million times an epoch, and most of them there is nothing to say. */
-  #votes(epoch: number, { dutySlot, delay, right }: Votes, waits: ReadonlyMap<number, number>): void {
+  /** Runs for a million validators per epoch, so the common case of a perfect vote is checked first. */
+  #votes(epoch: number, { dutySlot, delay, right }: Votes, bestDelays: ReadonlyMap<number, number>): void {
     const allRight = flag.source | flag.target | flag.head
     for (let validator = 0; validator < dutySlot.length; validator++) {
       const slot = dutySlot[validator] as number
       if (slot < 0 || (delay[validator] === 1 && right[validator] === allRight)) continue
       const slots = delay[validator] as number
-      const rightly = right[validator] as number
-      const wrong = slots === 0 ? 0 : (rightly & flag.target ? 0 : wrongTarget) | (rightly & flag.head ? 0 : wrongHead)
-      this.#add('vote', { validator, epoch, slot, delay: slots, best_delay: waits.get(slot) ?? 0, wrong })
+      const flags = right[validator] as number
+      const wrong = slots === 0 ? 0 : (flags & flag.target ? 0 : wrongTarget) | (flags & flag.head ? 0 : wrongHead)
+      this.#add('vote', { validator, epoch, slot, delay: slots, best_delay: bestDelays.get(slot) ?? 0, wrong })
     }
   }
 
@@ -65,8 +66,8 @@ export class MissedDutyCollector {
     const unsigned = effects.flatMap(({ slot, seats }) =>
       seats.filter(({ signed }) => !signed).map(({ validator }) => ({ validator, slot })),
     )
-    for (const [validator, own] of Map.groupBy(unsigned, (one) => one.validator))
-      this.#add('sync', { validator, epoch, slot: own[0]?.slot ?? 0, missing: own.length })
+    for (const [validator, missed] of Map.groupBy(unsigned, (seat) => seat.validator))
+      this.#add('sync', { validator, epoch, slot: missed[0]?.slot ?? 0, missing: missed.length })
   }
 
   #add(kind: MissedKind, duty: NewMissedDuty): void {
@@ -82,10 +83,9 @@ export class MissedDutyCollector {
     this.#columns = wider
   }
 
-  /** The lapses of those that are kept, which are forgotten here. */
+  /** Returns the missed duties of the stored validators, sorted by validator and epoch, and clears the collector. */
   take(isKept: (validator: number) => boolean): MissedDutyColumns {
     const { validator } = this.#columns
-    // By validator, then in the order in which they came, which is that of the epochs.
     const positions = new Float64Array(this.#count)
     let count = 0
     for (let at = 0; at < this.#count; at++) {
@@ -103,7 +103,7 @@ export class MissedDutyCollector {
   }
 }
 
-/** More lapses than a piece can have; beside a validator's index it still leaves a whole number exact. */
+/** More than a segment can have. Multiplied by a validator index, it is still an exact integer. */
 const positionsMax = 2 ** 28
 
 const mapFields = (of: (field: MissedField) => Int32Array): MissedDutyColumns =>
@@ -111,17 +111,20 @@ const mapFields = (of: (field: MissedField) => Int32Array): MissedDutyColumns =>
 
 const newColumns = (count: number): MissedDutyColumns => mapFields(() => new Int32Array(count))
 
-/** Slot of the epoch → slots until the next block that could take its votes; without an entry there was none. */
+/**
+ * For each slot of the epoch: slots until the next block that could include its votes. No entry: there was no such
+ * block.
+ */
 function slotsUntilNextBlock(
   rules: ConsensusRules,
   epoch: number,
   blocks: readonly Block[],
 ): ReadonlyMap<number, number> {
   const first = firstSlotAt(rules, epoch)
-  const waits = new Map<number, number>()
+  const delays = new Map<number, number>()
   for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
     const next = blocks.find((block) => block.slot > slot)
-    if (next) waits.set(slot, next.slot - slot)
+    if (next) delays.set(slot, next.slot - slot)
   }
-  return waits
+  return delays
 }

@@ -1,4 +1,4 @@
-// Epochs made on a thread of their own: the same rows as here, and no way to the store from there.
+// Epochs that are processed on another thread result in the same rows, and that thread has no access to the store.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -29,86 +29,86 @@ const dump = async (context: TestContext) => ({
 
 const { signal } = new AbortController()
 
-test('a network read on another thread has the rows of one read here', async () => {
+test('processing on another thread stores the same rows as processing on this one', async () => {
   await using node = await openReplay()
   await using near = await contextFor(node)
   await using far = await contextFor(node)
   const here = { ...near, settings: await withChainTimes({ ...near, clock: systemClock }) }
   await (await openFollower({ ...here, clock: systemClock }, 'hoodi')).catchUp(signal)
   const context = { ...far, settings: await withChainTimes({ ...far, clock: systemClock }) }
-  await using mills = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
-  await new Follower(context, 'hoodi', mills.of('hoodi')).catchUp(signal)
+  await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
+  await new Follower(context, 'hoodi', processors.of('hoodi')).catchUp(signal)
   const [one, other] = [await dump(here), await dump(context)]
   assert(one.hours.length > 100 && one.audits.length > 0 && one.validators.length === 64)
   assert.deepEqual(other, one)
 })
 
-test('a piece that could not be written is made again, the same', async () => {
+test('requesting a segment again returns the same result', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
-  await using mills = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
-  const mill = mills.of('hoodi')
-  const ask = (from: number) => mill.processSegment({ from, until: from + 2, scores: new Map() }, signal)
-  const first = await ask(4)
-  assert.deepEqual(await ask(4), first)
-  const second = await ask(6)
-  assert.equal(second.registry.index.length, 0, 'the registry had them all before')
-  assert.deepEqual(await ask(6), second)
-  // The one before it is no longer at hand: it is begun anew, with the registry.
-  assert.deepEqual(await ask(4), first)
+  await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
+  const processor = processors.of('hoodi')
+  const processFrom = (from: number) => processor.processSegment({ from, until: from + 2, scores: new Map() }, signal)
+  const first = await processFrom(4)
+  assert.deepEqual(await processFrom(4), first)
+  const second = await processFrom(6)
+  assert.equal(second.registry.index.length, 0, 'the registry already has all validators')
+  assert.deepEqual(await processFrom(6), second)
+  // The state of the earlier segment is gone, so it starts again, with the registry.
+  assert.deepEqual(await processFrom(4), first)
 })
 
-test('everything that grows with the network goes over without a copy', async () => {
+test('all columns that grow with the network are transferred, not copied', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
-  await using mills = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
-  const piece = await mills.of('hoodi').processSegment({ from: 4, until: 5, scores: new Map() }, signal)
-  const buffers = new Set(segmentBuffers(piece))
-  const columns = [piece.validator, ...Object.values(piece.sums), ...Object.values(piece.registry)]
+  await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
+  const segment = await processors.of('hoodi').processSegment({ from: 4, until: 5, scores: new Map() }, signal)
+  const buffers = new Set(segmentBuffers(segment))
+  const columns = [segment.validator, ...Object.values(segment.sums), ...Object.values(segment.registry)]
   assert(columns.every((column) => ArrayBuffer.isView(column) && buffers.has(column.buffer as ArrayBuffer)))
 })
 
-test('what has been written is let go of at once, and the next piece does not miss it', async () => {
+test('the buffers of a written segment are released at once', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
   const settings = await withChainTimes({ ...context, clock: systemClock })
-  await using mills = openEpochProcessors([await readProcessorStart({ ...context, settings }, 'hoodi')])
-  const mill = mills.of('hoodi')
-  const pieces: ProcessedSegment[] = []
-  const watching: EpochProcessor = {
-    ...mill,
+  await using processors = openEpochProcessors([await readProcessorStart({ ...context, settings }, 'hoodi')])
+  const processor = processors.of('hoodi')
+  const segments: ProcessedSegment[] = []
+  const recording: EpochProcessor = {
+    ...processor,
     processSegment: async (request, stop) => {
-      const piece = await mill.processSegment(request, stop)
-      pieces.push(piece)
-      return piece
+      const segment = await processor.processSegment(request, stop)
+      segments.push(segment)
+      return segment
     },
   }
-  await new Follower({ ...context, settings }, 'hoodi', watching).catchUp(signal)
-  assert(pieces.length > 1)
-  const kept = pieces.flatMap(segmentBuffers).filter(({ detached }) => !detached)
+  await new Follower({ ...context, settings }, 'hoodi', recording).catchUp(signal)
+  assert(segments.length > 1)
+  const kept = segments.flatMap(segmentBuffers).filter(({ detached }) => !detached)
   assert.deepEqual(kept, [])
 })
 
 test('the thread loads nothing that opens the store', () => {
   const imports = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')).imports
-  const root = new URL('../../../..', import.meta.url)
+  const root = new URL('../../../../', import.meta.url)
   const seen = new Set<string>()
   const visit = (file: URL) => {
     if (seen.has(file.href)) return
     seen.add(file.href)
     const text = readFileSync(fileURLToPath(file), 'utf8').replaceAll(/^import type [\s\S]*?from '.*'$/gm, '')
     for (const [, specifier = ''] of text.matchAll(/(?:from|import\() ?'([^']+)'/g)) {
-      const door = `${specifier.split('/')[0]}/*`
+      const alias = `${specifier.split('/')[0]}/*`
       if (specifier.startsWith('.')) visit(new URL(specifier, file))
-      else if (imports[door]) visit(new URL(imports[door].replace('*', specifier.slice(door.length - 1)), root))
+      else if (imports[alias]) visit(new URL(imports[alias].replace('*', specifier.slice(alias.length - 1)), root))
       else seen.add(specifier)
     }
   }
   visit(new URL('./processor-thread.ts', import.meta.url))
   const loaded = [...seen]
-  assert(loaded.length > 20 && loaded.some((one) => one.endsWith('/mill.ts')))
+  assert(loaded.length > 20 && loaded.some((file) => file.endsWith('/epoch-processor.ts')))
   assert.deepEqual(
-    loaded.filter((one) => /sqlite|postgres|store\/(engines|open)/.test(one)),
+    loaded.filter((file) => /sqlite|postgres|storage\/(engines|open)/.test(file)),
     [],
   )
 })

@@ -1,4 +1,4 @@
-// Opens mills: where they are called, or all of a server's on one thread of their own.
+// Creates epoch processors: on the current thread, or those of all networks on one separate thread.
 import type { Network } from '#api/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
@@ -7,15 +7,15 @@ import { type ChainIdentity, openBeacon } from '#sources/beacon/client.ts'
 import { openExecution } from '../read/execution.ts'
 import { type EpochProcessor, LocalEpochProcessor } from './epoch-processor.ts'
 
-/** What a mill is made from: plain values, so that a thread can be given it. */
+/** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {
   readonly network: Network
   readonly settings: Pick<NetworkSettings, 'beacon' | 'execution' | 'watch'>
-  /** What the network's nodes must agree on, when it is known already. */
+  /** The chain that the nodes must be on, if it is already known. */
   readonly identity: ChainIdentity | undefined
 }
 
-/** Here, on this thread. */
+/** Runs on the current thread. */
 export function openEpochProcessor(
   { network, settings, identity }: EpochProcessorStart,
   clock: Clock = systemClock,
@@ -33,7 +33,7 @@ export interface EpochProcessors extends AsyncDisposable {
   of(network: Network): EpochProcessor
 }
 
-/** All of them on one thread, which has the system's clock. */
+/** All of them run on one thread, with the system clock. */
 export function openEpochProcessors(starts: readonly EpochProcessorStart[]): EpochProcessors {
   const thread = openThread(new URL('./processor-thread.ts', import.meta.url), starts)
   return {
@@ -41,7 +41,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       isOnOtherThread: true,
       chain: (signal) => thread.call('chain', network, signal),
       finalizedEpoch: (signal) => thread.call('finalizedEpoch', network, signal),
-      processSegment: (request, signal) => thread.call('piece', { network, ...request }, signal),
+      processSegment: (request, signal) => thread.call('processSegment', { network, ...request }, signal),
     }),
     [Symbol.asyncDispose]: () => thread.close(),
   }

@@ -1,10 +1,12 @@
-// One finalized epoch: from what was read to every validator's measures (docs/methodology.md).
+// Computes the measures of all validators for one finalized epoch (docs/methodology.md).
 //
-// 1. Blocks of this epoch and the next tell its votes. What the votes brought the proposers of the next epoch is carried on.
-// 2. Votes are paid at the end of the next epoch, but belong to the epoch in which they were due.
-// 3. Earnings are what the balance gained from the epoch's first state to the next epoch's first state. A state lies behind
-//    the block of its slot, so an epoch's first block counts for the epoch before (behaviour/validators.md#earnings).
-// 4. Epochs are refined in order. The first one is preceded by a pass over the epoch before it, which is not written.
+// 1. The votes of an epoch are in its own blocks and in those of the next epoch. What they pay to proposers of the next
+//    epoch is carried over.
+// 2. Votes are rewarded at the end of the next epoch, but count for the epoch of the duty.
+// 3. Earnings are the balance changes from the first state of the epoch to the first state of the next one. A state
+//    includes the block of its slot, so the first block of an epoch counts for the previous epoch
+//    (behaviour/validators.md#earnings).
+// 4. Epochs are processed in order. Before the first one, the previous epoch is processed without storing its measures.
 
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
@@ -20,13 +22,13 @@ import type { Sums } from './sums.ts'
 import { computeVoteRewards, type Scores, type VoteRewards } from './vote-rewards.ts'
 import { flag, tallyVotes, type Votes } from './votes.ts'
 
-/** What an epoch leaves to the next one. */
+/** What the next epoch needs of this one. */
 export interface Carry {
   readonly epoch: number
   readonly proposerGwei: ReadonlyMap<number, number>
   readonly voteRewards: VoteRewards
   readonly scores: Scores
-  /** Of the block in the next epoch's first slot. */
+  /** Effects of the block in the first slot of the next epoch. */
   readonly first: BlockEffects | undefined
 }
 
@@ -38,14 +40,14 @@ export interface ProcessedEpoch {
   readonly votes: Votes
 }
 
-/** Whether a remainder of balances is what another node has as well. */
+/** Whether another node returned the same unexplained balances. */
 export type AcceptRemainder = (remainder: string) => boolean
 
 const acceptNone: AcceptRemainder = () => false
 
 /**
- * Adds the epoch to the sums. Without `before` (the first pass, unless it is epoch 0) the result is good for its carry only,
- * and the scores that its votes find come separately. Throws a ContradictionError before the sums change.
+ * Adds the epoch to the sums. Without `before`, only the carry of the result is valid (unless it is epoch 0), and the
+ * initial scores are `startScores`. Throws a ContradictionError before the sums change.
  */
 export function processEpoch(
   rules: ConsensusRules,
@@ -60,15 +62,15 @@ export function processEpoch(
     stake: stakes[1],
     isSlashed: findSlashed(rules, data, stakes[1]),
     finalizedEpoch: data.finalizedEpoch,
-    // A whole state tells the scores that this epoch's votes find; otherwise they are carried on from epoch to epoch.
+    // A full state contains the scores; otherwise they are computed from epoch to epoch.
     scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? startScores),
   })
   const lastSlot = firstSlotAt(rules, epoch + 1)
-  const own = [...(before?.first ? [before.first] : []), ...after.filter(({ slot }) => slot < lastSlot)]
+  const effects = [...(before?.first ? [before.first] : []), ...after.filter(({ slot }) => slot < lastSlot)]
 
   sums.ensureCapacity(Math.max(now.count, next.count))
   addVotes(sums, votes, voteRewards)
-  addBlocks(sums, data, own, firstSlotAt(rules, epoch))
+  addBlocks(sums, data, effects, firstSlotAt(rules, epoch))
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markActive(sums, data, epoch)
@@ -77,17 +79,17 @@ export function processEpoch(
     carry: { epoch, proposerGwei: votes.proposerGwei, voteRewards, scores, first },
     unexplainedBalanceChanges,
     voteRewards,
-    effects: own,
+    effects,
     votes,
   }
 }
 
-/** An epoch without what can only be known when the next one has ended. */
+/** An epoch without the data that is only known at the end of the next one. */
 type AccountedEpoch = Omit<EpochData, 'finalizedEpoch' | 'proposers'>
 
 /**
- * Verifies what `before` says was paid for votes: it is paid at the end of the epoch after theirs. So the last epoch that is about to
- * be stored is verified with the balances that follow it.
+ * Verifies the vote rewards of the previous epoch (`before`) with the balances of this one. Votes are rewarded an epoch
+ * later, so this verifies the last epoch before it is stored.
  */
 export function verifyVoteRewards(
   rules: ConsensusRules,
@@ -98,7 +100,7 @@ export function verifyVoteRewards(
   accountForBalances(rules, data, before, accept)
 }
 
-/** Accounts for all balances of the epoch and throws where it cannot. */
+/** Replays all balances of the epoch. Throws a ContradictionError if they differ from the state. */
 function accountForBalances(
   rules: ConsensusRules,
   data: AccountedEpoch,
@@ -112,12 +114,12 @@ function accountForBalances(
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
   const after = effectsAfterFirst(rules, data, stakes, gweiOf)
   const earnings = computeEarnings(rules, data, epoch > 0 ? before?.voteRewards : undefined, after)
-  // Without what the epoch before left, balances cannot be accounted for.
+  // Balances cannot be verified without the carry of the previous epoch.
   if (before || epoch === 0) verifyBalances(rules, data, earnings, accept)
   return { stakes, votes, after, earnings }
 }
 
-/** Of the blocks behind the epoch's first state, up to the next one's: those of slots first + 1 to next first. */
+/** Effects of the blocks between the two states: slots first + 1 up to the first slot of the next epoch. */
 function effectsAfterFirst(
   rules: ConsensusRules,
   { epoch, blocks, now, sync }: AccountedEpoch,
@@ -137,7 +139,7 @@ function effectsAfterFirst(
     })
 }
 
-/** Who was slashed when the next epoch ended. */
+/** The validators that were slashed by the end of the next epoch. */
 function findSlashed(rules: ConsensusRules, { blocks, next, epoch }: EpochData, stake: Stake): Uint8Array {
   const isSlashed = next.slashed.slice()
   for (const block of blocks) {
@@ -149,7 +151,7 @@ function findSlashed(rules: ConsensusRules, { blocks, next, epoch }: EpochData, 
   return isSlashed
 }
 
-/** A million times an epoch: the columns are at hand and nothing is looked up twice. */
+/** Runs for a million validators per epoch, so it accesses the columns directly. */
 function addVotes(sums: Sums, votes: Votes, voteRewards: VoteRewards): void {
   const columns = sums.columns
   const { dutySlot, delay, right, timely, inclusions } = votes
@@ -161,16 +163,16 @@ function addVotes(sums: Sums, votes: Votes, voteRewards: VoteRewards): void {
       add(columns.assigned, index, 1)
     }
     if (isAssigned && slots > 0) {
-      const rightly = right[index] as number
+      const correct = right[index] as number
       const timelyTarget = (timely[index] as number) & flag.target
       add(columns.included, index, 1)
       add(columns.inclusions, index, inclusions[index] as number)
       add(columns.inclusion_delay, index, slots)
       add(columns.correct_source, index, 1)
-      if (rightly & flag.target) add(columns.correct_target, index, 1)
-      if (rightly & flag.head) add(columns.correct_head, index, 1)
+      if (correct & flag.target) add(columns.correct_target, index, 1)
+      if (correct & flag.head) add(columns.correct_head, index, 1)
       if (!((timely[index] as number) & flag.source)) add(columns.late_source, index, 1)
-      if (rightly & flag.target && !timelyTarget) add(columns.late_target, index, 1)
+      if (correct & flag.target && !timelyTarget) add(columns.late_target, index, 1)
     }
     if (voteRewards.eligible[index] === 1) {
       sums.mark(index)
@@ -183,7 +185,7 @@ function add(column: Sums['columns'][Measure], index: number, value: number): vo
   column[index] = (column[index] as number) + value
 }
 
-/** Each penalty goes to what caused it; the leak's goes with the target, whose lack it punishes (behaviour/validators.md#penalties). */
+/** Inactivity penalties count as target penalties (behaviour/validators.md#penalties). */
 function addVoteRewards(
   columns: Sums['columns'],
   votes: Votes,
@@ -201,7 +203,7 @@ function addVoteRewards(
     Math.max(0, source) + Math.max(0, target) + (voteRewards.head[index] as number),
   )
   const isIncluded = (votes.delay[index] ?? 0) > 0
-  // The votes of a slashed validator count for nothing, as if it had not voted.
+  // The chain ignores the votes of slashed validators.
   if (!isIncluded || voteRewards.isSlashed[index] === 1) {
     add(columns.missed_attestation_penalty, index, sourceLoss + targetLoss)
     if (!isIncluded && isAssigned) add(columns.missed_attestation_reward, index, voteRewards.ideal[index] as number)
@@ -216,13 +218,12 @@ function addVoteRewards(
 function addBlocks(
   sums: Sums,
   { proposers, blocks, execution }: EpochData,
-  own: readonly BlockEffects[],
+  effects: readonly BlockEffects[],
   first: number,
 ): void {
-  const effects = new Map(own.map((one) => [one.slot, one]))
   const bySlot = new Map(blocks.map((block) => [block.slot, block]))
-  const mean = meanOf(own.map(proposerReward))
-  const executionMean = meanOf(own.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
+  const mean = meanOf(effects.map(proposerReward))
+  const executionMean = meanOf(effects.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
   for (let at = 0; at < proposers.length; at++) {
     const proposer = proposers[at] as number
     if (proposer < 0) continue
@@ -242,7 +243,7 @@ function addBlocks(
     sums.add('baseline_mev', proposer, paid.baselineMev)
     sums.add('external_reward', proposer, paid.external)
   }
-  for (const one of effects.values()) addEffects(sums, one)
+  for (const block of effects) addEffects(sums, block)
 }
 
 const executionSum = ({ priorityFee, baselineMev }: ExecutionRewards): number => priorityFee + baselineMev
@@ -250,12 +251,12 @@ const executionSum = ({ priorityFee, baselineMev }: ExecutionRewards): number =>
 const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : Math.floor(values.reduce((sum, value) => sum + value, 0) / values.length)
 
-function addEffects(sums: Sums, one: BlockEffects): void {
-  sums.add('block_reward', one.proposer, proposerReward(one))
-  sums.add('slashes_collected', one.proposer, one.slashed.length)
-  for (const { validator } of one.slashed) sums.add('slashes_received', validator, 1)
-  const gwei = one.syncSeat
-  for (const { validator, signed } of one.seats) {
+function addEffects(sums: Sums, block: BlockEffects): void {
+  sums.add('block_reward', block.proposer, proposerReward(block))
+  sums.add('slashes_collected', block.proposer, block.slashed.length)
+  for (const { validator } of block.slashed) sums.add('slashes_received', validator, 1)
+  const gwei = block.syncSeat
+  for (const { validator, signed } of block.seats) {
     if (signed) {
       sums.add('sync_signatures', validator, 1)
       sums.add('sync_reward', validator, gwei)

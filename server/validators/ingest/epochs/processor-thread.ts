@@ -1,5 +1,5 @@
-// The thread on which epochs are made into columns: one for all networks of a server. It opens no store; it
-// hands its columns over, buffers and all, to the thread that writes duties.
+// The thread that processes the epochs of all networks of a server. It opens no store: it transfers its columns to the
+// thread that writes duties.
 import type { Network } from '#api/wire/validators.ts'
 import { type Handed, serveThread, threadStart } from '#runtime/worker-thread.ts'
 import { type EpochProcessor, type SegmentRequest, segmentBuffers } from './epoch-processor.ts'
@@ -11,15 +11,15 @@ const processors = new Map<Network, EpochProcessor>(
 
 function processorOf(network: Network): EpochProcessor {
   const processor = processors.get(network)
-  if (!processor) throw new Error(`this thread was not told about ${network}`)
+  if (!processor) throw new Error(`there is no processor for ${network} on this thread`)
   return processor
 }
 
 serveThread({
   chain: async (network: Network, signal): Promise<Handed> => ({ value: await processorOf(network).chain(signal) }),
   finalizedEpoch: async (network: Network, signal) => ({ value: await processorOf(network).finalizedEpoch(signal) }),
-  piece: async ({ network, ...request }: SegmentRequest & { readonly network: Network }, signal) => {
-    const piece = await processorOf(network).processSegment(request, signal)
-    return { value: piece, transfer: segmentBuffers(piece) }
+  processSegment: async ({ network, ...request }: SegmentRequest & { readonly network: Network }, signal) => {
+    const segment = await processorOf(network).processSegment(request, signal)
+    return { value: segment, transfer: segmentBuffers(segment) }
   },
 })

@@ -1,4 +1,5 @@
-// What a state's effective balances mean for rewards: the whole stake of an epoch and what one increment of it earns.
+// Computes the base of all rewards from effective balances: the total active stake of an epoch and the reward per
+// increment.
 import { type ConsensusRules, isqrt, weights } from '#sources/beacon/consensus.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 
@@ -7,9 +8,9 @@ export interface Stake {
   readonly validators: Validators
   /** Active effective balance, in increments; at least 1. */
   readonly activeIncrements: number
-  /** Gwei that one increment of effective balance is the base of, in this epoch. */
+  /** Base reward per increment of effective balance, in gwei. */
   readonly perIncrement: number
-  /** Gwei for one signature in a sync aggregate, and what the proposer gets for including it. */
+  /** Gwei for one signature in a sync aggregate, and for the proposer that includes it. */
   readonly syncSeat: number
   readonly syncProposer: number
 }
@@ -34,9 +35,9 @@ export function computeStake(rules: ConsensusRules, epoch: number, validators: V
   }
 }
 
-/** Exact: the quotient of two whole numbers below 2^53 never rounds up to the next whole number. */
-export function floorDivide(above: number, below: number): number {
-  return Number.isSafeInteger(above) ? Math.floor(above / below) : Number(BigInt(above) / BigInt(below))
+/** Exact: the quotient of two integers below 2^53 never rounds up to the next integer. */
+export function floorDivide(numerator: number, divisor: number): number {
+  return Number.isSafeInteger(numerator) ? Math.floor(numerator / divisor) : Number(BigInt(numerator) / BigInt(divisor))
 }
 
 export const baseReward = (stake: Stake, index: number): number =>

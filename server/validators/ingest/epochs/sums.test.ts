@@ -15,14 +15,14 @@ const filled = (validators = some): Sums => {
   return sums
 }
 
-test('each measure has a column of its own in the one buffer of a piece, narrow ones whole numbers', () => {
+test('all columns of a segment share one buffer, and counts are 32-bit integers', () => {
   const most = Array.from({ length: 36 }, (_, at) => at + 3)
   const { validator, sums } = filled(most).take()
   assert.deepEqual([...validator], most)
   for (const [at, name] of measures.entries()) {
     assert.deepEqual(
       [...sums[name]],
-      most.map((one) => one * 1000 + at),
+      most.map((index) => index * 1000 + at),
       name,
     )
     assert.equal(sums[name] instanceof Int32Array, counts.includes(name as (typeof counts)[number]), name)
@@ -30,13 +30,13 @@ test('each measure has a column of its own in the one buffer of a piece, narrow 
   assert.equal(new Set(Object.values(sums).map(({ buffer }) => buffer)).size, 1)
 })
 
-test('few have columns of their size, which keep nothing else in memory', () => {
+test('the columns of a few validators are small copies', () => {
   const { validator, sums } = filled().take()
   assert.deepEqual([...validator], some)
   assert.ok(Object.values(sums).every(({ buffer, byteLength }) => buffer.byteLength === byteLength))
 })
 
-test('those that are not kept are left out; what is added later begins at nothing', () => {
+test('take returns only the selected validators, and later sums start at zero', () => {
   const sums = filled()
   assert.deepEqual([...sums.take((validator) => validator !== 3).validator], [2, 30])
   sums.add('earnings', 5, 7)
@@ -44,7 +44,7 @@ test('those that are not kept are left out; what is added later begins at nothin
   assert.deepEqual([[...validator], [...next.earnings], [...next.assigned]], [[5], [7], [0]])
 })
 
-test('cleared, nothing is left of what was added and not taken', () => {
+test('clear removes all sums', () => {
   const sums = filled()
   sums.clear()
   sums.add('earnings', 3, 1)
@@ -52,7 +52,7 @@ test('cleared, nothing is left of what was added and not taken', () => {
   assert.deepEqual([[...validator], [...left.earnings], [...left.assigned]], [[3], [1], [0]])
 })
 
-test('more room keeps what is there', () => {
+test('ensureCapacity keeps the existing sums', () => {
   const sums = filled()
   sums.ensureCapacity(1000)
   sums.add('earnings', 999, 4)

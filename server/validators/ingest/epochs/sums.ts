@@ -1,5 +1,5 @@
-// Measures of all validators, added up over the epochs of one piece (behaviour/validators.md#days-and-hours). One array per measure, which goes with
-// the piece when it is taken: the memory does not grow with the number of epochs.
+// Adds up the measures of all validators over the epochs of one segment (behaviour/validators.md#days-and-hours). There
+// is one array per measure, so memory does not grow with the number of epochs.
 import type { Segment, SumColumns } from '#validators/duties/write.ts'
 import { counts, type Measure, measures } from '#validators/ratings/measures.ts'
 
@@ -8,10 +8,9 @@ export class Sums {
   #isPresent = new Uint8Array(0)
   #columns = newColumns(0)
 
-  /** Room for this many validators. */
   ensureCapacity(count: number): void {
     if (count <= this.#count) return
-    // Networks grow slowly: some room ahead, so that this is rare.
+    // Spare capacity, so that a growing network is rarely copied.
     const capacity = Math.ceil(count * 1.05) + 64
     const before = this.#columns
     this.#columns = newColumns(capacity)
@@ -22,12 +21,12 @@ export class Sums {
     this.#count = capacity
   }
 
-  /** For loops over everyone; whoever writes here must also mark. Good until `reach` makes more room. */
+  /** For loops over all validators. Call `mark` for each written row. Valid until the next call of `ensureCapacity`. */
   get columns(): SumColumns {
     return this.#columns
   }
 
-  /** Gives the validator a row, also when all of it is zero. */
+  /** Adds a row for the validator, even if all its measures are zero. */
   mark(validator: number): void {
     this.#isPresent[validator] = 1
   }
@@ -40,8 +39,8 @@ export class Sums {
   }
 
   /**
-   * The sums of those that are kept, in rising order. They are the caller's from now on, buffers and all, and may go to another
-   * thread; what is added next goes into new ones.
+   * Returns the sums of the validators to store, in ascending order, and starts with new buffers. The caller owns the
+   * returned buffers and may transfer them to another thread.
    */
   take(isKept: (validator: number) => boolean = () => true): Pick<Segment, 'validator' | 'sums'> {
     const kept = new Int32Array(this.#count)
@@ -57,7 +56,7 @@ export class Sums {
   }
 
   clear(): void {
-    // Most of what is new is never written to, and takes no memory until it is; columns that were filled with zeros would take all of it.
+    // New columns take no memory until they are written to. Filling the old ones with zeros would use all of it.
     if (this.#isPresent.includes(1)) this.#columns = newColumns(this.#count)
     this.#isPresent.fill(0)
   }
@@ -71,8 +70,8 @@ const mapMeasures = (of: (name: Measure) => Column): SumColumns =>
 const int32Measures = new Set<Measure>(counts)
 
 /**
- * All in one buffer, wide ones first. Systems hand out large pieces of memory whole, take them back whole, and count only what of them was
- * written to; pieces of a few megabytes they gather and keep.
+ * All columns share one buffer, 8-byte ones first. Operating systems release large allocations at once and count only
+ * pages that were written to, while allocators keep blocks of a few megabytes.
  */
 function newColumns(count: number): SumColumns {
   const wide = measures.length - int32Measures.size
@@ -88,8 +87,8 @@ function newColumns(count: number): SumColumns {
 }
 
 /**
- * In place: with a million validators there is no room for a second copy. Zeros are not written over zeros, because few columns have
- * more than a few figures, and memory that nobody wrote to is none. A short watch list gets arrays of its size.
+ * Works in place to avoid a second copy of a million validators. It does not overwrite zeros with zeros: most columns
+ * are sparse, and pages that are never written to take no memory. For a short watch list it returns small copies.
  */
 function compactColumn(column: Column, validator: Int32Array): Column {
   for (let at = 0; at < validator.length; at++) {

@@ -1,9 +1,9 @@
-// What the chain pays and takes for the votes of one epoch, at the end of the next one: the flag rewards and penalties of
-// Altair and later, and the inactivity leak.
+// Computes the rewards and penalties for the votes of one epoch, which the chain applies at the end of the next epoch:
+// the flag rewards and penalties since Altair, and inactivity penalties.
 //
-// 1. Paid with the effective balances of the epoch that ends, which is the one after the votes' own.
-// 2. Whoever was active in the votes' epoch takes part, and whoever is slashed until it can withdraw.
-// 3. While finality fails, nothing is paid for votes and their lack costs more the longer it lasts.
+// 1. They depend on the effective balances of the epoch after the votes.
+// 2. They apply to validators that were active in the epoch of the votes, and to slashed ones until they can withdraw.
+// 3. During an inactivity leak there are no rewards for votes, and missing votes cost more the longer it lasts.
 import { type ConsensusRules, isFrom, weights } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
 import { baseReward, floorDivide, type Stake } from './stake.ts'
@@ -15,14 +15,14 @@ export interface VoteRewards {
   readonly target: Float64Array
   readonly head: Float64Array
   readonly inactivity: Float64Array
-  /** What a vote that was right and in time about everything would have been paid. */
+  /** The reward of a correct vote with all timely flags. */
   readonly ideal: Float64Array
-  /** 1 for those who take part. */
+  /** 1 for validators that rewards and penalties apply to. */
   readonly eligible: Uint8Array
   readonly isSlashed: Uint8Array
 }
 
-/** Inactivity scores that are not zero, by validator. */
+/** Inactivity scores above zero, by validator. */
 export type Scores = ReadonlyMap<number, number>
 
 export interface VoteRewardsResult {
@@ -31,11 +31,11 @@ export interface VoteRewardsResult {
 }
 
 export interface VoteRewardsInput {
-  /** Of the epoch after the votes. */
+  /** The stake of the epoch after the votes. */
   readonly stake: Stake
-  /** Slashed when that epoch ended. */
+  /** Slashed by the end of that epoch. */
   readonly isSlashed: Uint8Array
-  /** As finality stood when that epoch had ended. */
+  /** The finalized epoch at the end of that epoch. */
   readonly finalizedEpoch: number
   readonly scores: Scores
 }
@@ -68,13 +68,13 @@ export function computeVoteRewards(
   for (let index = 0; index < count; index++) {
     if (eligible[index] === 0) continue
     const base = baseReward(stake, index)
-    const own = timely(index)
+    const flags = timely(index)
     const ideal = { source: rewardOf(base, 'source'), target: rewardOf(base, 'target'), head: rewardOf(base, 'head') }
     voteRewards.ideal[index] = ideal.source + ideal.target + ideal.head
-    voteRewards.source[index] = own & flag.source ? ideal.source : 0 - floorDivide(base * weights.source, weights.all)
-    voteRewards.target[index] = own & flag.target ? ideal.target : 0 - floorDivide(base * weights.target, weights.all)
-    voteRewards.head[index] = own & flag.head ? ideal.head : 0
-    if (!(own & flag.target))
+    voteRewards.source[index] = flags & flag.source ? ideal.source : 0 - floorDivide(base * weights.source, weights.all)
+    voteRewards.target[index] = flags & flag.target ? ideal.target : 0 - floorDivide(base * weights.target, weights.all)
+    voteRewards.head[index] = flags & flag.head ? ideal.head : 0
+    if (!(flags & flag.target))
       voteRewards.inactivity[index] = 0 - inactivityPenalty(rules, stake, index, nextScores.get(index) ?? 0)
   }
   return { voteRewards, scores: nextScores }
@@ -84,13 +84,13 @@ function findEligible(stake: Stake, epoch: number, isSlashed: Uint8Array): Uint8
   const { validators } = stake
   const eligible = new Uint8Array(validators.count)
   for (let index = 0; index < validators.count; index++) {
-    const isHeld = isSlashed[index] === 1 && epoch + 1 < (validators.withdrawable[index] as number)
-    if (isActiveAt(validators, index, epoch) || isHeld) eligible[index] = 1
+    const isWaiting = isSlashed[index] === 1 && epoch + 1 < (validators.withdrawable[index] as number)
+    if (isActiveAt(validators, index, epoch) || isWaiting) eligible[index] = 1
   }
   return eligible
 }
 
-/** Increments behind a flag; at least 1. */
+/** Increments of the validators with a timely flag; at least 1. */
 function participatingIncrements(stake: Stake, votes: Votes, bit: number, isSlashed: Uint8Array): number {
   let sum = 0
   for (let index = 0; index < stake.validators.count; index++) {
@@ -108,9 +108,8 @@ function updateScores(
   isLeaking: boolean,
 ): Scores {
   const recovery = isLeaking ? 0 : rules.scoreRecovery
-  // Without a leak a score of zero stays zero: what is added is given back at once.
-  const isStill = scores.size === 0 && rules.scoreBias <= recovery
-  if (isStill) return scores
+  // Without a leak, a score of zero stays zero, because the recovery is at least as large as the bias.
+  if (scores.size === 0 && rules.scoreBias <= recovery) return scores
   const next = new Map<number, number>()
   for (let index = 0; index < eligible.length; index++) {
     const score = scores.get(index) ?? 0

@@ -1,12 +1,12 @@
-// The votes of one epoch: who was to vote, whose vote got into a block, how late and how right, and what its inclusion
-// brought the proposers.
+// Evaluates the votes (attestations) of one epoch: which validators had to vote, whose votes were included, with which
+// delay and correctness, and the proposer rewards for including them.
 //
 // 1. Votes of an epoch can only be included in its own blocks and in those of the next epoch.
-// 2. The earliest inclusion counts for delay and correctness; within one block, the first aggregate.
-// 3. The chain pays by flags, which add up over all inclusions of a validator, other votes of it included.
-// 4. A block's root is the parent root of the next block, so blocks alone tell what was right: a vote in a block at slot t
-//    is about slots before t, and that block itself, or one before it, names their roots.
-// 5. A vote in a block is right about its source: the chain takes no other.
+// 2. The earliest inclusion determines delay and correctness; within a block, the first aggregate.
+// 3. The chain rewards timely flags. A validator's flags accumulate over all inclusions, even of different votes.
+// 4. The root of a block is the parent root of the next one. So the blocks up to the one that includes a vote are
+//    enough to check its roots.
+// 5. An included vote always has the correct source: the chain rejects any other.
 import { strict as assert } from 'node:assert'
 import { type Attestation, type Block, bitLength, hasBit } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
@@ -19,20 +19,20 @@ export const flag = { source: 1, target: 2, head: 4 } as const
 
 export interface Votes {
   readonly epoch: number
-  /** By validator. Slot of the duty, −1 without one. */
+  /** By validator, like the other columns. Slot of the duty; −1: no duty. */
   readonly dutySlot: Int32Array
   readonly inclusions: Uint16Array
-  /** Slots; 0 when nothing was included. */
+  /** Slots; 0: not included. */
   readonly delay: Uint16Array
-  /** What the earliest inclusion is right about, as flags; the source always. */
+  /** Flags that the earliest inclusion is correct about; always includes the source. */
   readonly right: Uint8Array
-  /** What the chain pays for. */
+  /** Timely flags, which the chain rewards. */
   readonly timely: Uint8Array
-  /** Slot → gwei for the proposer, in this epoch and the next. */
+  /** Proposer reward in gwei by slot, in this epoch and the next. */
   readonly proposerGwei: ReadonlyMap<number, number>
 }
 
-/** `blocks`: those of this epoch and the next in rising order. `stakes`: of this epoch and the next. */
+/** `blocks`: those of this epoch and the next, in ascending order. `stakes`: those of this epoch and the next. */
 export function tallyVotes(
   rules: ConsensusRules,
   committees: Committees,
@@ -71,7 +71,7 @@ export function tallyVotes(
 
 type VoteTally = Votes & { readonly proposerGwei: Map<number, number> }
 
-/** Counts one aggregate and tells what it brings the proposer. */
+/** Counts one aggregate. Returns the proposer reward for including it. */
 function countAttestation(
   rules: ConsensusRules,
   votes: VoteTally,
@@ -112,7 +112,7 @@ function countAttestation(
   return floorDivide(numerator, ((weights.all - weights.proposer) * weights.all) / weights.proposer)
 }
 
-/** Deneb lifted the limit on late targets (EIP-7045). The target must be right for the head to count. */
+/** Since Deneb, late targets count without a limit (EIP-7045). The head only counts if the target is correct. */
 function timelyFlags(rules: ConsensusRules, delay: number, target: boolean, head: boolean, blockEpoch: number): number {
   const isTargetInTime = isFrom(rules, 'deneb', blockEpoch) || delay <= rules.slotsPerEpoch
   return (
@@ -122,7 +122,7 @@ function timelyFlags(rules: ConsensusRules, delay: number, target: boolean, head
   )
 }
 
-/** A vote that comes later than this many slots is not paid for its source. */
+/** A vote that is included later than this many slots gets no source reward. */
 const lateSourceSlots = (rules: ConsensusRules): number => Number(isqrt(BigInt(rules.slotsPerEpoch)))
 
 export const weightOf = (flags: number): number =>
@@ -130,7 +130,7 @@ export const weightOf = (flags: number): number =>
   (flags & flag.target ? weights.target : 0) +
   (flags & flag.head ? weights.head : 0)
 
-/** The committees whose members follow each other in an aggregate's bits. */
+/** The committees whose members are concatenated in the bits of an aggregate. */
 function membersOf(attestation: Attestation, committees: Committees): Uint32Array[] {
   const first = (attestation.slot - committees.firstSlot) * committees.perSlot
   const { committeeBits } = attestation
@@ -144,7 +144,7 @@ function membersOf(attestation: Attestation, committees: Committees): Uint32Arra
   })
 }
 
-/** The root of the chain at a slot: that of the last block up to it. Unknown behind the last block but one. */
+/** The root of the last block up to a slot; undefined for slots from the last block on. */
 function createRootLookup(blocks: readonly Block[]): (slot: number) => string | undefined {
   const bySlot = new Map<number, string | undefined>()
   return (slot) => {

@@ -1,4 +1,4 @@
-// Answers of a beacon node in which absent members are null.
+// Responses of a beacon node in which missing fields are null.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -9,25 +9,25 @@ import { BeaconQueries } from './beacon-queries.ts'
 
 const rules = readRules({ ELECTRA_FORK_EPOCH: null, SLOTS_PER_EPOCH: null, ALTAIR_FORK_EPOCH: '0' })
 
-/** A node that gives this answer to every question. */
+/** A node that returns this body for every request. */
 const beaconReturning = (body: unknown): BeaconQueries => {
   const reply: BeaconReply = { is: 'json', body, version: undefined }
   const beacon: Pick<Beacon, 'request'> = { request: async (_, read) => read(reply) }
   return new BeaconQueries(beacon as Beacon, rules)
 }
 
-test('a null in the list of rules counts as not listed', () => {
+test('a null in the list of constants counts as omitted', () => {
   assert.deepEqual([rules.slotsPerEpoch, rules.forkEpochs.electra], [32, Number.POSITIVE_INFINITY])
 })
 
-test('a part of a reward that is null is nothing', async () => {
+test('a null part of a reward counts as zero', async () => {
   const part = { validator_index: '7', source: '5', target: '-6', head: '0', inactivity: null }
-  const pays = await beaconReturning({ data: { total_rewards: [part] } }).voteRewards(3)
-  assert.deepEqual(pays?.get(7), { source: 5, target: -6, head: 0, inactivity: 0 })
+  const rewards = await beaconReturning({ data: { total_rewards: [part] } }).voteRewards(3)
+  assert.deepEqual(rewards?.get(7), { source: 5, target: -6, head: 0, inactivity: 0 })
 })
 
-test('a block whose version is null is read by the fork of its slot', async () => {
-  const folder = new URL('../../../../test/recordings/beacon', import.meta.url)
+test('a block whose version is null is read with the fork of its slot', async () => {
+  const folder = new URL('../../../../test/recordings/beacon/', import.meta.url)
   const lines = zstdDecompressSync(readFileSync(new URL('forks.ndjson.zst', folder)))
     .toString()
     .trim()

@@ -1,5 +1,5 @@
-// The questions that ingest puts to a beacon node, each with its answer decoded. Undefined: the node has no answer, which
-// for a block means that its slot is empty. Which question to ask next when there is none is the reader's business.
+// The Beacon API requests of ingest, with decoded responses. They return undefined if the node does not have the data;
+// for a block this means that its slot is empty. Fallbacks are chosen in epoch-reader.ts.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
@@ -51,14 +51,15 @@ export class BeaconQueries {
     })
   }
 
-  /** Nodes that answer an empty slot with an earlier block mean that it is empty. */
+  /** For an empty slot, some nodes return an earlier block. */
   async block(slot: number): Promise<Block | undefined> {
-    const question = { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax } as const
+    const request = { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax } as const
     return this.#beacon.request(
-      question,
+      request,
       (reply) => {
         const block = this.#blockFrom(reply, slot)
-        if (block.slot > slot) throw new InvalidResponseError(`slot ${slot} was asked for, slot ${block.slot} came`)
+        if (block.slot > slot)
+          throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${block.slot}`)
         return block.slot === slot ? block : undefined
       },
       this.#signal,
@@ -66,24 +67,24 @@ export class BeaconQueries {
   }
 
   #blockFrom(reply: BeaconReply, slot: number): Block {
-    const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the answer').version : undefined)
+    const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the response').version : undefined)
     const fork = version == null ? forkAt(this.#rules, epochAt(this.#rules, slot)) : parseFork(String(version))
     return reply.is === 'ssz'
       ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
       : blockFromJson(dataOf(reply.body), fork, this.#rules)
   }
 
-  /** The whole state, where the node offers it: one answer for everything, twenty times smaller than JSON. */
-  async state(slot: number, past?: ValidatorKeys): Promise<StateParts | undefined> {
+  /** The full state, if the node offers it. SSZ is twenty times smaller than JSON. */
+  async state(slot: number, previous?: ValidatorKeys): Promise<StateParts | undefined> {
     const path = `/eth/v2/debug/beacon/states/${slot}`
-    const question = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
+    const request = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
     return this.#beacon.request(
-      question,
+      request,
       (reply) => {
         if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
-        const state = stateFromSsz(new View(reply.bytes), this.#rules, past)
+        const state = stateFromSsz(new View(reply.bytes), this.#rules, previous)
         if (state.slot !== slot)
-          throw new InvalidResponseError(`the state of slot ${slot} was asked for, that of ${state.slot} came`)
+          throw new InvalidResponseError(`requested the state of slot ${slot}, got that of ${state.slot}`)
         return state
       },
       this.#signal,
@@ -98,13 +99,13 @@ export class BeaconQueries {
     )
   }
 
-  /** Undefined also where the node does not offer one of them. */
+  /** Undefined if the node lacks one of the two queues. */
   async pending(slot: number): Promise<PendingQueues | undefined> {
     if (!isFrom(this.#rules, 'electra', epochAt(this.#rules, slot))) return emptyPendingQueues
-    const ask = (what: string, read: (data: unknown) => Uint8Array) =>
-      this.#data(`/eth/v1/beacon/states/${slot}/${what}`, read, stateBytesMax)
-    const deposits = await ask('pending_deposits', pendingDepositsFromJson)
-    const consolidations = deposits && (await ask('pending_consolidations', pendingConsolidationsFromJson))
+    const queue = (name: string, read: (data: unknown) => Uint8Array) =>
+      this.#data(`/eth/v1/beacon/states/${slot}/${name}`, read, stateBytesMax)
+    const deposits = await queue('pending_deposits', pendingDepositsFromJson)
+    const consolidations = deposits && (await queue('pending_consolidations', pendingConsolidationsFromJson))
     return consolidations && { deposits, consolidations }
   }
 
@@ -120,7 +121,7 @@ export class BeaconQueries {
           const { index, balance } = readFields(member, 'balances')
           const at = figureOf(index, 'index')
           if (!(at < list.length) || seen[at] === 1)
-            throw new InvalidResponseError(`the list of ${list.length} balances has a hole or a double`)
+            throw new InvalidResponseError(`the list of ${list.length} balances has gaps or duplicates`)
           seen[at] = 1
           if (at < count) balances[at] = figureOf(balance, 'balance')
         }
@@ -147,7 +148,7 @@ export class BeaconQueries {
     )
   }
 
-  /** By slot of the epoch; −1 for genesis, which nobody proposed. */
+  /** By slot of the epoch; −1 for the genesis slot, which has no proposer. */
   async proposers(epoch: number): Promise<Int32Array | undefined> {
     const { slotsPerEpoch } = this.#rules
     return this.#data(`/eth/v1/validator/duties/proposer/${epoch}`, (data) => {
@@ -155,7 +156,7 @@ export class BeaconQueries {
       for (const member of readList(data, 'duties')) {
         const duty = readFields(member, 'duties')
         const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
-        if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty lies outside the epoch')
+        if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
         proposers[at] = figureOf(duty.validator_index, 'validator_index')
       }
       if (epoch === 0) proposers[0] = -1
@@ -171,7 +172,9 @@ export class BeaconQueries {
     return this.#data(`/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`, (data) => {
       const list = readList(readFields(data, 'data').validators, 'validators')
       if (list.length !== this.#rules.syncCommitteeSize)
-        throw new InvalidResponseError(`a sync committee of ${list.length}`)
+        throw new InvalidResponseError(
+          `the sync committee has ${list.length} members, not ${this.#rules.syncCommitteeSize}`,
+        )
       return Uint32Array.from(list, (index) => figureOf(index, 'validators'))
     })
   }
@@ -192,7 +195,7 @@ export class BeaconQueries {
         }
         return Uint32Array.from({ length: this.#rules.syncCommitteeSize }, (_, seat) => {
           const validator = seats.get(seat)
-          if (validator === undefined) throw new InvalidResponseError(`seat ${seat} of the sync committee is nobody's`)
+          if (validator === undefined) throw new InvalidResponseError(`sync committee seat ${seat} has no validator`)
           return validator
         })
       },
@@ -202,8 +205,8 @@ export class BeaconQueries {
   }
 
   /**
-   * What the node says it paid these validators, or everyone, for the votes of an epoch. Some nodes tell fractions; what was paid
-   * is their floor. Whoever was not asked for is left out: some nodes answer about everyone.
+   * The rewards that the node reports for the votes of an epoch, for these or all validators. Some nodes return
+   * fractions; the chain pays their floor. Some nodes always return all validators, so the result is filtered.
    */
   async voteRewards(
     epoch: number,
@@ -238,7 +241,7 @@ export class BeaconQueries {
     )
   }
 
-  /** What the node says a block brought its proposer. */
+  /** The proposer reward that the node reports for a block. */
   async blockReward(slot: number): Promise<Readonly<Record<'votes' | 'sync' | 'slashings', number>> | undefined> {
     return this.#data(`/eth/v1/beacon/rewards/blocks/${slot}`, (data) => {
       const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = readFields(data, 'data')
@@ -250,7 +253,7 @@ export class BeaconQueries {
     })
   }
 
-  /** What the node says each seat of the sync committee gained or lost with a block; several seats of one validator add up. */
+  /** The sync rewards that the node reports for a block, by validator. Several seats of one validator are added up. */
   async syncRewards(slot: number): Promise<ReadonlyMap<number, number> | undefined> {
     return this.#data(
       `/eth/v1/beacon/rewards/sync_committee/${slot}`,
@@ -282,16 +285,13 @@ export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'in
 function parseGwei(value: unknown): number {
   if (value == null) return 0
   const number = typeof value === 'string' ? Math.floor(Number(value)) : Number.NaN
-  if (!Number.isSafeInteger(number)) throw new InvalidResponseError('a reward is no number in text')
-  // The floor of −0.0 would be another zero.
+  if (!Number.isSafeInteger(number)) throw new InvalidResponseError('a reward is not a decimal string')
+  // Avoid −0.
   return number === 0 ? 0 : number
 }
 
 function parseFork(version: string): Fork {
-  const fork = forks.find((one) => one === version.toLowerCase())
-  if (!fork)
-    throw new InvalidResponseError(
-      `blocks of the fork ${version} are not understood; a newer version of this server is needed`,
-    )
+  const fork = forks.find((known) => known === version.toLowerCase())
+  if (!fork) throw new InvalidResponseError(`the fork ${version} is not supported; update Tetrad`)
   return fork
 }

@@ -1,5 +1,5 @@
-// Which chain a network's rows are about. The first node that answers decides, the store remembers, and every node after
-// that must be on the same chain: rows of two chains under one name would be worth nothing (behaviour/validators.md#one-chain-per-network).
+// Stores which chain a network's data belongs to. The first node that responds decides. From then on, every node must
+// be on the same chain, so that data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -10,35 +10,38 @@ import type { ValidatorsContext } from '#validators/context.ts'
 import { describeWindowsMismatch, storedChain } from '#validators/duties/networks.ts'
 import { updateDuties } from '#validators/duties/store.ts'
 
-/** Waiting for a node must not keep the server from starting. */
+/** A slow node must not delay the start of the server for longer. */
 const identityTimeoutMs = 5000
 
-/** The settings with genesis and slots as the nodes tell them, or told when the rows were read. Asked once per data folder. */
+/**
+ * Returns the settings with the genesis and slot times of the stored chain, or those of the nodes if none is stored
+ * yet.
+ */
 export async function withChainTimes(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
-  firstMs = identityTimeoutMs,
+  timeoutMaxMs = identityTimeoutMs,
 ): Promise<Settings> {
   const changed = { ...context.settings.validators.networks }
   for (const network of networks) {
     const { urls, timeoutMs } = changed[network].beacon
     const stored = await storedChain(context.duties, network)
-    const requested =
-      stored || urls.length === 0 ? undefined : readChainIdentity(context, network, urls, Math.min(timeoutMs, firstMs))
-    const chain = stored ?? (await requested)
+    const chain =
+      stored ??
+      (urls.length > 0 ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, timeoutMaxMs)) : undefined)
     if (chain) {
       const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
       changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
     }
     const problem = await describeWindowsMismatch(context.duties, network, changed[network])
     if (problem !== undefined)
-      context.log.error({ network, reason: problem }, 'this network is neither read nor answered')
+      context.log.error({ network, reason: problem }, 'network disabled: its windows do not match the stored data')
   }
   return { ...context.settings, validators: { ...context.settings.validators, networks: changed } }
 }
 
 /**
- * Takes the chain over from a node that did not answer when the server started. The settings change in place, so that everything that
- * holds them sees the network's time: nothing has been read or answered by another one yet.
+ * Uses the chain of a node that did not respond when the server started. It changes the settings in place, so that all
+ * their users see the new times. This is safe because nothing of the network is stored yet.
  */
 export async function adoptChain(
   duties: Duties,
@@ -65,7 +68,7 @@ async function readChainIdentity(
   } catch (error) {
     log.warn(
       { network, reason: (error as Error).message },
-      'no beacon node tells its chain; genesis and slots are as configured',
+      'no beacon node is reachable; using the configured genesis and slot times',
     )
     return undefined
   }

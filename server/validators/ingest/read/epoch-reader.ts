@@ -1,10 +1,10 @@
-// Reads finalized epochs in order, each with the one after it, and keeps what the next epoch needs again.
+// Reads finalized epochs in order, each with the following one, and keeps what the next epoch needs.
 //
-// 1. Every block names the root of the one before it, and roots are computed from the blocks themselves. An altered block and
-//    a node that lacks blocks are both found out (behaviour/validators.md#verification).
-// 2. Nodes differ in which states they can answer for. Each part has its ways, tried in order (behaviour/validators.md#beacon-states); when all
-//    fail the epoch is not read, rather than read in part.
-// 3. Only the epochs at hand are kept, so memory does not grow with time.
+// 1. Every block contains the root of its parent, and roots are computed from the blocks. This detects altered and
+//    missing blocks (behaviour/validators.md#verification).
+// 2. Nodes differ in which states they have. For each part there are several requests, tried in order
+//    (behaviour/validators.md#beacon-states). If all of them fail, the epoch is not read at all.
+// 3. Only the current epochs are kept, so memory does not grow over time.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
@@ -20,7 +20,7 @@ import { substituteState, unslash } from './substitute-state.ts'
 /** Validators at the first slot of an epoch. */
 export interface Boundary {
   readonly validators: Validators
-  /** The balances are those before the epoch's beginning: what is paid there must be added. */
+  /** The balances are those before the epoch transition: its rewards must still be added. */
   awaitsRewards: boolean
 }
 
@@ -29,7 +29,7 @@ export interface ReadEpoch extends EpochData {
 }
 
 const blocksAtOnce = 8
-/** A node that does not offer whole states is asked again after so many epochs. */
+/** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
 
 type BlockLink = Pick<Block, 'slot' | 'root'>
@@ -42,12 +42,12 @@ export class EpochReader {
   readonly #boundaries = new Map<number, Boundary>()
   readonly #syncCommittees = new Map<number, Uint32Array>()
   readonly #committees = new Map<number, Committees>()
-  /** The last block up to the end of each epoch that has been read. */
+  /** The last block up to the end of each epoch. */
   readonly #lastBlocks = new Map<number, BlockLink | undefined>()
-  /** Whole states are not asked for before this epoch, because the node did not offer them. */
+  /** Full states are not requested before this epoch, because the node did not offer them. */
   #statesFromEpoch = 0
-  /** Of the last state: the next one shares most of them. */
-  #names: ValidatorKeys | undefined
+  /** Those of the last state. The next one shares most of them. */
+  #keys: ValidatorKeys | undefined
 
   constructor(beacon: Beacon, rules: ConsensusRules) {
     this.#beacon = beacon
@@ -55,39 +55,39 @@ export class EpochReader {
     this.#queries = new BeaconQueries(beacon, rules)
   }
 
-  /** From now on, until told otherwise, questions end with this signal. */
+  /** Further requests use this signal. */
   withSignal(signal: AbortSignal): this {
     this.#queries = new BeaconQueries(this.#beacon, this.#rules, signal)
     return this
   }
 
-  /** What has been read is kept; questions from now on go here. */
+  /** Sends further requests to another node, and keeps what has been read. */
   askFrom(beacon: Beacon): void {
     this.#beacon = beacon
   }
 
   async finalizedEpoch(): Promise<number> {
-    return requireAnswer(await this.#queries.finalizedEpoch('head'), 'the finalized epoch')
+    return requireResult(await this.#queries.finalizedEpoch('head'), 'the finalized epoch')
   }
 
-  /** The epoch and the one after it must be final. */
+  /** The epoch and the following one must be final. */
   async read(epoch: number): Promise<ReadEpoch> {
     this.#forget(epoch)
-    const [own, next] = [await this.#blocksOf(epoch), await this.#blocksOf(epoch + 1)]
-    const blocks = [...own, ...next]
+    const [ownBlocks, nextBlocks] = [await this.#blocksOf(epoch), await this.#blocksOf(epoch + 1)]
+    const blocks = [...ownBlocks, ...nextBlocks]
     await this.#verifyLinks(epoch, blocks)
     const now = await this.#boundary(epoch)
     const boundary = await this.#boundary(epoch + 1)
-    const proposers = requireAnswer(await this.#queries.proposers(epoch), `the proposers of epoch ${epoch}`)
-    this.#verifyProposers(epoch, own, proposers)
+    const proposers = requireResult(await this.#queries.proposers(epoch), `the proposers of epoch ${epoch}`)
+    this.#verifyProposers(epoch, ownBlocks, proposers)
     return {
       epoch,
       blocks,
       proposers,
-      committees: await this.#committeesOf(epoch, own, now.validators),
+      committees: await this.#committeesOf(epoch, ownBlocks, now.validators),
       sync: {
-        now: await this.#sync(epoch, own, now.validators),
-        next: await this.#sync(epoch + 1, next, boundary.validators),
+        now: await this.#sync(epoch, ownBlocks, now.validators),
+        next: await this.#sync(epoch + 1, nextBlocks, boundary.validators),
       },
       now: now.validators,
       next: boundary.validators,
@@ -97,8 +97,8 @@ export class EpochReader {
   }
 
   /**
-   * What verifies the pay for the votes of the epoch before: this epoch's own blocks and the state after them. Undefined where the
-   * node does not have that state. Nothing that is not final yet is kept.
+   * Reads what is needed to verify the vote rewards of the previous epoch: the blocks of this epoch and the state after
+   * them. Undefined if the node does not have that state. Data that is not final yet is not kept.
    */
   async readAhead(epoch: number): Promise<Omit<EpochData, 'finalizedEpoch'> | undefined> {
     this.#forget(epoch)
@@ -126,8 +126,8 @@ export class EpochReader {
   }
 
   #forget(epoch: number): void {
-    for (const kept of [this.#blocks, this.#boundaries, this.#committees])
-      for (const at of kept.keys()) if (at < epoch || at > epoch + 2) kept.delete(at)
+    for (const cache of [this.#blocks, this.#boundaries, this.#committees])
+      for (const at of cache.keys()) if (at < epoch || at > epoch + 2) cache.delete(at)
     const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
     for (const at of this.#syncCommittees.keys()) if (at < period || at > period + 1) this.#syncCommittees.delete(at)
     for (const at of this.#lastBlocks.keys()) if (at < epoch - 1) this.#lastBlocks.delete(at)
@@ -139,7 +139,7 @@ export class EpochReader {
     const blocks: Block[] = []
     const first = firstSlotAt(this.#rules, epoch)
     const until = first + this.#rules.slotsPerEpoch
-    // Genesis is no block that anybody proposed.
+    // The genesis slot has no proposed block.
     for (let from = Math.max(first, 1); from < until; from += blocksAtOnce) {
       const slots = Array.from({ length: Math.min(blocksAtOnce, until - from) }, (_, at) => from + at)
       const read = await Promise.all(slots.map((slot) => this.#queries.block(slot)))
@@ -149,7 +149,7 @@ export class EpochReader {
     return blocks
   }
 
-  /** Each block names the root of the one before it, and the block after the last one names the last one's. */
+  /** Checks the parent root of each block, and of the block after the last one. */
   async #verifyLinks(epoch: number, blocks: readonly Block[]): Promise<void> {
     const end = firstSlotAt(this.#rules, epoch + 2)
     let before: BlockLink | undefined = await this.#blockBefore(blocks[0], epoch)
@@ -157,21 +157,21 @@ export class EpochReader {
       if (before) this.#verifyLink(epoch, before, block)
       before = block
     }
-    const ownLast = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#rules, epoch + 1))
-    this.#lastBlocks.set(epoch, ownLast ?? this.#lastBlocks.get(epoch - 1)).set(epoch + 1, before)
+    const lastOwn = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#rules, epoch + 1))
+    this.#lastBlocks.set(epoch, lastOwn ?? this.#lastBlocks.get(epoch - 1)).set(epoch + 1, before)
     if (!before) return
     for (let slot = end; slot < end + 2 * this.#rules.slotsPerEpoch; slot++) {
       const header = await this.#queries.header(slot)
       if (header) return this.#verifyLink(epoch, before, { slot, parentRoot: header.parentRoot })
     }
-    const own = before.slot === end - 1 ? await this.#queries.header(before.slot) : undefined
-    if (own) return this.#verifyLink(epoch, before, { slot: end, parentRoot: own.root })
+    const header = before.slot === end - 1 ? await this.#queries.header(before.slot) : undefined
+    if (header) return this.#verifyLink(epoch, before, { slot: end, parentRoot: header.root })
     throw new BeaconError(
-      `no block is found after slot ${before.slot}, so that it is not certain that the slots up to ${end} are empty`,
+      `the node has no block after slot ${before.slot}, so it is unknown whether the slots up to ${end} are empty`,
     )
   }
 
-  /** The block before the epoch: as it was read, or as the node lists it where there is a gap to verify. */
+  /** The block before the epoch: as it was read, or its header if the epoch starts with empty slots. */
   async #blockBefore(block: Block | undefined, epoch: number): Promise<BlockLink | undefined> {
     const known = this.#lastBlocks.get(epoch - 1)
     if (known) return known
@@ -186,20 +186,20 @@ export class EpochReader {
 
   #verifyLink(epoch: number, before: BlockLink, after: Pick<Block, 'slot' | 'parentRoot'>): void {
     if (before.root === after.parentRoot) return
-    const gap =
+    const cause =
       after.slot - before.slot > 1
         ? 'the node lacks blocks between them, or one of the two was altered'
         : 'one of the two was altered'
     throw new ContradictionError(
-      `epoch ${epoch}, slot ${after.slot}: the block names ${after.parentRoot} as its parent, but the block of slot ${before.slot} has the root ${before.root}: ${gap}`,
+      `epoch ${epoch}, slot ${after.slot}: the parent root of the block is ${after.parentRoot}, but the root of the block of slot ${before.slot} is ${before.root}: ${cause}`,
     )
   }
 
   async #boundary(epoch: number): Promise<Boundary> {
     const known = this.#boundaries.get(epoch)
     if (known) return known
-    const whole = await this.#validatorsAt(firstSlotAt(this.#rules, epoch))
-    const boundary = whole ? { validators: whole, awaitsRewards: false } : await this.#rebuildBoundary(epoch)
+    const validators = await this.#validatorsAt(firstSlotAt(this.#rules, epoch))
+    const boundary = validators ? { validators, awaitsRewards: false } : await this.#rebuildBoundary(epoch)
     this.#boundaries.set(epoch, boundary)
     return boundary
   }
@@ -207,15 +207,15 @@ export class EpochReader {
   async #validatorsAt(slot: number): Promise<Validators | undefined> {
     const epoch = epochAt(this.#rules, slot)
     if (epoch >= this.#statesFromEpoch) {
-      const state = await this.#queries.state(slot, this.#names)
+      const state = await this.#queries.state(slot, this.#keys)
       if (state) {
-        this.#names = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
+        this.#keys = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
         return state.validators
       }
     }
     const validators = await this.#queries.validators(slot)
     if (!validators) return undefined
-    // The slot is there and its state is not offered: perhaps never, perhaps not now.
+    // The node knows the slot but does not offer its full state, maybe only for now.
     if (epoch >= this.#statesFromEpoch) this.#statesFromEpoch = epoch + statesRestEpochs
     return { ...validators, pending: await this.#queries.pending(slot) }
   }
@@ -223,23 +223,21 @@ export class EpochReader {
   async #rebuildBoundary(epoch: number): Promise<Boundary> {
     const { slotsPerEpoch } = this.#rules
     const first = firstSlotAt(this.#rules, epoch)
-    const past = await this.#blocksOf(epoch - 1)
+    const previousBlocks = await this.#blocksOf(epoch - 1)
     const [after] = await this.#blocksOf(epoch)
     const later = after && (await this.#validatorsAt(after.slot))
     const validators = later
-      ? unslash(later, after, (await this.#boundary(epoch - 1)).validators, past)
+      ? unslash(later, after, (await this.#boundary(epoch - 1)).validators, previousBlocks)
       : substituteState(
           await this.#validatorsAt(first - slotsPerEpoch),
           await this.#validatorsAt(first + slotsPerEpoch),
         )
-    const before = past.at(-1)
+    const before = previousBlocks.at(-1)
     const balances = validators && before && (await this.#queries.balances(before.slot, validators.count))
     if (!validators || !balances) {
-      throw new BeaconError(
-        `the node has neither the state of slot ${first} nor those around it; an archive node has them`,
-      )
+      throw new BeaconError(`the node has neither the state of slot ${first} nor those around it; use an archive node`)
     }
-    // What waits is known for another moment than the balances.
+    // The pending queues are of another slot than the balances.
     const pending = isFrom(this.#rules, 'electra', epoch) ? undefined : emptyPendingQueues
     return { validators: { ...validators, balance: balances, pending }, awaitsRewards: true }
   }
@@ -248,20 +246,21 @@ export class EpochReader {
     const known = this.#committees.get(epoch)
     if (known) return known
     const first = firstSlotAt(this.#rules, epoch)
-    const committees =
+    const committees = requireResult(
       (await this.#queries.committees(first, epoch)) ??
-      (own[0] && (await this.#queries.committees(own[0].slot, epoch))) ??
-      (await this.#queries.attesterDuties(epoch, activeAt(validators, epoch)))
-    const found = requireAnswer(committees, `the committees of epoch ${epoch}`)
-    this.#committees.set(epoch, found)
-    return found
+        (own[0] && (await this.#queries.committees(own[0].slot, epoch))) ??
+        (await this.#queries.attesterDuties(epoch, activeAt(validators, epoch))),
+      `the committees of epoch ${epoch}`,
+    )
+    this.#committees.set(epoch, committees)
+    return committees
   }
 
   async #sync(epoch: number, own: readonly Block[], validators: Validators): Promise<Uint32Array> {
     const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
     const known = this.#syncCommittees.get(period)
     if (known) return known
-    const committee = requireAnswer(
+    const committee = requireResult(
       (await this.#queries.syncCommittee(firstSlotAt(this.#rules, epoch), epoch)) ??
         (own[0] && (await this.#queries.syncCommittee(own[0].slot, epoch))) ??
         (await this.#queries.syncDuties(epoch, allOf(validators))),
@@ -271,14 +270,14 @@ export class EpochReader {
     return committee
   }
 
-  /** As it stands in the epoch's first slot; finality does not change within an epoch. */
+  /** Finality does not change within an epoch, so any slot with a state can be used. */
   async #finalizedAt(epoch: number): Promise<number> {
     const first = firstSlotAt(this.#rules, epoch)
     for (let slot = first; slot < first + this.#rules.slotsPerEpoch; slot++) {
       const finalized = await this.#queries.finalizedEpoch(slot)
       if (finalized !== undefined) return finalized
     }
-    throw new BeaconError(`the node does not tell how finality stood in epoch ${epoch}`)
+    throw new BeaconError(`the node did not return the finality checkpoints of epoch ${epoch}`)
   }
 
   #verifyProposers(epoch: number, own: readonly Block[], proposers: Int32Array): void {
@@ -286,7 +285,7 @@ export class EpochReader {
     const mismatch = own.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
     if (mismatch)
       throw new ContradictionError(
-        `epoch ${epoch}, slot ${mismatch.slot}: the block is of validator ${mismatch.proposer}, the duty of ${proposers[mismatch.slot - first]}`,
+        `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,
       )
   }
 }
@@ -296,7 +295,7 @@ const allOf = (validators: Validators): number[] => Array.from({ length: validat
 const activeAt = (validators: Validators, epoch: number): number[] =>
   allOf(validators).filter((index) => isActiveAt(validators, index, epoch))
 
-function requireAnswer<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new BeaconError(`the node does not tell ${what}`)
+function requireResult<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new BeaconError(`the node did not return ${name}`)
   return value
 }

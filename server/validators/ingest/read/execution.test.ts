@@ -1,4 +1,4 @@
-// The execution side of a proposal, worked by hand.
+// Execution rewards of proposals, compared with figures that were calculated by hand.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -14,7 +14,7 @@ import { computeExecutionRewards, createExecutionSource, openExecution } from '.
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
-/** Of the proposer. */
+/** Address of the proposer. */
 const own = '0xAA'
 const transaction = (from: string, value: bigint, { hash = '0x77', to = '0x02', input = '0x' } = {}) => ({
   ...{ hash, from, to, input },
@@ -35,35 +35,35 @@ const call = (from: string) => transaction(from, 1n, { input: '0xa9059cbb' })
 const payment = (from: string, value: bigint) => transaction(from, value, { to: own.toLowerCase() })
 const feesAlone = { priorityFee: 142_000, baselineMev: 0, external: 0 }
 
-test('a block of its own: the proposer has the priority fees', () => {
+test('a proposer that builds its own block gets the priority fees', () => {
   assert.deepEqual(computeExecutionRewards(block(own, [transaction('0xbb', 5n * gwei)]), receipts, [own]), feesAlone)
 })
 
-test('a block of its own that ends with the proposer’s own transfer is no builder’s', () => {
+test('a block that ends with a transfer from its proposer has no builder payment', () => {
   assert.deepEqual(
     computeExecutionRewards(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, [own]),
     feesAlone,
   )
 })
 
-test('a builder’s block: what its payment has beyond the fees is MEV, whichever wallet of the builder it comes from', () => {
+test('the part of a builder payment above the fees is MEV, whichever account pays', () => {
   const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
   for (const wallet of ['0xb1', '0xb2']) {
     const paying = block('0xb1', [call('0xbb'), payment(wallet, 200_000n * gwei)])
     assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
   }
-  // A refund to somebody else may follow it.
+  // A refund to another account may follow the payment.
   const refunding = block('0xb1', [payment('0xb1', 200_000n * gwei), transaction('0xb1', 5n)])
   assert.deepEqual(computeExecutionRewards(refunding, receipts, [own]), expected)
 })
 
-test('a builder that leaves the fees to the proposer and pays on top of them', () => {
+test('a payment on top of fees that go to the proposer is MEV', () => {
   const paying = block(own, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
   const expected = { priorityFee: 142_000, baselineMev: 50_000, external: 50_000 }
   assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
 })
 
-test('a builder that pays less than the fees: the proposer has no more than the payment', () => {
+test('if a builder pays less than the fees, the reward is the payment', () => {
   const poor = computeExecutionRewards(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), [
     own,
   ])
@@ -76,7 +76,7 @@ test('a builder that pays less than the fees: the proposer has no more than the 
   assert.deepEqual(poorer, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
 })
 
-test('a payment that was undone moved nothing: the fees are the builder’s, and the proposer has none', () => {
+test('a reverted payment transfers nothing: the proposer gets no reward', () => {
   const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
   assert.deepEqual(computeExecutionRewards(paying, undone, [own]), { priorityFee: 0, baselineMev: 0, external: 0 })
@@ -84,7 +84,7 @@ test('a payment that was undone moved nothing: the fees are the builder’s, and
   assert.equal(computeExecutionRewards(paying, other, [own])?.external, 200_000)
 })
 
-test('a block that ends with a transfer between others may be a builder’s that pays elsewhere: nothing is told', () => {
+test('if a block ends with a transfer between other accounts, its rewards are unknown', () => {
   for (const addresses of [[], ['0xcc']]) {
     for (const from of ['0xb1', '0xb2']) {
       const paying = block('0xb1', [call('0xbb'), transaction(from, 200_000n * gwei)])
@@ -97,7 +97,7 @@ test('a block that ends with a transfer between others may be a builder’s that
   }
 })
 
-test('a payment to a registered fee recipient counts, and fees that go there are the proposer’s', async () => {
+test('payments and fees to a configured fee recipient count for the proposer', async () => {
   const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   assert.equal(computeExecutionRewards(paying, receipts, ['0xee']), undefined)
   const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
@@ -106,9 +106,9 @@ test('a payment to a registered fee recipient counts, and fees that go there are
     computeExecutionRewards(block(own, [call('0xbb'), call('0xbb')]), receipts, ['0xee', own]),
     feesAlone,
   )
-  // Moving money between two addresses of the proposer is no payment.
-  const moving = block(own, [call('0xbb'), transaction('0xee', 5n, { to: own })])
-  assert.deepEqual(computeExecutionRewards(moving, receipts, ['0xee', own]), feesAlone)
+  // A transfer between two addresses of the proposer is not a payment.
+  const internal = block(own, [call('0xbb'), transaction('0xee', 5n, { to: own })])
+  assert.deepEqual(computeExecutionRewards(internal, receipts, ['0xee', own]), feesAlone)
   const read = (registered: readonly string[]) =>
     createExecutionSource(scripted([], { is: 'result', result: receipts }), registered).read(
       [of(2, 3)],
@@ -119,25 +119,25 @@ test('a payment to a registered fee recipient counts, and fees that go there are
   assert.deepEqual([...(await read([own])).keys()], [2])
 })
 
-test('a transfer to the proposer long before the end of a block is no payment of a builder', () => {
+test('an early transfer to the proposer is not a builder payment', () => {
   const early = [payment('0xbb', 1n), call('0xbb'), call('0xbb'), call('0xbb')]
   assert.deepEqual(computeExecutionRewards(block(own, early), receipts, [own]), feesAlone)
 })
 
-/** A node that tells this block and these receipts whatever is asked for. */
+/** A node that always returns the same block and receipts. */
 function scripted(calls: RpcCall[], blockReceipts: RpcOutcome): Rpc {
   const replies = (call: RpcCall): RpcOutcome => {
     calls.push(call)
     if (call.method === 'eth_getBlockReceipts') return blockReceipts
-    const result = call.method === 'eth_getBlockByHash' ? whole : receipts[Number(call.params[0])]
+    const result = call.method === 'eth_getBlockByHash' ? fullBlock : receipts[Number(call.params[0])]
     return { is: 'result', result }
   }
-  const ask = async (calls: readonly RpcCall[]) => calls.map(replies)
+  const call = async (calls: readonly RpcCall[]) => calls.map(replies)
   const results = async (calls: readonly RpcCall[]) =>
     calls.map((call) => (replies(call) as { result: unknown }).result)
-  return { ask, results } as unknown as Rpc
+  return { call, results } as unknown as Rpc
 }
-const whole = {
+const fullBlock = {
   hash: '0xb1',
   ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
 }
@@ -146,39 +146,39 @@ const of = (slot: number, transactions: number) =>
   ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
 const { signal } = new AbortController()
 
-test('blocks are asked for by hash; those without transactions brought nothing and are not asked for', async () => {
-  const asked: RpcCall[] = []
-  const source = createExecutionSource(scripted(asked, { is: 'result', result: receipts }))
-  const told = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], addressOf, signal)
+test('blocks are requested by hash; blocks without transactions have no rewards and are not requested', async () => {
+  const calls: RpcCall[] = []
+  const source = createExecutionSource(scripted(calls, { is: 'result', result: receipts }))
+  const rewards = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], addressOf, signal)
   assert.deepEqual(
-    asked.map(({ method, params }) => [method, params[0]]),
+    calls.map(({ method, params }) => [method, params[0]]),
     [
       ['eth_getBlockByHash', '0x2'],
       ['eth_getBlockReceipts', '0xb1'],
     ],
   )
-  const [first, second] = asked
-  assert.equal(first?.validate?.(whole), undefined)
+  const [first, second] = calls
+  assert.equal(first?.validate?.(fullBlock), undefined)
   assert.equal(second?.validate?.(receipts), undefined)
-  for (const odd of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.validate?.(odd), undefined)
-  const untold = receipts.map(({ status: _, ...receipt }) => receipt)
-  for (const odd of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), untold]) {
-    assert.notEqual(second?.validate?.(odd), undefined)
+  for (const invalid of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.validate?.(invalid), undefined)
+  const withoutStatus = receipts.map(({ status: _, ...receipt }) => receipt)
+  for (const invalid of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), withoutStatus]) {
+    assert.notEqual(second?.validate?.(invalid), undefined)
   }
-  assert.deepEqual([...told.keys()], [1, 2, 3])
-  assert.equal(told.get(2)?.priorityFee, 142_000)
-  assert.equal(told.get(1)?.priorityFee, 0)
+  assert.deepEqual([...rewards.keys()], [1, 2, 3])
+  assert.equal(rewards.get(2)?.priorityFee, 142_000)
+  assert.equal(rewards.get(1)?.priorityFee, 0)
   assert.equal((await source.read([of(1, 0)], addressOf, signal)).size, 1)
-  assert.equal(asked.length, 2)
+  assert.equal(calls.length, 2)
 })
 
-test('a node that does not know receipts of whole blocks is asked for them one by one, and not again for whole ones', async () => {
-  const asked: RpcCall[] = []
-  const source = createExecutionSource(scripted(asked, { is: 'error', code: -32601, message: 'method not found' }))
+test('a node without eth_getBlockReceipts is asked for single receipts from then on', async () => {
+  const calls: RpcCall[] = []
+  const source = createExecutionSource(scripted(calls, { is: 'error', code: -32601, message: 'method not found' }))
   const both = await source.read([of(2, 2), of(3, 2)], addressOf, signal)
   assert.deepEqual([both.get(2)?.priorityFee, both.get(3)?.priorityFee], [142_000, 142_000])
   await source.read([of(4, 2)], addressOf, signal)
-  const methods = asked.map(({ method }) => method)
+  const methods = calls.map(({ method }) => method)
   const times = (method: string, count: number) => new Array<string>(count).fill(method)
   assert.deepEqual(methods, [
     ...[
@@ -190,23 +190,23 @@ test('a node that does not know receipts of whole blocks is asked for them one b
   ])
 })
 
-test('receipts that no node gives are a fault, not zero', async () => {
-  const source = createExecutionSource(scripted([], { is: 'unusable', message: 'nobody is there' }))
-  await assert.rejects(source.read([of(2, 2)], addressOf, signal), /nobody is there/)
+test('missing receipts are an error, not zero rewards', async () => {
+  const source = createExecutionSource(scripted([], { is: 'unusable', message: 'not reachable' }))
+  await assert.rejects(source.read([of(2, 2)], addressOf, signal), /not reachable/)
 })
 
-test('the settings name the nodes and the fee recipients', async () => {
+test('nodes and fee recipients are taken from the settings', async () => {
   const recipient = `0x${'ee'.repeat(20)}`
-  const answers: Record<string, unknown> = {
+  const results: Record<string, unknown> = {
     eth_chainId: '0x1',
-    eth_getBlockByHash: { ...whole, miner: recipient },
+    eth_getBlockByHash: { ...fullBlock, miner: recipient },
     eth_getBlockReceipts: receipts,
   }
-  const answer = ({ id, method }: { id: number; method: string }) => ({ jsonrpc: '2.0', id, result: answers[method] })
+  const reply = ({ id, method }: { id: number; method: string }) => ({ jsonrpc: '2.0', id, result: results[method] })
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request))
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(reply) : reply(body)))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   try {

@@ -1,7 +1,7 @@
-// What a proposed block brought its proposer on the execution side: priority fees from the receipts, and the payment of a
-// builder, which by custom is among the block's last transactions (behaviour/validators.md#builder-payments). Whom a builder pays is not on the chain: only
-// the proposer's withdrawal address and the fee recipients in the settings are known. Where these do not settle it, the block is
-// left out.
+// Reads the execution rewards of proposers: priority fees from receipts, and the payment of a builder, which usually is
+// one of the last transactions of the block (behaviour/validators.md#builder-payments). The chain does not record which
+// address a builder pays. Known are the proposer's withdrawal address and the configured fee recipients; if these are
+// not enough, the rewards of the block are unknown.
 
 import type { Clock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
@@ -11,7 +11,7 @@ import { faultOf, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#sour
 import type { ExecutionRewards } from './epoch.ts'
 
 export interface ExecutionSource {
-  /** By slot. Blocks of which it cannot be told are left out. `addressOf`: the proposer's withdrawal address. */
+  /** By slot; blocks with unknown rewards have no entry. `addressOf`: the proposer's withdrawal address. */
   read(
     blocks: readonly Block[],
     addressOf: (proposer: number) => string | undefined,
@@ -21,7 +21,7 @@ export interface ExecutionSource {
 
 const noRewards: ExecutionRewards = { priorityFee: 0, baselineMev: 0, external: 0 }
 
-/** undefined: no execution node is configured. */
+/** Undefined: no execution node is configured. */
 export const openExecution = (
   { chainId, rpc, feeRecipients }: NetworkSettings['execution'],
   clock: Clock,
@@ -33,9 +33,9 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
   let hasBlockReceipts = true
   const receiptsOf = async (blocks: readonly RpcBlock[], signal: AbortSignal): Promise<(readonly RpcReceipt[])[]> => {
     if (hasBlockReceipts) {
-      const whole = await rpc.call(blocks.map(blockReceiptsCall), { signal })
-      hasBlockReceipts = !whole.some(isUnknownMethod)
-      if (hasBlockReceipts) return whole.map((one) => resultOrThrow<readonly RpcReceipt[]>(one))
+      const outcomes = await rpc.call(blocks.map(blockReceiptsCall), { signal })
+      hasBlockReceipts = !outcomes.some(isUnknownMethod)
+      if (hasBlockReceipts) return outcomes.map((outcome) => resultOrThrow<readonly RpcReceipt[]>(outcome))
     }
     const calls = blocks.map(({ transactions }) => transactions.map(receiptCall))
     const all = (await rpc.results(calls.flat(), { signal })) as RpcReceipt[]
@@ -46,14 +46,14 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
   return {
     async read(blocks, addressOf, signal) {
       const rewards = new Map(blocks.map(({ slot }) => [slot, noRewards]))
-      const paid = blocks.filter(({ payload }) => payload && payload.transactions > 0)
-      if (paid.length === 0) return rewards
-      const calls = paid.map(({ payload }): RpcCall => {
+      const nonEmpty = blocks.filter(({ payload }) => payload && payload.transactions > 0)
+      if (nonEmpty.length === 0) return rewards
+      const calls = nonEmpty.map(({ payload }): RpcCall => {
         return { method: 'eth_getBlockByHash', params: [payload?.hash, true], validate: validateBlock }
       })
       const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
       const receipts = await receiptsOf(bodies, signal)
-      paid.forEach(({ slot, proposer }, at) => {
+      nonEmpty.forEach(({ slot, proposer }, at) => {
         const withdrawal = addressOf(proposer)
         const addresses = withdrawal === undefined ? feeRecipients : [withdrawal, ...feeRecipients]
         const gwei = computeExecutionRewards(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addresses)
@@ -65,7 +65,7 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
   }
 }
 
-/** Some nodes give a block's receipts only one by one. */
+/** Nodes without this method are asked for single receipts. */
 const blockReceiptsCall = ({ hash, transactions }: RpcBlock): RpcCall => ({
   method: 'eth_getBlockReceipts',
   params: [hash],
@@ -100,7 +100,7 @@ interface RpcTransaction {
 
 interface RpcReceipt {
   readonly transactionHash: string
-  /** `0x1`: it was not undone. */
+  /** `0x1`: success; `0x0`: reverted. */
   readonly status: string
   readonly gasUsed: string
   readonly effectiveGasPrice: string
@@ -110,35 +110,37 @@ const isHex = (value: unknown): boolean => typeof value === 'string' && /^0x[0-9
 
 function validateBlock(result: unknown): string | undefined {
   const { hash, miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
-  const isWhole =
+  const isComplete =
     isHex(hash) &&
     isHex(miner) &&
     isHex(baseFeePerGas) &&
     Array.isArray(transactions) &&
-    transactions.every((one) => isHex(one?.hash) && isHex(one?.from) && isHex(one?.value))
-  return isWhole ? undefined : 'the block is not complete'
+    transactions.every((transaction) => [transaction?.hash, transaction?.from, transaction?.value].every(isHex))
+  return isComplete ? undefined : 'the block is incomplete'
 }
 
-/** One a transaction, in their order: which of them is the last one's matters. */
+/** There must be one per transaction, in the same order, because the last ones are treated differently. */
 function validateReceipts(result: unknown, transactions: readonly RpcTransaction[]): string | undefined {
-  if (!Array.isArray(result) || result.length !== transactions.length) return 'the receipts are not complete'
-  const isWhole = result.every((one) => [one?.gasUsed, one?.effectiveGasPrice, one?.status].every(isHex))
-  if (!isWhole) return 'the receipts are not complete'
+  if (!Array.isArray(result) || result.length !== transactions.length) return 'the receipts are incomplete'
+  const isComplete = result.every((receipt) =>
+    [receipt?.gasUsed, receipt?.effectiveGasPrice, receipt?.status].every(isHex),
+  )
+  if (!isComplete) return 'the receipts are incomplete'
   const isInOrder = transactions.every(({ hash }, at) => isSameHex(hash, result[at].transactionHash))
-  return isInOrder ? undefined : 'the receipts are not those of the transactions'
+  return isInOrder ? undefined : 'the receipts do not match the transactions'
 }
 
 const isOneOf = (addresses: readonly string[], address: string | null): boolean =>
-  address !== null && addresses.some((one) => isSameHex(one, address))
+  address !== null && addresses.some((candidate) => isSameHex(candidate, address))
 
-const isSameHex = (one: string, other: unknown): boolean => one.toLowerCase() === String(other).toLowerCase()
+const isSameHex = (a: string, b: unknown): boolean => a.toLowerCase() === String(b).toLowerCase()
 
 const weiPerGwei = 1_000_000_000n
 
-/** A builder's payment is the last transaction, or nearly: refunds to others may follow it. */
+/** The payment of a builder is among the last transactions: refunds to others may follow it. */
 const lastTransactions = 3
 
-/** Whole gwei, rounded down once per sum. `addresses`: the proposer's. Undefined: it is not known whose the fees are. */
+/** Whole gwei, rounded down once per sum. `addresses`: those of the proposer. Undefined: the rewards are unknown. */
 export function computeExecutionRewards(
   { miner, baseFeePerGas, transactions }: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
   receipts: readonly RpcReceipt[],
@@ -154,18 +156,20 @@ export function computeExecutionRewards(
   const at = paymentAt(transactions, addresses)
   const payment = at < 0 ? undefined : transactions[at]
   if (payment) {
-    // One that was undone moved nothing (behaviour/validators.md#builder-payments).
+    // A reverted payment transfers nothing.
     const paid = BigInt(receipts[at]?.status ?? 0) === 1n ? toGwei(BigInt(payment.value)) : 0
-    // The fees are the fee recipient's. A builder that kept them pays for them: they are the first part of the payment.
+    // Fees go to the fee recipient. If that is the builder, its payment covers the fees first.
     const priorityFee = isOwn ? toGwei(fees) : Math.min(toGwei(fees), paid)
     return { priorityFee, baselineMev: isOwn ? paid : paid - priorityFee, external: paid }
   }
-  // The last transaction may be the payment to an address that is not known.
+  // The last transaction may be the payment, to an unknown address of the proposer.
   if (!isOwn && isTransfer(transactions.at(-1))) return undefined
   return { priorityFee: toGwei(fees), baselineMev: 0, external: 0 }
 }
 
-/** The last transfer to one of the addresses by another account, among the block's last transactions; −1: there is none. */
+/**
+ * Index of the last transfer from another account to one of the addresses, if it is among the last transactions; or −1.
+ */
 function paymentAt(transactions: readonly RpcTransaction[], addresses: readonly string[]): number {
   const at = transactions.findLastIndex(
     ({ from, to, value }) => isOneOf(addresses, to) && !isOneOf(addresses, from) && BigInt(value) > 0n,
@@ -173,6 +177,6 @@ function paymentAt(transactions: readonly RpcTransaction[], addresses: readonly 
   return at >= transactions.length - lastTransactions ? at : -1
 }
 
-/** Value that goes somewhere without a call. */
-const isTransfer = (one: RpcTransaction | undefined): boolean =>
-  one?.to != null && BigInt(one.value) > 0n && (one.input ?? '0x') === '0x'
+/** A transfer of value without a contract call. */
+const isTransfer = (transaction: RpcTransaction | undefined): boolean =>
+  transaction?.to != null && BigInt(transaction.value) > 0n && (transaction.input ?? '0x') === '0x'

@@ -1,5 +1,5 @@
-// Balances of a few gwei, worked by hand by the rules of process_rewards_and_penalties: source, target, head, inactivity, and
-// decrease_balance stops at zero each time.
+// Balances of a few gwei, calculated by hand with the rules of process_rewards_and_penalties: source, target, head,
+// inactivity; decrease_balance stops at zero each time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Carry } from '../epochs/process-epoch.ts'
@@ -29,20 +29,20 @@ const rows: readonly (readonly [
 ]
 
 const column = (at: number) => Float64Array.from(rows, (row) => row[at] as number)
-const pay = { source: column(1), target: column(2), head: column(3), inactivity: column(4) } as VoteRewards
+const voteRewards = { source: column(1), target: column(2), head: column(3), inactivity: column(4) } as VoteRewards
 
-const readingWith = (awaitsPay: boolean) =>
-  ({ boundary: { awaitsRewards: awaitsPay }, next: { balance: column(0) } }) as unknown as ReadEpoch
+const epochWith = (awaitsRewards: boolean) =>
+  ({ boundary: { awaitsRewards }, next: { balance: column(0) } }) as unknown as ReadEpoch
 
-test('what an epoch pays is added part by part, and no part takes more than is there', () => {
-  const reading = readingWith(true)
-  settleBalances(reading, { voteRewards: pay } as Carry)
-  assert.deepEqual([...reading.next.balance], [...column(5)])
-  assert.equal(reading.boundary.awaitsRewards, false)
+test('rewards are added part by part, and no part makes a balance negative', () => {
+  const epoch = epochWith(true)
+  settleBalances(epoch, { voteRewards } as Carry)
+  assert.deepEqual([...epoch.next.balance], [...column(5)])
+  assert.equal(epoch.boundary.awaitsRewards, false)
 })
 
-test('balances that hold the pay already are left alone', () => {
-  const reading = readingWith(false)
-  settleBalances(reading, { voteRewards: pay } as Carry)
-  assert.deepEqual([...reading.next.balance], [...column(0)])
+test('balances that already include the rewards are unchanged', () => {
+  const epoch = epochWith(false)
+  settleBalances(epoch, { voteRewards } as Carry)
+  assert.deepEqual([...epoch.next.balance], [...column(0)])
 })

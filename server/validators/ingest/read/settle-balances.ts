@@ -1,17 +1,17 @@
-// Where a node shows balances only as they were before an epoch's beginning, what is paid there is added (behaviour/validators.md#beacon-states).
+// Adds the rewards of the epoch transition to balances that a node only has for the slot before it
+// (behaviour/validators.md#beacon-states).
 
 import type { Carry } from '../epochs/process-epoch.ts'
 import type { VoteRewards } from '../epochs/vote-rewards.ts'
 import type { ReadEpoch } from './epoch-reader.ts'
 
-/** Balances from before an epoch's beginning become those after it. */
 export function settleBalances({ boundary, next }: ReadEpoch, before: Carry | undefined): void {
   if (!boundary.awaitsRewards) return
   if (before) addRewards(next.balance, before.voteRewards)
   boundary.awaitsRewards = false
 }
 
-/** In the chain's order, and like there no balance falls below zero at any step: what comes after begins at zero. */
+/** In the order of the chain. As on the chain, no balance falls below zero at any step. */
 function addRewards(balance: Float64Array, { source, target, head, inactivity }: VoteRewards): void {
   for (const part of [source, target, head, inactivity]) {
     for (let index = 0; index < part.length; index++) {

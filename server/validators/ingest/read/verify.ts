@@ -1,11 +1,10 @@
-// Checks an epoch's answers against each other and against the rules of the chain, before anything is stored of it
-// (docs/methodology.md, "What is verified").
+// Checks the responses about an epoch against each other and against the consensus rules, before the epoch is stored
+// (docs/methodology.md, "What is verified"). The links between blocks are checked in epoch-reader.ts.
 //
-// 1. A registry never shrinks and keeps its public keys. What has been decided about a validator stays decided.
-// 2. Every validator that is active in an epoch sits in exactly one committee.
-// 3. Balances change by duties, deposits, withdrawals and consolidations, and by nothing else.
-// 4. Effective balances follow balances by the chain's hysteresis.
-// Blocks are checked where they are read (read.ts).
+// 1. The registry never shrinks, and public keys never change. Activation, exit and slashing are never reverted.
+// 2. Every validator that is active in an epoch is in exactly one committee.
+// 3. Balances only change by duties, deposits, withdrawals and consolidations.
+// 4. Effective balances follow balances with the hysteresis of the chain.
 
 import { slashedIn } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
@@ -18,36 +17,36 @@ import type { Stake } from '../epochs/stake.ts'
 import type { EpochStates } from './epoch.ts'
 
 /**
- * Where a node does not list pending deposits and consolidations, as many validators as an epoch's may be left without an
- * explanation: the chain carries out at most 16 deposits, and consolidations for a few hundred ETH.
+ * Allowed unexplained balances if a node does not list pending deposits and consolidations. Per epoch, the chain
+ * applies at most 16 deposits, and consolidations of a few hundred ETH.
  */
 const unexplainedWithoutQueuesMax = 64
-/** As many as a message can name. */
+/** Differences that a message lists. */
 const shownMax = 3
 
 export function verifyRegistry({ epoch, now, next, blocks }: EpochStates): void {
-  const differ = (what: string): never => {
-    throw new ContradictionError(`epoch ${epoch}: between its first state and that of epoch ${epoch + 1}, ${what}`)
+  const differ = (difference: string): never => {
+    throw new ContradictionError(`epoch ${epoch}: from its first state to that of epoch ${epoch + 1}, ${difference}`)
   }
   if (next.count < now.count) differ(`the registry shrinks from ${now.count} to ${next.count} validators`)
   const changed = changedKey(now, next)
   if (changed !== undefined) differ(`the public key of validator ${changed} changes`)
-  const accused = new Set(blocks.flatMap(slashedIn))
+  const slashedByBlocks = new Set(blocks.flatMap(slashedIn))
   for (let index = 0; index < now.count; index++) {
-    if (isDecided(now.activation, next.activation, index, epoch))
+    if (isInvalidChange(now.activation, next.activation, index, epoch))
       differ(`validator ${index} changes its activation epoch`)
-    if (isDecided(now.exit, next.exit, index, epoch)) differ(`validator ${index} changes its exit epoch`)
+    if (isInvalidChange(now.exit, next.exit, index, epoch)) differ(`validator ${index} changes its exit epoch`)
     if (now.slashed[index] === next.slashed[index]) continue
-    if (now.slashed[index] === 1) differ(`the slashing of validator ${index} is taken back`)
-    if (!accused.has(index)) differ(`validator ${index} becomes slashed, but no block slashes it`)
+    if (now.slashed[index] === 1) differ(`validator ${index} is no longer slashed`)
+    if (!slashedByBlocks.has(index)) differ(`validator ${index} becomes slashed, but no block slashes it`)
   }
   for (let index = now.count; index < next.count; index++) {
-    if ((next.activation[index] as number) <= epoch + 1) differ(`validator ${index} appears and is already active`)
+    if ((next.activation[index] as number) <= epoch + 1) differ(`the new validator ${index} is already active`)
   }
 }
 
-/** An epoch that was set stays; one that is set now lies ahead. */
-function isDecided(now: Float64Array, next: Float64Array, index: number, epoch: number): boolean {
+/** An epoch that was set must not change, and a new one must be in the future. */
+function isInvalidChange(now: Float64Array, next: Float64Array, index: number, epoch: number): boolean {
   const [before, after] = [now[index] as number, next[index] as number]
   return before !== after && (Number.isFinite(before) || after <= epoch + 1)
 }
@@ -60,40 +59,40 @@ function changedKey(now: Validators, next: Validators): number | undefined {
   return Math.floor(before.findIndex((byte, at) => byte !== after[at]) / pubkeySize)
 }
 
-/** `dutySlot`: by validator, as the committees have it; −1 without a duty. */
+/** `dutySlot`: by validator, from the committees; −1: no duty. */
 export function verifyCommittees(
   { epoch, validators }: Pick<Stake, 'epoch' | 'validators'>,
   dutySlot: Int32Array,
   { members }: Committees,
 ): void {
-  const differ = (what: string): never => {
-    throw new ContradictionError(`epoch ${epoch}: ${what}`)
+  const differ = (difference: string): never => {
+    throw new ContradictionError(`epoch ${epoch}: ${difference}`)
   }
   let active = 0
   for (let index = 0; index < validators.count; index++) {
     const isActive = isActiveAt(validators, index, epoch)
     if (isActive) active += 1
     if (isActive === (dutySlot[index] as number) >= 0) continue
-    differ(`validator ${index} is ${isActive ? 'active and in no committee' : 'not active and in a committee'}`)
+    differ(`validator ${index} is ${isActive ? 'active but in no committee' : 'not active but in a committee'}`)
   }
   const seats = members.reduce((sum, { length }) => sum + length, 0)
-  if (seats !== active) differ(`the committees have ${seats} members, ${active} validators are active`)
+  if (seats !== active) differ(`the committees have ${seats} members, but ${active} validators are active`)
 }
 
-/** `isAccepted`: whether another node told exactly this remainder, so that the rules are in doubt and not the node. */
+/** `isAccepted`: whether another node returned the same differences. Then they are accepted. */
 export function verifyBalances(
   rules: ConsensusRules,
-  reading: EpochStates,
+  states: EpochStates,
   earnings: Earnings,
   isAccepted: (remainder: string) => boolean,
 ): void {
-  const { epoch, now, next } = reading
+  const { epoch, now, next } = states
   const allowed = earnings.isExact ? 0 : Math.min(unexplainedWithoutQueuesMax, Math.ceil(now.count / 8))
-  // Of a new validator's deposits, those with a wrong signature are not credited.
+  // Deposits of a new validator with an invalid signature are not credited.
   const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < now.count || gwei > 0)
-  const mismatched = findWrongEffectiveBalances(rules, reading, earnings)
+  const mismatched = findWrongEffectiveBalances(rules, states, earnings)
   if (unexplained.length <= allowed && mismatched.length <= allowed) return
-  const texts = [
+  const differences = [
     ...mismatched.map((index) => {
       const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
       const balance = earnings.atAdjustment[index]
@@ -101,17 +100,17 @@ export function verifyBalances(
     }),
     ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
   ]
-  const remainder = `epoch ${epoch}: ${texts.join('; ')}`
+  const remainder = `epoch ${epoch}: ${differences.join('; ')}`
   if (isAccepted(remainder)) return
-  const more = texts.length > shownMax ? ` and ${texts.length - shownMax} more` : ''
+  const more = differences.length > shownMax ? ` and ${differences.length - shownMax} more` : ''
   throw new ContradictionError(
     `epoch ${epoch}: the state of slot ${firstSlotAt(rules, epoch + 1)} does not follow from that of slot ` +
-      `${firstSlotAt(rules, epoch)} and the blocks between them: ${texts.slice(0, shownMax).join('; ')}${more}`,
+      `${firstSlotAt(rules, epoch)} and the blocks between them: ${differences.slice(0, shownMax).join('; ')}${more}`,
     remainder,
   )
 }
 
-/** Validators whose effective balance is not what their balance makes of it. */
+/** Validators whose effective balance does not follow from their balance. */
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
   { epoch, now, next }: EpochStates,
@@ -121,7 +120,7 @@ function findWrongEffectiveBalances(
   const step = Math.floor(increment / hysteresis.quotient)
   const [down, up] = [step * hysteresis.down, step * hysteresis.up]
   const isElectra = isFrom(rules, 'electra', epoch)
-  // The upgrade itself takes back what validators that were not active yet had.
+  // The Electra upgrade resets the effective balances of validators that are not active yet.
   const isUpgrade = !isElectra && isFrom(rules, 'electra', epoch + 1)
   const mismatched: number[] = []
   for (let index = 0; index < now.count; index++) {
@@ -132,7 +131,7 @@ function findWrongEffectiveBalances(
       if (before === after) continue
     } else {
       const whole = balance - (balance % increment)
-      // Credentials may change within the epoch, before or after the adjustment.
+      // Credentials may change before or after the adjustment within the epoch.
       const maxOf = (validators: Validators) =>
         isElectra && isCompounding(validators, index) ? effectiveMax.electra : effectiveMax.phase0
       if (after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))) continue

@@ -1,4 +1,4 @@
-// How a page asks the server: the typed client, behind a cache that follows the question and the key it is asked with.
+// Calls an endpoint with the typed client from a component. Results are cached per endpoint, input and key.
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
 import type { AnyId } from '#api/routes.ts'
@@ -8,39 +8,39 @@ import { useConsoleContext } from './session.tsx'
 
 export interface QueryReply<R> {
   readonly reply: R
-  /** Headers that say what the answer rests on. */
+  /** The confidence headers of the response. */
   readonly meta: ResponseMeta | undefined
 }
 
-export interface QueryOptions {
-  /** False while there is nothing to ask yet. */
-  readonly when?: boolean
-  readonly everyMs?: number
-  /** Show the former answer while a new question is on its way. */
+interface QueryOptions {
+  /** False while the input is not complete. */
+  readonly isEnabled?: boolean
+  readonly refreshMs?: number
+  /** Show the previous result while a new one loads. */
   readonly keepPrevious?: boolean
 }
 
 export function useEndpoint<Id extends AnyId>(
   id: Id,
   input: InputOf<Id>,
-  { when = true, everyMs, keepPrevious: keep = false }: QueryOptions = {},
+  { isEnabled = true, refreshMs, keepPrevious = false }: QueryOptions = {},
 ): UseQueryResult<QueryReply<ReplyOf<Id>>> {
-  const { client, key, known } = useConsoleContext()
+  const { client, key, isReady } = useConsoleContext()
   return useQuery({
     queryKey: [id, input, key],
-    // Whoever signs in gets a key a moment later.
-    enabled: when && (known || key !== ''),
-    refetchInterval: everyMs ?? false,
-    ...(keep && { placeholderData: keepPreviousData }),
+    // A session gets its key only after the server has confirmed it.
+    enabled: isEnabled && (isReady || key !== ''),
+    refetchInterval: refreshMs ?? false,
+    ...(keepPrevious && { placeholderData: keepPreviousData }),
     queryFn: async ({ signal }) => {
       let meta: ResponseMeta | undefined
-      const onResponse = (seen: ResponseMeta) => {
-        meta = seen
+      const onResponse = (received: ResponseMeta) => {
+        meta = received
       }
       try {
         return { reply: await client.call(id, input, { signal, onResponse }), meta }
       } catch (error) {
-        // Group A refuses a key under status 200.
+        // The explorer interface rejects keys with status 200, so the status alone is not enough.
         if (isAboutKeys(error)) notifyRefused()
         throw error
       }

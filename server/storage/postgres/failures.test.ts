@@ -1,4 +1,4 @@
-// Connections that break at the worst moment, a server that crashes, hands over, or falls behind.
+// Tests broken connections, crashes, failovers and lagging replicas of PostgreSQL.
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -6,8 +6,8 @@ import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { tables } from '#test/state-suite.ts'
-import { openPostgres, type PostgresOptions } from '../postgres/postgres.ts'
 import type { State } from '../state.ts'
+import { openPostgres, type PostgresOptions } from './postgres.ts'
 
 const add = 'insert into counters (name, value) values (?, ?)'
 const ownBackend = 'select pg_backend_pid() as pid'
@@ -26,13 +26,13 @@ const walked = async (state: State): Promise<void> => {
   for await (const _ of state.each('select 1 as n'));
 }
 
-/** Between a store and its server, to break the line at a chosen moment. */
+/** A proxy that breaks the connection at a chosen moment. */
 class Line implements AsyncDisposable {
   readonly #server: Server
   readonly #ends = new Set<Socket>()
-  /** What happens to the next words in a direction: the line breaks, before or after they have arrived. */
+  /** Breaks the connection at the next data in a direction, before or after it has arrived. */
   cut: 'questions' | 'answers' | undefined
-  /** Nothing arrives any more, and nobody is told. */
+  /** Drops all data silently. */
   silent = false
 
   constructor(port: number) {
@@ -85,7 +85,7 @@ describe('postgres', { skip: noPostgres }, () => {
   const names = async (state: State) =>
     (await state.all<{ name: string }>('select name from counters order by name')).map(({ name }) => name)
 
-  test('a write whose connection breaks in the middle runs again, and leaves one copy (state 7)', async () => {
+  test('a write is repeated after a lost connection and has its effect once (state 7)', async () => {
     const state = await openAt(await server.schema())
     for (const together of [false, true]) {
       let runs = 0
@@ -108,7 +108,7 @@ describe('postgres', { skip: noPostgres }, () => {
     ['answers', 1],
     ['questions', 2],
   ] as const) {
-    test(`the line breaks at the commit's ${cut}: the write is there once, and is known to be (state 1)`, async () => {
+    test(`if the connection breaks at the ${cut} of the commit, the write is there once and reported as committed (state 1)`, async () => {
       await using line = new Line(server.port)
       const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
       const state = await openAt(url)
@@ -128,7 +128,7 @@ describe('postgres', { skip: noPostgres }, () => {
     })
   }
 
-  test('reads go on when every connection is ended under them, an iteration under way is a fault', async () => {
+  test('reads continue after all connections were closed; a running iteration fails', async () => {
     const url = await server.schema()
     const state = await openAt(url)
     await state.write((tx) =>
@@ -149,14 +149,14 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('the server crashes and comes back: nothing acknowledged is lost, nothing is there twice, nobody is told wrong', async () => {
+  test('after a crash and restart, acknowledged writes are there exactly once', async () => {
     const state = await openAt(await server.schema())
     const acknowledged: string[] = []
     let stop = false
     const writer = async (of: number) => {
       for (let at = 0; !stop; at += 1) {
         const name = `${of} ${at}`
-        // Its name is new: if it were there already, the first try had been committed after all.
+        // The name is new. A conflict would mean that the first attempt was committed.
         await state.write((tx) => tx.run(add, name, at), { together: of % 2 === 0 })
         acknowledged.push(name)
       }
@@ -167,7 +167,7 @@ describe('postgres', { skip: noPostgres }, () => {
       const goal = acknowledged.length + 40
       await until(() => acknowledged.length >= goal)
       if (round === 0) {
-        // kill −9 of one backend: the server ends all others and recovers.
+        // After kill −9 of one backend, the server restarts all others.
         let pid: number | undefined
         await until(async () => {
           const row = await server.sql<{ pid: number }>(
@@ -176,7 +176,7 @@ describe('postgres', { skip: noPostgres }, () => {
           pid = row?.pid
           return pid !== undefined
         })
-        // Zero would be ourselves.
+        // Process id 0 would be this process.
         assert(pid !== undefined && pid > 1)
         process.kill(pid, 'SIGKILL')
       } else {
@@ -192,14 +192,14 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('a server that stays away is a fault; when it is back all goes on by itself', async () => {
+  test('a long outage is a fault; afterwards everything works without a restart', async () => {
     const state = await openAt(await server.schema(), { waitMs: 300 })
     await state.write((tx) => tx.run(add, 'a', 1))
     const version = state.version()
     await server.kill()
     const refused = [state.get('select 1 as n'), state.write((tx) => tx.run(add, 'b', 1)), walked(state)]
     await Promise.all(refused.map((one) => assert.rejects(one, unavailable)))
-    // It says no, so nobody else can have written: what is kept in memory is good for a while.
+    // The server refuses connections, so no process can write, and caches stay valid for a while.
     assert.equal(state.version(), version)
     await server.start()
     assert.deepEqual(await names(state), ['a'])
@@ -208,7 +208,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('a network that swallows everything: soon nothing is claimed any more, and when it is back all goes on', async () => {
+  test('if the network drops all packets, version throws soon; afterwards everything works again', async () => {
     await using line = new Line(server.port)
     const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
     const state = await openAt(url)
@@ -226,7 +226,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await others.write((tx) => tx.run(add, 'theirs', 1))
     await until(isFault)
     line.silent = false
-    // The question that was swallowed is asked again on another connection.
+    // The lost query is repeated on another connection.
     assert.deepEqual(await reading, { n: 1 })
     await until(() => !isFault())
     await state.write((tx) => tx.run(add, 'ours', 1))
@@ -234,11 +234,11 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('notices that are lost are made up for by asking', async () => {
+  test('lost notifications are compensated by polling', async () => {
     const url = await server.schema()
     const [ours, others] = [await openAt(url), await openAt(url)]
     const before = ours.version()
-    // Whoever listens is cut off, and the commit happens before anybody has come back.
+    // Listening connections are closed, and the commit happens before they reconnect.
     await end("query like 'select max(number)%'")
     await others.write((tx) => tx.run(add, 'a', 1))
     await until(() => ours.version() !== before)
@@ -246,7 +246,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await others.close()
   })
 
-  test('replicas answer what may be a second old, while they keep up; then the primary does (state 8)', async () => {
+  test('recent reads use replicas that are up to date, otherwise the primary (state 8)', async () => {
     await using standby = await server.standby()
     const url = await server.schema()
     const replica = url.replace(`:${server.port}/`, `:${standby.port}/`)
@@ -265,7 +265,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await assert.rejects(openAt(replica), unavailable)
   })
 
-  test('of several hosts the one that takes writes is used, also after a handover', async () => {
+  test('the host that accepts writes is used, also after a failover', async () => {
     const first = await startPostgres()
     const second = await first.standby()
     try {

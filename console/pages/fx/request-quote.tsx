@@ -1,33 +1,31 @@
-// The question: which currencies, how much, how soon, and for whom.
+// The form to request a quote.
 import { type FormEvent, useState } from 'react'
-import { useEndpoint } from '../../calls.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
-import { accountOf, hasWallet } from './wallet.ts'
+import { useEndpoint } from '../../use-endpoint.ts'
+import { hasWallet, requestAccount } from './wallet.ts'
 
-/** An address nobody has the key of: good for looking, not for trading. */
+/** Nobody has the key of this address. It is an example for browsers without a wallet. */
 const burnAddress = `0x${'0'.repeat(36)}dEaD`
 
 type Side = 'from' | 'to'
 type Tenor = 'instant' | 'hourly' | 'daily'
 
-export function AskForQuote() {
-  const offered = useEndpoint('fx.currencies', {})
+export function RequestQuote() {
+  const currencies = useEndpoint('fx.currencies', {})
   return (
-    <QueryResult of={offered} waiting="Reading what is offered…">
-      {({ reply: { currencies, tenors } }) => (
-        <Form codes={currencies.map(({ currency }) => currency)} tenors={tenors} />
-      )}
+    <QueryResult of={currencies} waiting="Loading currencies…">
+      {({ reply }) => <QuoteForm codes={reply.currencies.map(({ currency }) => currency)} tenors={reply.tenors} />}
     </QueryResult>
   )
 }
 
-function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly tenors: readonly Tenor[] }) {
+function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; readonly tenors: readonly Tenor[] }) {
   const { client } = useConsoleContext()
   const [from, setFrom] = useState(codes[0] ?? '')
   const [to, setTo] = useState(codes[1] ?? '')
-  const [given, setGiven] = useState<Side>('from')
+  const [amountSide, setAmountSide] = useState<Side>('from')
   const [amount, setAmount] = useState('1000')
   const [tenor, setTenor] = useState<Tenor>(tenors[0] ?? 'instant')
   const [tradable, setTradable] = useState(true)
@@ -40,12 +38,12 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
     setError(undefined)
     try {
       const quote = await client.fx.createQuote({
-        from: { currency: from, ...(given === 'from' && { amount }) },
-        to: { currency: to, ...(given === 'to' && { amount }) },
+        from: { currency: from, ...(amountSide === 'from' && { amount }) },
+        to: { currency: to, ...(amountSide === 'to' && { amount }) },
         tenor,
         type: tradable ? 'tradable' : 'reference',
         ...(tradable && { recipientAddress: recipient }),
-        // A click that is repeated by a slow network must not make two quotes.
+        // A request that is sent again over a slow network must not create a second quote.
         idempotencyKey: crypto.randomUUID(),
       })
       go('fx', [quote.id])
@@ -54,14 +52,14 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
     }
     setBusy(false)
   }
-  const takeAccount = () => accountOf().then(setRecipient, setError)
+  const fillWalletAddress = () => requestAccount().then(setRecipient, setError)
   return (
     <section className="card" aria-labelledby="ask">
-      <h2 id="ask">Ask for a quote</h2>
+      <h2 id="ask">Request a quote</h2>
       <form onSubmit={requestQuote}>
         <div className="row">
-          <Choice name="You give" value={from} of={codes} change={setFrom} />
-          <Choice name="You get" value={to} of={codes} change={setTo} />
+          <Choice name="You pay" value={from} of={codes} change={setFrom} />
+          <Choice name="You receive" value={to} of={codes} change={setTo} />
           <label className="field">
             Amount
             <input
@@ -74,28 +72,28 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
             />
           </label>
           <label className="field">
-            Of
-            <select value={given} onChange={({ target }) => setGiven(target.value as Side)}>
-              <option value="from">what you give</option>
-              <option value="to">what you get</option>
+            Amount is
+            <select value={amountSide} onChange={({ target }) => setAmountSide(target.value as Side)}>
+              <option value="from">what you pay</option>
+              <option value="to">what you receive</option>
             </select>
           </label>
-          <Choice name="Settled" value={tenor} of={tenors} change={(text) => setTenor(text as Tenor)} />
+          <Choice name="Settlement" value={tenor} of={tenors} change={(text) => setTenor(text as Tenor)} />
           <label className="field">
-            Kind
+            Type
             <select
               value={tradable ? 'tradable' : 'reference'}
               onChange={({ target }) => setTradable(target.value === 'tradable')}
             >
-              <option value="tradable">tradable: to be signed</option>
-              <option value="reference">reference: to look at</option>
+              <option value="tradable">tradable (you sign it)</option>
+              <option value="reference">reference (price only)</option>
             </select>
           </label>
         </div>
         {tradable && (
           <div className="row gap-small">
             <label className="field wide">
-              Who receives it (address)
+              Recipient address
               <input
                 className="mono"
                 value={recipient}
@@ -103,23 +101,23 @@ function Form({ codes, tenors }: { readonly codes: readonly string[]; readonly t
                 required
                 pattern="0x[0-9a-fA-F]{40}"
                 placeholder="0x…"
-                title="0x and 40 hexadecimal digits"
+                title="0x followed by 40 hexadecimal digits"
               />
             </label>
             {hasWallet() ? (
-              <button type="button" onClick={takeAccount}>
-                My wallet's
+              <button type="button" onClick={fillWalletAddress}>
+                Use my wallet address
               </button>
             ) : (
               <button type="button" onClick={() => setRecipient(burnAddress)}>
-                An example
+                Use an example
               </button>
             )}
           </div>
         )}
         <p>
           <button type="submit" className="main" disabled={busy}>
-            {busy ? 'Asking…' : 'Get a price'}
+            {busy ? 'Requesting…' : 'Get quote'}
           </button>
         </p>
       </form>
@@ -140,8 +138,8 @@ function Choice({ name, value, of, change }: ChoiceProps) {
     <label className="field">
       {name}
       <select value={value} onChange={({ target }) => change(target.value)}>
-        {of.map((one) => (
-          <option key={one}>{one}</option>
+        {of.map((option) => (
+          <option key={option}>{option}</option>
         ))}
       </select>
     </label>

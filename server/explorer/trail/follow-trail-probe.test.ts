@@ -1,13 +1,13 @@
-// The trail with nothing but a node: every hop is a search, held against what the simulated chain itself knows.
+// The trail from a node alone: every hop is a search, compared with the simulated chain.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimChain } from '#simulator/evm/chain.ts'
 import { SimNode } from '#simulator/evm/node.ts'
 import { openContext } from '#test/context.ts'
-import { followTrail } from './trail.ts'
+import { followTrail } from './follow-trail.ts'
 
-test('from a node alone, hop by hop as the chain has it; a node that fails is where it ends', async () => {
+test('every hop is the first funding on the chain; a failing node ends the trail', async () => {
   const chain = new SimChain({ seed: 'trail', finalLag: 10 })
   chain.mine(200)
   await using sim = new SimNode(chain, { traces: ['trace_block'] }, 2000)
@@ -16,8 +16,11 @@ test('from a node alone, hop by hop as the chain has it; a node that fails is wh
   const real = { ...context, clock: systemClock }
   const follow = (address: string) => followTrail(real, '1', address, { depth: 100, timeoutMs: 60_000 })
 
-  const plain = (one: string) => !chain.destroyed.has(one) && chain.accountAt(one, chain.head.number).code === '0x'
-  const funded = chain.addresses().filter((one) => plain(one) && (chain.firstFunding(one)?.block ?? 0) > 100)
+  const plain = (address: string) =>
+    !chain.destroyed.has(address) && chain.accountAt(address, chain.head.number).code === '0x'
+  const funded = chain
+    .addresses()
+    .filter((address) => plain(address) && (chain.firstFunding(address)?.block ?? 0) > 100)
   assert.ok(funded.length >= 5, `${funded.length} addresses to start from`)
   let longest = 0
   for (const start of funded.slice(0, 12)) {
@@ -25,8 +28,8 @@ test('from a node alone, hop by hop as the chain has it; a node that fails is wh
     longest = Math.max(longest, result.hops.length)
     let paid = Number.POSITIVE_INFINITY
     for (const hop of result.hops) {
-      const truth = chain.firstFunding(hop.address)
-      assert.deepEqual([hop.block, hop.fundingAddress, hop.fundingTxn], [truth?.block, truth?.from, truth?.tx])
+      const expected = chain.firstFunding(hop.address)
+      assert.deepEqual([hop.block, hop.fundingAddress, hop.fundingTxn], [expected?.block, expected?.from, expected?.tx])
       assert.ok(hop.block <= paid)
       paid = hop.block
     }

@@ -1,51 +1,31 @@
-// Beyond the specification: the trail of first fundings (behaviour/explorer.md#funding-trail). Every hop is the answer of 4.3, so the trail is
-// exactly as sure of itself as that is; where 4.3 would fail, the trail ends and says why.
+// Follows first fundings from an address to its funder, and on (behaviour/explorer.md#funding-trail). Each hop is a
+// result of 4.3. Where 4.3 would fail, the trail ends and reports the reason.
 //
-// 1. Bounded in hops and in time. A search that time cut off goes on and is stored, so asking again gets further.
-// 2. A hop never goes forward in time, down to the transfers of one transaction: an address that paid before anything came
-//    in had its coin from elsewhere.
-import { extensions } from '#api/extensions.ts'
+// 1. Hops and time are limited. A search that runs out of time continues and is stored, so the next request gets
+//    further.
+// 2. A hop never goes forward in time, not even within a transaction: an address that paid before it received anything
+//    got its coins from genesis, rewards or withdrawals.
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
-import { Fault, invalid } from '#core/fault.ts'
-import { type Confidence, createHandler } from '#http/handler.ts'
-import { requireServedChain } from '../chains.ts'
+import { Fault } from '#core/fault.ts'
+import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { findFirstFunding, toFundingRecord } from '../endpoints/funded-by.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { type Funding, isBefore } from '../funding/fundings.ts'
 import { findBestTag, type Tag } from '../labels/tags.ts'
-
-const addressText = /^0x[0-9a-f]{40}$/
-
-/** Part of the time a request may take; the rest is for the answer's own way out. */
-const shareOfRequest = 0.8
 
 export interface TrailBounds {
   readonly depth: number
   readonly timeoutMs: number
 }
 
-export const trail = createHandler(
-  extensions['explorer.trail'],
-  explorerErrorFormat,
-  async ({ chainid, address: given, depth }, context: ExplorerContext) => {
-    const address = given.toLowerCase()
-    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    const timeoutMs = context.settings.server.answerTimeoutMs * shareOfRequest
-    const { result, ...rest } = await followTrail(context, chainid, address, { depth, timeoutMs })
-    return { is: 'body', body: { status: '1', message: 'OK', result }, ...rest }
-  },
-  requireServedChain,
-)
-
-/** What 4.3 says about one address. */
+/** The result of 4.3 for one address. */
 type TrailStep =
   | { readonly is: 'funding'; readonly funding: Funding; readonly confidence: Confidence }
   | { readonly is: 'none'; readonly confidence: Confidence }
   | { readonly is: 'unknown'; readonly message: string; readonly retryAfterMs: number | undefined }
   | typeof timedOut
 
-/** What was found is stored, so the next call has its time for what is left. */
+/** Results are stored, so the next request can use its time for the remaining hops. */
 const timedOut = { is: 'late', retryAfterMs: 1000 } as const
 
 type TrailEndRecord = Trail['end']
@@ -53,7 +33,7 @@ type TrailEndRecord = Trail['end']
 export interface TrailResult {
   readonly result: Trail
   readonly confidence: Confidence
-  /** Where the next call may get further: when. The figure of 4.3, where that is what ends the trail. */
+  /** When the next request may get further. */
   readonly retryAfterMs?: number
 }
 
@@ -65,7 +45,7 @@ export async function followTrail(
 ): Promise<TrailResult> {
   const untilMs = context.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []
-  let paid: Funding | undefined
+  let previous: Funding | undefined
   const confidences: Confidence[] = []
   const ownLabel = await findLabel(context, chainid, address)
   let at = address
@@ -75,12 +55,12 @@ export async function followTrail(
     const step = await findStepInTime(context, chainid, at, untilMs)
     if ('confidence' in step) confidences.push(step.confidence)
     else retryAfterMs = step.retryAfterMs
-    end = endWithoutHop(step, at, paid)
+    end = endWithoutHop(step, at, previous)
     if (end || step.is !== 'funding') break
-    paid = step.funding
-    const { funder } = paid
+    previous = step.funding
+    const { funder } = previous
     const label = await findLabel(context, chainid, funder)
-    hops.push({ address: at, ...toFundingRecord(paid), ...(label && { label }) })
+    hops.push({ address: at, ...toFundingRecord(previous), ...(label && { label }) })
     end = endAfterHop(hops, funder, label, bounds.depth)
     at = funder
   }
@@ -89,27 +69,24 @@ export async function followTrail(
   return { result, confidence: leastCertain(confidences), ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-/** Why there is no hop from here. `paid` is the transfer that the address made. */
+/** Why there is no hop from this address. `paid` is the transfer that the address made to the previous one. */
 function endWithoutHop(step: TrailStep, at: string, paid: Funding | undefined): TrailEndRecord | undefined {
   if (step.is === 'unknown') return toTrailEnd('unknown', at, step.message)
-  if (step.is === 'late') return toTrailEnd('time', at, 'The time of this call is over; ask again to go further.')
+  if (step.is === 'late')
+    return toTrailEnd('time', at, 'The time limit was reached. Repeat the request to get further.')
   if (step.is === 'none') {
-    if (!paid) return toTrailEnd('none', at, 'No transfer ever came in.')
-    return toTrailEnd(
-      'genesis',
-      at,
-      'No transfer ever came in: its coin is from genesis, block rewards or withdrawals.',
-    )
+    if (!paid) return toTrailEnd('none', at, 'No incoming transfer.')
+    return toTrailEnd('genesis', at, 'No incoming transfer: its coins come from genesis, block rewards or withdrawals.')
   }
   if (!paid || !isBefore(paid, step.funding)) return undefined
   return toTrailEnd(
     'genesis',
     at,
-    `It paid in block ${paid.block}, before the first transfer to it in block ${step.funding.block}: its coin was from genesis, block rewards or withdrawals.`,
+    `It paid in block ${paid.block}, before its first incoming transfer in block ${step.funding.block}: its coins come from genesis, block rewards or withdrawals.`,
   )
 }
 
-/** Why the hop just made was the last. */
+/** Why the hop that was just added is the last one. */
 function endAfterHop(
   hops: readonly TrailHop[],
   funder: string,
@@ -117,10 +94,14 @@ function endAfterHop(
   depth: number,
 ): TrailEndRecord | undefined {
   if (label) return toTrailEnd('label', funder, label.name)
-  const before = hops.findIndex(({ address }) => address === funder)
-  if (before >= 0) return toTrailEnd('loop', funder, `The trail has been here before, at hop ${before + 1}.`)
+  const hop = hops.findIndex(({ address }) => address === funder)
+  if (hop >= 0) return toTrailEnd('loop', funder, `Loop: same address as in hop ${hop + 1}.`)
   if (hops.length >= depth)
-    return toTrailEnd('depth', funder, `${depth === 1 ? '1 hop was' : `${depth} hops were`} asked for, and it goes on.`)
+    return toTrailEnd(
+      'depth',
+      funder,
+      `The trail continues after the requested ${depth === 1 ? '1 hop' : `${depth} hops`}.`,
+    )
   return undefined
 }
 
@@ -130,7 +111,6 @@ const toTrailEnd = (reason: TrailEnd, address: string, message: string): TrailEn
   message,
 })
 
-/** Only what group A itself cannot tell ends a trail; a store that fails is a failure of the call. */
 async function findStepInTime(
   context: ExplorerContext,
   chain: string,
@@ -140,15 +120,15 @@ async function findStepInTime(
   const { clock } = context
   const leftMs = untilMs - clock.monotonicMs()
   if (leftMs <= 0) return timedOut
-  const found = findStep(context, chain, address)
+  const step = findStep(context, chain, address)
   const done = new AbortController()
-  const over = clock.sleep(leftMs, done.signal).then(() => timedOut)
+  const timeout = clock.sleep(leftMs, done.signal).then(() => timedOut)
   try {
-    return await Promise.race([found, over])
+    return await Promise.race([step, timeout])
   } finally {
     done.abort()
-    // Nobody may be left to hear how a search that took too long went wrong.
-    found.catch(() => {})
+    // A search that continues after the timeout may fail without a listener.
+    step.catch(() => {})
   }
 }
 
@@ -157,6 +137,7 @@ async function findStep(context: ExplorerContext, chain: string, address: string
     const { funding, confidence } = await findFirstFunding(context, chain, address)
     return funding ? { is: 'funding', funding, confidence } : { is: 'none', confidence }
   } catch (error) {
+    // An explorer error ends the trail. Others, such as a failing store, fail the request.
     if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
     return { is: 'unknown', message: error.publicMessage, retryAfterMs: error.retryAfterMs }
   }
@@ -179,9 +160,10 @@ const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): Addres
   ...(evidenceUrl !== '' && { evidence: evidenceUrl }),
 })
 
-/** A trail is as sure as its least sure hop. */
+/** The confidence of the least certain hop. */
 function leastCertain(all: readonly Confidence[]): Confidence {
   if (all.length === 0) return {}
-  const coverage = all.map(({ coverage = 'none' }) => coverage).find((one) => one !== 'complete') ?? 'complete'
+  const coverage =
+    all.map(({ coverage = 'none' }) => coverage).find((coverage) => coverage !== 'complete') ?? 'complete'
   return { finality: all.some(({ finality }) => finality === 'head') ? 'head' : 'finalized', coverage }
 }

@@ -1,4 +1,4 @@
-// What a comparison shows: a plot with a line for each, and a table with a row for each.
+// The plot of a comparison, with one line per validator or pool, and its table, with one row each.
 import { useMemo } from 'react'
 import type { AggregateRecord } from '#api/wire/validators.ts'
 import { Columns } from '../../parts/columns.tsx'
@@ -7,7 +7,7 @@ import { Plot } from '../../parts/plot.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { decimal, none, rating, share, slots } from './figures.tsx'
-import { aligned, assignRecords, type Subjects, subjectNames } from './side-by-side.ts'
+import { alignRecords, assignRecords, type Subjects, subjectNames } from './side-by-side.ts'
 
 export const measures = ['effectiveness', 'uptime', 'correctness', 'delay'] as const
 export type Measure = (typeof measures)[number]
@@ -33,7 +33,7 @@ const measureFormats: Readonly<Record<Measure, MeasureFormat>> = {
 
 interface ComparedProps {
   readonly subjects: Subjects
-  /** Of the first party, and of the second if there is one. */
+  /** Records of the first subject; `others` are those of the second, if any. */
   readonly records: readonly AggregateRecord[]
   readonly others: readonly AggregateRecord[] | undefined
 }
@@ -48,14 +48,13 @@ export function ComparisonPlot({ subjects, records, others, measure, clock, wind
   const { figure, format } = measureFormats[measure]
   const { xs, lines } = useMemo(() => {
     const names = subjectNames(subjects)
-    const { epochs, values } = aligned(assignRecords(subjects, records, others), names, figure)
+    const { epochs, values } = alignRecords(assignRecords(subjects, records, others), names, figure)
     return {
       xs: epochs.map((epoch) => unixOf(clock, epoch)),
       lines: names.map((label, at) => ({ label, values: values[at] ?? [] })),
     }
   }, [subjects, records, others, figure, clock])
-  if (xs.length === 0)
-    return <p className="note">No duties are known in these days. Choose an earlier or a longer range.</p>
+  if (xs.length === 0) return <p className="note">No duties in these days. Choose an earlier or a longer range.</p>
   return (
     <Plot
       key={measure}
@@ -68,7 +67,7 @@ export function ComparisonPlot({ subjects, records, others, measure, clock, wind
   )
 }
 
-type Column = readonly [title: string, shown: (record: AggregateRecord) => string]
+type Column = readonly [title: string, format: (record: AggregateRecord) => string]
 
 const formatCountOrDash = (value: number | bigint | undefined): string =>
   value === undefined ? none : formatCount(value)
@@ -81,22 +80,22 @@ const columns: readonly Column[] = [
   ['Attester', ({ attesterEffectiveness }) => formatRatingOrDash(attesterEffectiveness)],
   ['Uptime', (record) => share(record.uptime)],
   ['Correctness', (record) => share(record.avgCorrectness)],
-  ['Delay', (record) => decimal(record.avgInclusionDelay)],
-  ['Votes missed', (record) => formatCountOrDash(record.sumMissedAttestations)],
+  ['Delay, slots', (record) => decimal(record.avgInclusionDelay)],
+  ['Missed votes', (record) => formatCountOrDash(record.sumMissedAttestations)],
   [
-    'Blocks made',
+    'Blocks',
     (record) => `${formatCountOrDash(record.proposedCount)} of ${formatCountOrDash(record.proposerDutiesCount)}`,
   ],
   ['Penalties, ETH', (record) => formatAmountOrDash(record.estimatedPenalties)],
-  ['Balance, ETH', (record) => formatAmountOrDash(record.earnings)],
+  ['Balance change, ETH', (record) => formatAmountOrDash(record.earnings)],
 ]
 
 const titles = columns.map(([title]) => title)
 
-export function Sums({ subjects, records, others }: ComparedProps) {
+export function TotalsTable({ subjects, records, others }: ComparedProps) {
   const rows = assignRecords(subjects, records, others)
   return (
-    <Scroll name="All figures of the range">
+    <Scroll name="Totals of the range">
       <table className="tight">
         <Columns of={[subjects.length === 2 ? 'Pool' : 'Validator', ...titles]} figures={titles} />
         <tbody>
@@ -106,7 +105,7 @@ export function Sums({ subjects, records, others }: ComparedProps) {
                 key={name}
                 name={name}
                 href={subject.hrefOf(name)}
-                record={rows.find(({ name: who }) => who === name)?.record}
+                record={rows.find((row) => row.name === name)?.record}
               />
             )),
           )}
@@ -129,14 +128,14 @@ function Row({ name, href, record }: RowProps) {
         <a href={href}>{name}</a>
       </th>
       {record ? (
-        columns.map(([title, shown]) => (
+        columns.map(([title, format]) => (
           <td key={title} className="num">
-            {shown(record)}
+            {format(record)}
           </td>
         ))
       ) : (
         <td colSpan={columns.length} className="soft">
-          no duties known in these days
+          No duties in these days
         </td>
       )}
     </tr>

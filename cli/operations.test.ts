@@ -1,4 +1,4 @@
-// `doctor`, `coverage`, `backup`, `restore` and `conform` as a person would type them, beside a server and without one.
+// `doctor`, `coverage`, `backup`, `restore` and `conformance`, with and without a running server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { copyDemo } from '#test/template.ts'
 
-describe('beside a running server', () => {
+describe('next to a running server', () => {
   let home: Awaited<ReturnType<typeof openFolder>>
   let server: ReturnType<typeof spawn>
   let url = ''
@@ -27,9 +27,9 @@ describe('beside a running server', () => {
       throw new Error(`the server ended with ${code} before it listened`)
     })
     const [chunk] = (await Promise.race([once(server.stdout as NodeJS.ReadableStream, 'data'), ended])) as [Buffer]
-    const { signIn, ...told } = JSON.parse(chunk.toString('utf8'))
+    const { signIn, ...greeting } = JSON.parse(chunk.toString('utf8'))
     assert.equal(signIn, undefined, 'no sign-in link without a terminal')
-    ;({ url, key } = told)
+    ;({ url, key } = greeting)
   })
   after(async () => {
     const ended = once(server, 'exit')
@@ -38,57 +38,54 @@ describe('beside a running server', () => {
     await home[Symbol.asyncDispose]()
   })
 
-  test('doctor finds the demo world healthy, and looks twice only at the hole that it has on purpose', async () => {
+  test('doctor finds the demo healthy, with a warning about its gap', async () => {
     const { code, stdout } = await runCommand(['doctor', '--json', '--sample', '3'], { cwd: home.dir })
     const { healthy, findings } = JSON.parse(stdout) as Examined
     const byName = new Map(findings.map((one) => [one.name, one]))
-    assert.match(byName.get('stores')?.message ?? '', /all \d+ rows of the duties are sound/)
-    assert.match(byName.get('recheck: market documents from their records')?.message ?? '', /^3 agree/)
-    assert.match(byName.get('recheck: markets from their feeds')?.message ?? '', /agree/)
-    assert.match(byName.get('recheck: rates from their sources')?.message ?? '', /agree/)
+    assert.match(byName.get('stores')?.message ?? '', /all \d+ duty rows are intact/)
+    assert.match(byName.get('verify: market documents against their records')?.message ?? '', /^3 agree/)
+    assert.match(byName.get('verify: markets against their feeds')?.message ?? '', /agree/)
+    assert.match(byName.get('verify: rates against their sources')?.message ?? '', /agree/)
     assert.deepEqual([code, healthy], [0, true], stdout)
     const plain = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })
-    assert.match(
-      plain.stdout,
-      /LOOK {2}chain 137: a hole from 80 to 139, and nobody reads it.*\n {8}→ give the chain a node/,
-    )
-    assert.match(plain.stdout, /\nHealthy: 0 bad, 2 to look at, \d+ well\.\n$/)
+    assert.match(plain.stdout, /WARN {2}chain 137: blocks 80 to 139 are missing.*\n {8}→ add a node/)
+    assert.match(plain.stdout, /\nHealthy: 0 failed, 2 warnings, \d+ ok\.\n$/)
   })
 
-  test('coverage tells of every stream, as /coverage does, and how it stands', async () => {
+  test('coverage lists every stream with its status, like /coverage', async () => {
     const { code, stdout } = await runCommand(['coverage', '--json'], { cwd: home.dir })
     assert.equal(code, 0, stdout)
-    const streams = JSON.parse(stdout) as { name: string; standing: string; addresses?: number }[]
+    const streams = JSON.parse(stdout) as { name: string; status: string; addresses?: number }[]
     const served = (await (await fetch(`${url}/coverage`)).json()) as { streams: { name: string }[] }
     assert.deepEqual(
       streams.map(({ name }) => name),
       served.streams.map(({ name }) => name),
     )
     assert.ok((streams.find(({ name }) => name === 'chain 1')?.addresses ?? 0) > 1000)
-    const standings = new Map(streams.map(({ name, standing }) => [name, standing]))
-    assert.deepEqual([standings.get('feed demo'), standings.get('chain 137')], ['well', 'not followed'])
+    const statuses = new Map(streams.map(({ name, status }) => [name, status]))
+    assert.deepEqual([statuses.get('feed demo'), statuses.get('chain 137')], ['healthy', 'not syncing'])
     const plain = await runCommand(['coverage'], { cwd: home.dir })
     assert.match(plain.stdout, /network mainnet +\d+-\d+ +100\.00 % +0 +\d/)
-    assert.match(plain.stdout, /\nNothing stale; 1 with a part that nobody reads\.\n$/)
+    assert.match(plain.stdout, /\nNothing stale; 1 incomplete without a source\.\n$/)
   })
 
-  test('fx sources shows what the server asks, also where nothing is configured', async () => {
+  test('fx sources shows the sources of the server, also without a configuration', async () => {
     const { code, stdout } = await runCommand(['fx', 'sources', '--json'], { cwd: home.dir })
     assert.equal(code, 0)
-    const { sources, rates } = JSON.parse(stdout) as { sources: { source: string }[]; rates: { standing: string }[] }
+    const { sources, rates } = JSON.parse(stdout) as { sources: { source: string }[]; rates: { status: string }[] }
     assert.deepEqual(
       sources.map(({ source }) => source),
       ['demo-north', 'demo-south'],
     )
-    assert.ok(rates.length > 10 && rates.every(({ standing }) => standing === 'used'), stdout)
+    assert.ok(rates.length > 10 && rates.every(({ status }) => status === 'used'), stdout)
   })
 
-  test('conform ends with 0 where all is right, and with 1 and the reason where it is not', async () => {
-    const args = ['conform', '--base-url', url, '--only', 'markets,explorer.labels.v1']
+  test('conformance exits with 0 if the server conforms, with 1 and the reason if not', async () => {
+    const args = ['conformance', '--base-url', url, '--only', 'markets,explorer.labels.v1']
     const good = await runCommand(args, { cwd: home.dir, env: { TETRAD_KEY: key } })
     assert.equal(good.code, 0, good.stdout)
     assert.match(good.stdout, /^ok {4}explorer\.labels\.v1 {2}\(spec 4\.2\)/)
-    assert.match(good.stdout, /\nConforms: \d+ passed, 0 failed, 0 left out\.\n$/)
+    assert.match(good.stdout, /\nConforms: \d+ passed, 0 failed, 0 skipped\.\n$/)
     const bad = await runCommand([...args, '--json', '--slug', 'no-such-market'], {
       cwd: home.dir,
       env: { TETRAD_KEY: key },
@@ -97,20 +94,17 @@ describe('beside a running server', () => {
     assert.deepEqual([bad.code, report.conforms], [1, false])
     assert.match(JSON.stringify(report), /status 404 instead of 200/)
     assert.ok(!bad.stdout.includes(key))
-    const none = await runCommand(['conform', '--key', key, '--url', url, '--only', 'nothing'], { cwd: home.dir })
-    assert.match(none.stderr, /No check begins with nothing/)
+    const none = await runCommand(['conformance', '--key', key, '--url', url, '--only', 'nothing'], { cwd: home.dir })
+    assert.match(none.stderr, /No check id starts with nothing/)
   })
 
   test('1: fx rate set in the demo names its sources, none of which takes pushed rates', async () => {
     const { code, stderr } = await runCommand(['fx', 'rate', 'set', 'EUR/USD', '1.1'], { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(
-      stderr,
-      /none of the sources takes pushed rates: demo-north \(http-json\), demo-south \(http-json\); add/,
-    )
+    assert.match(stderr, /no configured source has kind push: demo-north \(http-json\), demo-south \(http-json\)\. Add/)
   })
 
-  test('1: a backup into a folder that is not empty is refused, and so is a restore', async () => {
+  test('1: backup and restore refuse a folder that is not empty', async () => {
     await writeFile(join(home.dir, 'file'), '')
     for (const words of [
       ['backup', '.'],
@@ -119,7 +113,7 @@ describe('beside a running server', () => {
       const { code, stderr } = await runCommand([...words, '--json'], { cwd: home.dir })
       const { error } = JSON.parse(stderr)
       assert.deepEqual([code, error.code], [1, 'backup.not_empty'])
-      assert.match(error.message, /is not empty; name a new folder/)
+      assert.match(error.message, /is not empty; choose a new folder/)
     }
   })
 })
@@ -130,13 +124,13 @@ interface Examined {
 }
 
 describe('without a server', () => {
-  test('backup and restore open the stores themselves', async () => {
+  test('backup and restore work', async () => {
     await using home = await openFolder()
     const at = { cwd: home.dir }
     const made = await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free', '--json'], at)
     const backup = await runCommand(['backup', 'copy'], at)
     assert.equal(backup.code, 0, backup.stderr)
-    assert.match(backup.stdout, /^Backed up into .*copy: \d+\.\d MiB, \d+ rows, checked\.\n$/)
+    assert.match(backup.stdout, /^Backed up into .*copy: \d+\.\d MiB, \d+ rows, verified\.\n$/)
     assert.equal((await runCommand(['restore', 'copy', '--data', 'again'], at)).code, 0)
     const keys = await runCommand(['keys', 'list', '--data', 'again', '--json'], at)
     assert.deepEqual(
@@ -145,51 +139,52 @@ describe('without a server', () => {
     )
   })
 
-  test('1: what is no backup is told, and nothing is made', async () => {
+  test('1: restore refuses a folder without a backup and creates nothing', async () => {
     await using home = await openFolder()
     const { code, stderr } = await runCommand(['restore', 'nowhere', '--data', 'again'], { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(stderr, /there is no manifest\.json, so this is no finished backup/)
+    assert.match(stderr, /manifest\.json is missing, so the backup is not complete/)
   })
 
-  test('1: doctor tells a configuration that cannot be read, and a folder that is not there', async () => {
+  test('1: doctor reports an invalid configuration and a missing folder', async () => {
     await using home = await openFolder()
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  prot: 1\n')
     const broken = await runCommand(['doctor'], { cwd: home.dir })
     assert.equal(broken.code, 1)
-    assert.match(broken.stdout, /^BAD {3}configuration: [\s\S]*server\.prot is not a known name/)
+    assert.match(broken.stdout, /^FAIL {2}configuration: [\s\S]*server\.prot is not a known name/)
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  port: 1\n')
     const empty = await runCommand(['doctor', '--offline', '--json'], { cwd: home.dir })
     assert.equal(empty.code, 1)
-    assert.match(empty.stdout, /is not there/)
+    assert.match(empty.stdout, /does not exist/)
   })
 
-  test('1: conform without a key or an address says which is missing', async () => {
+  test('1: conformance without a key or a URL says which is missing', async () => {
     await using home = await openFolder()
-    const keyless = await runCommand(['conform', '--base-url', 'http://127.0.0.1:9'], { cwd: home.dir })
+    const noKey = await runCommand(['conformance', '--base-url', 'http://127.0.0.1:9'], { cwd: home.dir })
     assert.deepEqual(
-      [keyless.code, keyless.stderr],
-      [1, 'tetrad: Give a key with --key or TETRAD_KEY; most checks need one.\n'],
+      [noKey.code, noKey.stderr],
+      [1, 'tetrad: No key. Most checks need one: set TETRAD_KEY or pass --key.\n'],
     )
-    const lost = await runCommand(['conform', '--key', 'a:b:c'], { cwd: home.dir })
-    assert.match(lost.stderr, /Say where the server is with --url/)
+    const noServer = await runCommand(['conformance', '--key', 'a:b:c'], { cwd: home.dir })
+    assert.match(noServer.stderr, /No server\. Pass its URL with --url/)
   })
 
-  test('1: conform with an address that nobody answers at, or that is none, says so once', async () => {
+  test('1: conformance reports an unreachable or invalid URL once', async () => {
     await using home = await openFolder()
-    const at = async (option: string, address: string) => {
-      const { code, stdout, stderr } = await runCommand(['conform', '--key', 'a:b:c', option, address], {
+    const check = async (option: string, address: string) => {
+      const { code, stdout, stderr } = await runCommand(['conformance', '--key', 'a:b:c', option, address], {
         cwd: home.dir,
       })
       return [code, stdout, stderr]
     }
-    const trial = createServer().listen(0, '127.0.0.1')
-    await once(trial, 'listening')
-    const url = `http://127.0.0.1:${(trial.address() as AddressInfo).port}`
-    trial.close()
-    const silent = `tetrad: ${url} does not answer (ECONNREFUSED). Is a server running there?\n`
-    assert.deepEqual(await at('--url', url), [1, '', silent])
-    const odd = '127.0.0.1:18300 is no http or https address; write http://127.0.0.1:18300 or https://127.0.0.1:18300.'
-    assert.deepEqual(await at('--base-url', '127.0.0.1:18300'), [1, '', `tetrad: ${odd}\n`])
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const url = `http://127.0.0.1:${(probe.address() as AddressInfo).port}`
+    probe.close()
+    const unreachable = `tetrad: Cannot reach ${url} (ECONNREFUSED). Check the URL and whether the server is running.\n`
+    assert.deepEqual(await check('--url', url), [1, '', unreachable])
+    const invalid =
+      '127.0.0.1:18300 is not an http or https URL. Write http://127.0.0.1:18300 or https://127.0.0.1:18300.'
+    assert.deepEqual(await check('--base-url', '127.0.0.1:18300'), [1, '', `tetrad: ${invalid}\n`])
   })
 })

@@ -1,15 +1,15 @@
-// How wide a box is, now and whenever it changes: for pictures that lay themselves out.
+// The current width of an element, for diagrams that compute their own layout.
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 
 export function useWidth<E extends HTMLElement>(): readonly [RefObject<E | null>, number] {
   const box = useRef<E>(null)
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {
-    const seen = box.current
-    if (!seen) return
-    setWidth(seen.clientWidth)
-    const watch = new ResizeObserver(() => setWidth(seen.clientWidth))
-    watch.observe(seen)
+    const element = box.current
+    if (!element) return
+    setWidth(element.clientWidth)
+    const watch = new ResizeObserver(() => setWidth(element.clientWidth))
+    watch.observe(element)
     return () => watch.disconnect()
   }, [])
   return [box, width]

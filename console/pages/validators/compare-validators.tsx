@@ -1,4 +1,4 @@
-// Up to ten validators to compare: adding one by index or key, leaving one out.
+// Selection of up to ten validators to compare, by index or public key.
 import { type FormEvent, useMemo, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
 import { Failure } from '../../parts/query-result.tsx'
@@ -7,12 +7,12 @@ import { useConsoleContext } from '../../session.tsx'
 import type { ComparisonProps } from './compare-parts.ts'
 import { comparedMax, type Subjects } from './side-by-side.ts'
 
-interface CompareSingleProps extends ComparisonProps {
+interface CompareValidatorsProps extends ComparisonProps {
   readonly indices: readonly number[]
 }
 
-export function CompareSingle({ indices, network, networkChoice, onChoose, children }: CompareSingleProps) {
-  // The same validators are the same parties, so that a plot that stands is not drawn anew.
+export function CompareValidators({ indices, network, networkChoice, onChoose, children }: CompareValidatorsProps) {
+  // Keyed by the indices as text, so that the plot is not redrawn when the array is new but equal.
   const of = indices.join()
   const subjects = useMemo<Subjects>(
     () => [
@@ -25,7 +25,7 @@ export function CompareSingle({ indices, network, networkChoice, onChoose, child
   )
   return (
     <>
-      <section className="card" aria-label="What is compared">
+      <section className="card" aria-label="Validators to compare">
         <div className="row">
           {networkChoice}
           <Add
@@ -35,15 +35,15 @@ export function CompareSingle({ indices, network, networkChoice, onChoose, child
           />
         </div>
         {indices.length > 0 && (
-          <ul className="chosen" aria-label="Compared">
+          <ul className="chosen" aria-label="Selected validators">
             {indices.map((index) => (
               <li key={index} className="badge">
                 {index}
                 <button
                   type="button"
                   className="plain"
-                  aria-label={`Leave out ${index}`}
-                  onClick={() => onChoose({ of: indices.filter((one) => one !== index).join() })}
+                  aria-label={`Remove ${index}`}
+                  onClick={() => onChoose({ of: indices.filter((other) => other !== index).join() })}
                 >
                   ×
                 </button>
@@ -56,7 +56,7 @@ export function CompareSingle({ indices, network, networkChoice, onChoose, child
         children(subjects)
       ) : (
         <p className="note">
-          Nothing is chosen yet. Add a validator above, or choose some{' '}
+          No validators selected. Add one above, or select some{' '}
           <a href={hrefOf('validators', [], { network })}>from a pool</a>.
         </p>
       )}
@@ -70,7 +70,7 @@ interface AddProps {
   readonly onAdd: (index: number) => void
 }
 
-/** A key is asked for its index; so is an index, which may be one that nobody knows. */
+/** Looks the validator up first: a public key needs its index, and an index may not exist. */
 function Add({ network, isFull, onAdd }: AddProps) {
   const { client } = useConsoleContext()
   const [text, setText] = useState('')
@@ -79,9 +79,9 @@ function Add({ network, isFull, onAdd }: AddProps) {
     event.preventDefault()
     setError(undefined)
     try {
-      const found = await client.validators.metadata({ validator_index_or_pubkey: text.trim(), network })
+      const validator = await client.validators.metadata({ validator_index_or_pubkey: text.trim(), network })
       setText('')
-      onAdd(found.validatorIndex)
+      onAdd(validator.validatorIndex)
     } catch (failure) {
       setError(failure)
     }
@@ -89,14 +89,14 @@ function Add({ network, isFull, onAdd }: AddProps) {
   return (
     <form className="row" onSubmit={(event) => void add(event)}>
       <label className="field">
-        {isFull ? 'Ten are the most' : 'Add by index or public key'}
+        {isFull ? 'Maximum of ten reached' : 'Index or public key'}
         <input
           className="mono"
           value={text}
           required
           disabled={isFull}
           pattern="\s*(\d{1,12}|(0x)?[0-9a-fA-F]{96})\s*"
-          title="A validator's index, or its public key of 96 hexadecimal digits"
+          title="The index of a validator, or its public key with 96 hexadecimal digits"
           onChange={({ target }) => setText(target.value)}
         />
       </label>
@@ -104,7 +104,10 @@ function Add({ network, isFull, onAdd }: AddProps) {
         Add
       </button>
       {error !== undefined && (
-        <Failure error={error} nothing={`${network} has no such validator. Check the number, or the network.`} />
+        <Failure
+          error={error}
+          notFound={`This validator does not exist on ${network}. Check the index and the network.`}
+        />
       )}
     </form>
   )

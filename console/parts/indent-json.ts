@@ -1,7 +1,5 @@
-// JSON made readable without reading it: no value is touched, so long integers keep their digits.
-
-/** Line breaks and indents between the tokens. */
-export function indented(text: string): string {
+// Indents JSON text without parsing it, so that integers beyond 2^53 keep their digits.
+export function indentJson(text: string): string {
   let depth = 0
   const line = () => `\n${'  '.repeat(depth)}`
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g, (token) => {

@@ -13,11 +13,12 @@ import { createKey } from '#storage/keys.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, settingsWith, type TestContext, testRequestInfo } from '#test/context.ts'
 import { fundedBy } from '../endpoints/funded-by.ts'
+import { trail } from '../endpoints/trail.ts'
 import { blocksStream, confirmHead, putHead } from '../funding/coverage.ts'
 import { type Funding, putFundings, putProven } from '../funding/fundings.ts'
 import { HistoryWriter } from '../labels/history.ts'
 import { putTags } from '../labels/tags.ts'
-import { followTrail, trail } from './trail.ts'
+import { followTrail } from './follow-trail.ts'
 
 const addressOf = (name: string): string => `0x${Buffer.from(name).toString('hex').padStart(40, '0')}`
 
@@ -56,12 +57,12 @@ const ask = async (context: TestContext, address: string, depth = 20) => {
   return { ...outcome.body.result, confidence: outcome.confidence, retryAfterMs: outcome.retryAfterMs }
 }
 
-/** The same state, where something happens before the funding of this address is told. */
+/** Wraps the state: calls `happens` before the funding of the address is read. */
 const before = (state: TestContext['state'], address: string, happens: () => Promise<void>): TestContext['state'] =>
   stateWith(state, {
     get: async (sql, ...values) => {
-      const asked = sql.includes('from fundings') ? `0x${Buffer.from(values[1] as Uint8Array).toString('hex')}` : ''
-      if (asked === addressOf(address)) await happens()
+      const requested = sql.includes('from fundings') ? `0x${Buffer.from(values[1] as Uint8Array).toString('hex')}` : ''
+      if (requested === addressOf(address)) await happens()
       return state.get(sql, ...values)
     },
   })
@@ -70,7 +71,7 @@ const names = (hops: readonly { fundingAddress: string }[]) =>
   hops.map((hop) => Buffer.from(hop.fundingAddress.slice(2), 'hex').toString().replaceAll('\0', ''))
 
 describe('200', () => {
-  test('hop by hop to a labelled address, each with block, time, transaction, value and label', async () => {
+  test('follows fundings to a labelled address; each hop has block, time, transaction, value and label', async () => {
     const rows = [
       funding('exchange', 'b', 10),
       funding('b', 'a', 20),
@@ -94,34 +95,34 @@ describe('200', () => {
     assert.deepEqual(confidence, { finality: 'finalized', coverage: 'complete' })
   })
 
-  test('to genesis: every block was read, and nothing came in', async () => {
+  test('ends at genesis if every block is indexed and nothing came in', async () => {
     await using context = await contextWith([funding('miner', 'a', 20)])
     const { hops, end } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason, end.address], [['miner'], 'genesis', addressOf('miner')])
     const none = await ask(context, 'nobody')
-    assert.deepEqual([none.hops, none.end.reason, none.end.message], [[], 'none', 'No transfer ever came in.'])
+    assert.deepEqual([none.hops, none.end.reason, none.end.message], [[], 'none', 'No incoming transfer.'])
   })
 
-  test('an address that paid before anything came in had its coin from genesis', async () => {
+  test('an address that paid before its first incoming transfer ends the trail at genesis', async () => {
     await using context = await contextWith([funding('old', 'a', 20), funding('b', 'old', 500)])
     const { hops, end } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason], [['old'], 'genesis'])
-    assert.match(end.message, /paid in block 20, before the first transfer to it in block 500/)
+    assert.match(end.message, /paid in block 20, before its first incoming transfer in block 500/)
   })
 
-  test('an address that was funded later in the same block, or in the same transaction, is not followed further', async () => {
+  test('an address that was funded later in the same block or transaction ends the trail', async () => {
     for (const later of [{ txIndex: 4 }, { txIndex: 3, position: 2 }]) {
       const paid = { ...funding('payer', 'a', 20), txIndex: 3, position: 1 }
       await using context = await contextWith([paid, { ...funding('b', 'payer', 20), ...later }])
       const { hops, end } = await ask(context, 'a')
       assert.deepEqual([names(hops), end.reason, end.address], [['payer'], 'genesis', addressOf('payer')])
-      assert.match(end.message, /before the first transfer to it/)
+      assert.match(end.message, /before its first incoming transfer/)
       await using earlier = await contextWith([paid, { ...funding('b', 'payer', 20), txIndex: 3, position: 0 }])
       assert.deepEqual(names((await ask(earlier, 'a')).hops), ['payer', 'b'])
     }
   })
 
-  test('a loop is seen', async () => {
+  test('a loop ends the trail', async () => {
     await using context = await contextWith([
       funding('b', 'a', 20),
       funding('c', 'b', 20),
@@ -131,11 +132,11 @@ describe('200', () => {
     const { hops, end } = await ask(context, 'start')
     assert.deepEqual(
       [names(hops), end.reason, end.message],
-      [['a', 'b', 'c', 'a'], 'loop', 'The trail has been here before, at hop 2.'],
+      [['a', 'b', 'c', 'a'], 'loop', 'Loop: same address as in hop 2.'],
     )
   })
 
-  test('no deeper than asked', async () => {
+  test('has at most the requested hops', async () => {
     const rows = Array.from({ length: 200 }, (_, at) => funding(`n${at + 1}`, `n${at}`, 900 - at))
     await using context = await contextWith(rows)
     for (const depth of [1, 20, 100]) {
@@ -144,7 +145,7 @@ describe('200', () => {
     }
   })
 
-  test('where the next funding cannot be told, the trail says why and keeps what it has', async () => {
+  test('if the next funding is not known, the trail ends with the reason', async () => {
     await using context = await contextWith([funding('b', 'a', 20), funding('c', 'b', 10)], {}, 500)
     const { hops, end, retryAfterMs } = await ask(context, 'a')
     assert.deepEqual([names(hops), end.reason, retryAfterMs], [['b', 'c'], 'unknown', undefined])
@@ -153,7 +154,7 @@ describe('200', () => {
     assert.deepEqual([first.hops, first.end.reason], [[], 'unknown'])
   })
 
-  test('where it ends at a search that goes on, it says when to come back, as 4.3 does', async () => {
+  test('if a search is still running, the trail reports when to retry, like 4.3', async () => {
     await using context = await contextWith([funding('b', 'a', 20)])
     const fault = new Fault('explorer.probe_bounds', { message: 'Up to block 7 of 9.', retryAfterMs: 40_000 })
     const busy = { ...context, state: before(context.state, 'b', () => Promise.reject(fault)) }
@@ -162,7 +163,7 @@ describe('200', () => {
     assert.deepEqual([names(hops), end.message, retryAfterMs], [['b'], fault.publicMessage, fault.retryAfterMs])
   })
 
-  test('whatever the fundings, a trail ends, visits nobody twice and never goes forward in time', async () => {
+  test('with any fundings, a trail ends, visits no address twice and never goes forward in time', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
     const row = fc.record({ funder: name, address: name, block: fc.integer({ min: 1, max: 6 }) })
     await fc.assert(
@@ -185,7 +186,7 @@ describe('200', () => {
     )
   })
 
-  test('when the time is over the trail is cut, and the search goes on', async () => {
+  test('the time limit ends the trail, and the search continues', async () => {
     await using context = await contextWith([funding('b', 'a', 20)])
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -207,7 +208,7 @@ describe('200', () => {
 test("over HTTP through the client: a key of the standard plan, the group's envelope, 2 calls a second", async () => {
   await using context = await contextWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
   const admission = await openAuthorizer(context)
-  const door = await startHttpServer(
+  const server = await startHttpServer(
     createApp({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail], admission, {
       request: () => {},
     }),
@@ -216,7 +217,7 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
   try {
     const keyOf = async (plan: 'lite' | 'standard') =>
       (await createKey(context.state, { name: plan, plan }, context.clock, context.random)).key
-    const client = createClient({ baseUrl: door.url, key: await keyOf('standard'), retries: 0 })
+    const client = createClient({ baseUrl: server.url, key: await keyOf('standard'), retries: 0 })
     const { result } = await client.explorer.trail({
       chainid: 1,
       address: addressOf('a').toUpperCase().replace('X', 'x'),
@@ -227,25 +228,25 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
     context.clock.advance(1000)
     await assert.rejects(client.explorer.trail({ address: addressOf('a'), depth: 101 }), /depth must be at most 100/)
     await assert.rejects(client.explorer.trail({ address: addressOf('a'), chainid: '5' }), /unsupported chainid/)
-    const poor = createClient({ baseUrl: door.url, key: await keyOf('lite'), retries: 0 })
+    const poor = createClient({ baseUrl: server.url, key: await keyOf('lite'), retries: 0 })
     await assert.rejects(poor.explorer.trail({ address: addressOf('a') }), /needs the standard plan/)
-    const nobody = createClient({ baseUrl: door.url, retries: 0 })
-    await assert.rejects(nobody.explorer.trail({ address: addressOf('a') }), /Missing\/Invalid API Key/)
+    const withoutKey = createClient({ baseUrl: server.url, retries: 0 })
+    await assert.rejects(withoutKey.explorer.trail({ address: addressOf('a') }), /Missing\/Invalid API Key/)
   } finally {
-    await door.close()
+    await server.close()
     await admission.close()
   }
 })
 
 describe('failures', () => {
-  test('an address that is none, and a chain that is not served', async () => {
+  test('an invalid address and an unsupported chain are rejected', async () => {
     await using context = await contextWith([])
     const bad = trail.handle({ chainid: '1', address: '0x12', depth: 20 }, context, testRequestInfo())
     await assert.rejects(bad, { code: 'input.invalid' })
     assert.throws(() => trail.checkQuery?.({ chainid: '5' }, context), { code: 'explorer.chain_unsupported' })
   })
 
-  test('a store that fails is a failure of the call, not an end of the trail', async () => {
+  test('a failing store fails the request', async () => {
     await using context = await contextWith([funding('b', 'a', 20)])
     const broken = async () => {
       throw new Fault('store.unavailable')
@@ -253,16 +254,16 @@ describe('failures', () => {
     const state = new Proxy(context.state, {
       get: (target, name) => (name === 'get' ? broken : Reflect.get(target, name).bind(target)),
     })
-    const asked = trail.handle(
+    const response = trail.handle(
       { chainid: '1', address: addressOf('a'), depth: 20 },
       { ...context, state },
       testRequestInfo(),
     )
-    await assert.rejects(asked, { code: 'store.unavailable' })
+    await assert.rejects(response, { code: 'store.unavailable' })
   })
 })
 
-test('a trail is as sure as its least sure hop, wherever that is', async () => {
+test('the confidence of a trail is that of its least certain hop', async () => {
   await using context = await contextWith([funding('b', 'a', 30), funding('d', 'c', 10)])
   const coverageOf = async (name: string) => (await ask(context, name)).confidence?.coverage
   assert.equal(await coverageOf('a'), 'complete')

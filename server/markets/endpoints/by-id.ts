@@ -1,0 +1,12 @@
+// `GET /markets/{id}`, an endpoint beyond the specification: the document of 4.8 for the market with this id.
+import { extensions } from '#api/extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { MarketsContext } from '../context.ts'
+import { marketByIdErrorFormat } from '../error-format.ts'
+import { respondWithMarket } from './by-slug.ts'
+
+export const byId = createHandler(
+  extensions['markets.byId'],
+  marketByIdErrorFormat,
+  ({ id, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, { id }, input),
+)
