@@ -78,7 +78,23 @@ function page(endpoint: Endpoint): string {
     '## Errors',
     errorTable(endpoint),
     ...examples(endpoint),
-  ].join('\n\n')
+  ]
+    .map(wrapParagraph)
+    .join('\n\n')
+}
+
+const columnsMax = 100
+
+/** Breaks a line of prose at spaces. Tables, code and headings stay as they are. */
+function wrapParagraph(text: string): string {
+  if (text.includes('\n') || /^[#|]/.test(text)) return text
+  const lines: string[] = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? ''
+    if (line !== '' && line.length + 1 + word.length > columnsMax) lines.push(word)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines.join('\n')
 }
 
 function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 'perSecondBelow'>): string {
