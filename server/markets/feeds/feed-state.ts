@@ -65,20 +65,6 @@ export const newFeedState = (source: string): FeedState => ({
 })
 
 export async function storeFeedState(tx: StateWriter, feedState: FeedState): Promise<void> {
-  const {
-    source,
-    pass,
-    cursor,
-    page,
-    fullPass,
-    startedMs,
-    readUntilMs,
-    newestSeenMs,
-    fullAtMs,
-    doneAtMs,
-    asOfMs,
-    absent,
-  } = feedState
   await tx.run(
     `insert into market_feeds (source, pass, cursor, page, full_pass, started_ms, read_until_ms, newest_seen_ms, full_at_ms,
        done_at_ms, as_of_ms, absent, holder, held_until_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -86,18 +72,18 @@ export async function storeFeedState(tx: StateWriter, feedState: FeedState): Pro
        full_pass = excluded.full_pass, started_ms = excluded.started_ms, read_until_ms = excluded.read_until_ms,
        newest_seen_ms = excluded.newest_seen_ms, full_at_ms = excluded.full_at_ms, done_at_ms = excluded.done_at_ms,
        as_of_ms = excluded.as_of_ms, absent = excluded.absent, holder = excluded.holder, held_until_ms = excluded.held_until_ms`,
-    source,
-    pass,
-    cursor,
-    page,
-    fullPass,
-    startedMs,
-    readUntilMs,
-    newestSeenMs,
-    fullAtMs,
-    doneAtMs,
-    asOfMs,
-    absent,
+    feedState.source,
+    feedState.pass,
+    feedState.cursor,
+    feedState.page,
+    feedState.fullPass,
+    feedState.startedMs,
+    feedState.readUntilMs,
+    feedState.newestSeenMs,
+    feedState.fullAtMs,
+    feedState.doneAtMs,
+    feedState.asOfMs,
+    feedState.absent,
     feedState.holder,
     feedState.heldUntilMs,
   )
