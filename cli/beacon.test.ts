@@ -106,7 +106,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     settings: settingsWith(at.settings),
   }
   const context = createContext({ ...parts, settings: await withChainTimes(parts) })
-  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const operations = await startOperations(context, { dataDir, version: '1' })
   const ingested = Promise.withResolvers<void>()
   const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && ingested.resolve())
   await ingested.promise
@@ -114,7 +114,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
     duties: stores.duties,
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await Promise.all([operations, beacon])
+      await Promise.all([operations[Symbol.asyncDispose](), beacon])
       await stores.close()
     },
   }

@@ -129,14 +129,14 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const settings = settingsWith(at.settings)
   const parts = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
   const context = createContext({ ...parts, settings: await withChainTimes(parts) })
-  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const operations = await startOperations(context, { dataDir, version: '1' })
   const ingested = Promise.withResolvers<void>()
   const beacon = startBeacon(context, stop.signal, (_, { until }) => until === 13 && ingested.resolve())
   await ingested.promise
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await Promise.all([operations, beacon])
+      await Promise.all([operations[Symbol.asyncDispose](), beacon])
       await duties.close()
       await stores.close()
     },

@@ -74,19 +74,17 @@ test('with a running server, the commands get the same results over its control 
   assert.equal(before.code, 0, before.stderr)
   const dataDir = join(at.dir, 'data')
   const stores = await openStores(dataDir)
-  const stop = new AbortController()
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
   const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
-  const operations = startOperations(context, { dataDir, version: '1' }, stop.signal)
+  const operations = await startOperations(context, { dataDir, version: '1' })
   try {
     assert.deepEqual(await at.run(...args), before)
     const found = await at.run('find', '--key', 'zz')
     assert.equal(found.code, 1)
     assert.match(found.stderr, /pubkey/)
   } finally {
-    stop.abort()
-    await operations
+    await operations[Symbol.asyncDispose]()
     await stores.close()
   }
 })

@@ -118,7 +118,7 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
         baseUrl: window.location.origin,
         baseUrls: basesOf(session),
         ...(key !== '' && { key }),
-        retries: 1,
+        retries: 3,
         fetch: withRefusalNotice((...request) => fetch(...request)),
       }),
       session,

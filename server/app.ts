@@ -99,9 +99,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = new ProgressBoard(clock)
   let url: string | undefined
   const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
+  resources.use(await startOperations(context, operations))
   const ingest = settings.ingest.enabled ? Object.entries(ingesters(context, metrics, progressBoard)) : []
   const loops = [
-    startOperations(context, operations, stop.signal),
     prepareLists(context, stop.signal),
     ...ingest.map(([name, work]) => {
       return runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal)

@@ -9,20 +9,12 @@ import { startOperations } from './start.ts'
 
 test('a running server answers control requests until it is stopped', async () => {
   await using context = await openContext()
-  const stop = new AbortController()
-  const operations = startOperations(
-    context,
-    { dataDir: context.dir, version: '1.2.3', url: () => 'http://here' },
-    stop.signal,
-  )
-  const request = async (name: string, input?: unknown) => {
-    for (let tries = 0; tries < 200; tries++) {
-      const reply = await callControl(context.dir, name, input)
-      if (reply) return reply.result
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    return assert.fail('no control socket')
-  }
+  const operations = await startOperations(context, {
+    dataDir: context.dir,
+    version: '1.2.3',
+    url: () => 'http://here',
+  })
+  const request = async (name: string, input?: unknown) => (await callControl(context.dir, name, input))?.result
   assert.deepEqual(await request('status'), {
     pid: process.pid,
     version: '1.2.3',
@@ -33,8 +25,7 @@ test('a running server answers control requests until it is stopped', async () =
   const findings = (await request('doctor', { sample: 1 })) as { name: string }[]
   assert.ok(findings.some(({ name }) => name === 'keys'))
   await assert.rejects(callControl(context.dir, 'copyStores', {}), /dir must be the folder to copy into/)
-  stop.abort()
-  await operations
+  await operations[Symbol.asyncDispose]()
   assert.equal(await callControl(context.dir, 'status'), undefined)
 })
 
@@ -43,13 +34,9 @@ test('if the control socket cannot be opened, the server logs it and continues',
   const lines: string[] = []
   const dataDir = join(context.dir, 'x'.repeat(120))
   await mkdir(dataDir)
-  const stop = new AbortController()
   const logging = { ...context, log: openLog('info', (line) => lines.push(line)) }
-  const operations = startOperations(logging, { dataDir, version: '1' }, stop.signal)
-  while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await using _operations = await startOperations(logging, { dataDir, version: '1' })
   assert.match(lines[0] ?? '', /too long for a socket.*cannot open the control socket/)
-  stop.abort()
-  await operations
 })
 
 test('limits that are not shared are logged once at the start', async () => {
@@ -57,11 +44,9 @@ test('limits that are not shared are logged once at the start', async () => {
   const warnings = async (settings: object) => {
     const lines: string[] = []
     const log = openLog('info', (line) => lines.push(line))
-    const ended = AbortSignal.abort()
-    await startOperations(
+    await using _operations = await startOperations(
       { ...context, log, settings: settingsWith(settings) },
       { dataDir: context.dir, version: '1' },
-      ended,
     )
     return lines.filter((line) => line.includes('limits: each server'))
   }

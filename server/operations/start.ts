@@ -18,12 +18,8 @@ export interface OperationsOptions {
   readonly url?: () => string | undefined
 }
 
-/** Runs until the signal aborts. */
-export async function startOperations(
-  context: AppContext,
-  options: OperationsOptions,
-  signal: AbortSignal,
-): Promise<void> {
+/** Resolves when the socket is open. Disposing closes it. */
+export async function startOperations(context: AppContext, options: OperationsOptions): Promise<AsyncDisposable> {
   for (const { name, message, todo } of limitsFindings(context.settings))
     context.log.warn({ todo }, `${name}: ${message}`)
   const startedAt = new Date(context.clock.now()).toISOString()
@@ -48,12 +44,5 @@ export async function startOperations(
     context.log.warn({ reason: error.message }, 'cannot open the control socket; backups need the server to be stopped')
     return undefined
   })
-  await untilAborted(signal)
-  await control?.close()
+  return { [Symbol.asyncDispose]: async () => control?.close() }
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
