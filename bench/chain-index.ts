@@ -22,7 +22,7 @@ const addresses = Number(process.argv[2] ?? 1_000_000)
 /** The fundings of 100 blocks, with 200 per block. */
 const batchSize = 20_000
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-index-'))
-const child = launch('sim-node.ts', String(blocks))
+const child = launch('simulated-node.ts', String(blocks))
 const format = (value: number) => Math.round(value).toLocaleString('en')
 
 async function measureIndexing(): Promise<void> {

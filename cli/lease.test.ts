@@ -7,8 +7,8 @@ import { runWhileLeased } from '#ingest/lease.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { openState } from '#storage/open.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
@@ -23,9 +23,9 @@ describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
   /** A folder whose configuration has a chain of 20 blocks and a feed, and a schema on the server. */
   async function openSetup() {
     const home = await openFolder()
-    const chain = new SimChain({ seed: 'turn', id: '77', finalLag: 6 })
+    const chain = new SimulatedChain({ seed: 'turn', id: '77', finalLag: 6 })
     chain.mine(20)
-    const node = new SimNode(chain)
+    const node = new SimulatedNode(chain)
     const config = {
       explorer: { chains: [{ id: '77', name: 'Sim', mode: 'index', rpc: [{ url: await node.listen() }] }] },
       markets: { feeds: [{ id: 'own', url: 'http://127.0.0.1:9/markets' }] },

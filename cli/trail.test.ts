@@ -8,8 +8,8 @@ import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { demoSeed } from '#simulator/demo.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { loadExplorer } from '#simulator/explorer.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
@@ -39,9 +39,9 @@ test('prints the trail from the store, as JSON and as a tree', async () => {
 })
 
 test('works with a node and without a data folder, and prints the confidence', async () => {
-  const chain = new SimChain({ seed: 'trail', id: '77', finalLag: 10 })
+  const chain = new SimulatedChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
-  await using node = new SimNode(chain, { traces: ['trace_block'] })
+  await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
   // --chain is optional if only one chain is configured.
   const explorer = {
     chains: [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }],

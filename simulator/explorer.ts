@@ -12,8 +12,8 @@ import { type Label, putLabels } from '#explorer/labels/labels.ts'
 import { putTags, type Tag } from '#explorer/labels/tags.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { SimChain } from './evm/chain.ts'
-import { SimNode } from './evm/node.ts'
+import { SimulatedChain } from './evm/chain.ts'
+import { SimulatedNode } from './evm/node.ts'
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 
 interface ChainPlan {
@@ -47,7 +47,7 @@ const chainWithGap: ChainPlan = {
 export async function loadExplorer(context: ExplorerContext, seed: string): Promise<{ address: string }> {
   const chains = demoChains(seed)
   for (const [at, plan] of [completeChain, chainWithGap].entries()) {
-    const chain = chains[at] as SimChain
+    const chain = chains[at] as SimulatedChain
     await using node = demoNode(chain)
     await writeLabels(context, plan, chain, seed)
     await readChain(context, plan, node, await node.listen())
@@ -56,7 +56,7 @@ export async function loadExplorer(context: ExplorerContext, seed: string): Prom
 }
 
 /** Each chain depends only on its seed. */
-export const demoChains = (seed: string): readonly [SimChain, SimChain] => [
+export const demoChains = (seed: string): readonly [SimulatedChain, SimulatedChain] => [
   demoChain(completeChain, seed),
   demoChain(chainWithGap, seed),
 ]
@@ -65,21 +65,21 @@ export const demoChains = (seed: string): readonly [SimChain, SimChain] => [
 export const demoAccounts = (seed: string): string[] =>
   emptyChain(completeChain, seed).addresses().slice(0, completeChain.accounts)
 
-const emptyChain = ({ id, blockSeconds, accounts }: ChainPlan, seed: string): SimChain =>
-  new SimChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag: 64, busy: 6, rich: 12 })
+const emptyChain = ({ id, blockSeconds, accounts }: ChainPlan, seed: string): SimulatedChain =>
+  new SimulatedChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag: 64, busy: 6, rich: 12 })
 
-function demoChain(plan: ChainPlan, seed: string): SimChain {
+function demoChain(plan: ChainPlan, seed: string): SimulatedChain {
   const chain = emptyChain(plan, seed)
   chain.mine(plan.blocks)
   return chain
 }
 
-const demoNode = (chain: SimChain): SimNode =>
-  new SimNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
+const demoNode = (chain: SimulatedChain): SimulatedNode =>
+  new SimulatedNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
 
 const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
-async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimNode, url: string): Promise<void> {
+async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimulatedNode, url: string): Promise<void> {
   const { value: settings, problems } = complete(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
   if (problems.length > 0 || !chain) throw new Error(`invalid settings of the demo chain: ${JSON.stringify(problems)}`)
@@ -93,7 +93,12 @@ async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimNod
   await confirmHead(context.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
 }
 
-async function writeLabels(context: ExplorerContext, plan: ChainPlan, chain: SimChain, seed: string): Promise<void> {
+async function writeLabels(
+  context: ExplorerContext,
+  plan: ChainPlan,
+  chain: SimulatedChain,
+  seed: string,
+): Promise<void> {
   const labels = labelsOf(plan, createSeededRandom(seed).fork('explorer').fork(plan.id).fork('labels'))
   await context.state.write(async (tx) => {
     const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
@@ -105,7 +110,7 @@ async function writeLabels(context: ExplorerContext, plan: ChainPlan, chain: Sim
 const sampleHops = 3
 
 /** The newest final address with a trail of `sampleHops`. */
-function sampleOf(chain: SimChain): string {
+function sampleOf(chain: SimulatedChain): string {
   const first = chain.firstFundings()
   const hasLongTrail = (address: string): boolean => {
     let at = first.get(address)

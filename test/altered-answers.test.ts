@@ -3,7 +3,7 @@
 // alteration.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { SimBeaconNode } from '#simulator/beacon/node.ts'
+import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
 import { type Alteration, openAlteringProxy, type ProxiedResponse } from './altering-proxy.ts'
 import {
@@ -88,7 +88,7 @@ interface Duties {
 }
 
 describe('one altered response of a beacon node', () => {
-  const forms: { readonly node: SimBeaconNode; readonly requests: number }[] = []
+  const forms: { readonly node: SimulatedBeaconNode; readonly requests: number }[] = []
   let clean: Answers
   let finalized = oracleFinalized
 

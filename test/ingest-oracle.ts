@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimBeaconNode } from '#simulator/beacon/node.ts'
+import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { Follower } from '#validators/ingest/follow.ts'
@@ -29,7 +29,7 @@ export const oracleUntil = oracleFinalized - 1
 /** SSZ with full states, and JSON: different code reads them. */
 export const nodeForms: readonly BeaconNodeOptions[] = [{ ssz: true, states: true, rewards: true }, { rewards: true }]
 
-export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimBeaconNode> =>
+export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimulatedBeaconNode> =>
   openNode(oracleWorld(), options)
 
 export const oracleSettings = (url: string) => ({

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { SimBeaconNode } from '#simulator/beacon/node.ts'
+import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import {
   type Answers,
@@ -43,7 +43,7 @@ async function ingestInChild(dir: string, url: string, killAt: number): Promise<
 }
 
 describe('ingest that is killed', () => {
-  let node: SimBeaconNode
+  let node: SimulatedBeaconNode
   let clean: Answers
   let points: number
   /** Increases with every request for it, so that epochs are written one by one. */

@@ -3,20 +3,20 @@ import assert from 'node:assert/strict'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain, type SimChainOptions } from '#simulator/evm/chain.ts'
+import { SimulatedChain, type SimulatedChainOptions } from '#simulator/evm/chain.ts'
 import { spendingCode } from '#simulator/evm/execute.ts'
-import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { openContext, testRequestInfo } from './context.ts'
 
 export async function openProbeChain(
-  capabilities: SimCapabilities = { traces: ['trace_block'] },
+  capabilities: SimulatedCapabilities = { traces: ['trace_block'] },
   settings: object = {},
   chainSettings: object = {},
-  kind: Partial<SimChainOptions> = {},
+  kind: Partial<SimulatedChainOptions> = {},
 ) {
-  const chain = new SimChain({ seed: 'probe', finalLag: 10, ...kind })
+  const chain = new SimulatedChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
-  const sim = new SimNode(chain, capabilities, 2000)
+  const sim = new SimulatedNode(chain, capabilities, 2000)
   const url = await sim.listen()
   const context = await openContext({
     explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
@@ -26,7 +26,7 @@ export async function openProbeChain(
   return {
     ...{ chain, sim, context, steady },
     /** An account whose first funding matches. Fails if the seed has none. */
-    someone(fits: (funding: NonNullable<ReturnType<SimChain['firstFunding']>>) => boolean): string {
+    someone(fits: (funding: NonNullable<ReturnType<SimulatedChain['firstFunding']>>) => boolean): string {
       const account = steady.find((address) => {
         const funding = chain.firstFunding(address)
         return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)

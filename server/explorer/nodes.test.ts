@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { settingsWith } from '#test/context.ts'
 import { openNode } from './nodes.ts'
 
-const openNodes = (...nodes: SimCapabilities[]) => openNodesWith(0, nodes)
+const openNodes = (...nodes: SimulatedCapabilities[]) => openNodesWith(0, nodes)
 
-function openNodesWith(restMs: number, nodes: readonly SimCapabilities[]) {
-  const chain = new SimChain({ seed: 'nodes', finalLag: 10 })
+function openNodesWith(restMs: number, nodes: readonly SimulatedCapabilities[]) {
+  const chain = new SimulatedChain({ seed: 'nodes', finalLag: 10 })
   chain.mine(60)
-  const sims = new Map(nodes.map((capabilities, at) => [`http://node-${at}/`, new SimNode(chain, capabilities)]))
+  const sims = new Map(nodes.map((capabilities, at) => [`http://node-${at}/`, new SimulatedNode(chain, capabilities)]))
   const dead = new Set<string>()
   /** Nodes without the states of old blocks. */
   const pruned = new Set<string>()
@@ -49,10 +49,10 @@ function openNodesWith(restMs: number, nodes: readonly SimCapabilities[]) {
   return { chain, node, dead, pruned, goBack, busyFor }
 }
 
-const busy = (chain: SimChain) => chain.blocks.filter(({ transfers }) => transfers.length > 1).slice(0, 5)
+const busy = (chain: SimulatedChain) => chain.blocks.filter(({ transfers }) => transfers.length > 1).slice(0, 5)
 
 test('if a node fails, one with another trace method returns the same blocks', async () => {
-  const forms: SimCapabilities[] = [
+  const forms: SimulatedCapabilities[] = [
     { traces: ['trace_block'] },
     { traces: ['debug_traceBlockByNumber'] },
     { traces: ['debug_traceTransaction'] },
@@ -87,7 +87,7 @@ test('old blocks are read from another node if the cheapest one has pruned them'
 })
 
 test('if all nodes fail, the one with the shortest backoff is retried', async () => {
-  const nodes: SimCapabilities[] = [{ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] }]
+  const nodes: SimulatedCapabilities[] = [{ traces: ['trace_block'] }, { traces: ['debug_traceBlockByNumber'] }]
   const { chain, node, dead, busyFor } = openNodesWith(40, nodes)
   await node.capabilities()
   dead.add('http://node-0/')

@@ -10,8 +10,8 @@ import { forgetFrom } from '#explorer/funding/index/forget.ts'
 import { newFeedState, storeFeedState } from '#markets/feeds/feed-state.ts'
 import { storeRejects } from '#markets/records/rejects.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openDuties } from '#storage/open.ts'
 import type { StateWriter } from '#storage/state.ts'
@@ -162,9 +162,9 @@ describe('stored results of the demo', () => {
 
 describe('first fundings', () => {
   test('are searched again in a node; a difference is reported with both transfers', async () => {
-    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    const chain = new SimulatedChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
-    await using node = new SimNode(chain)
+    await using node = new SimulatedNode(chain)
     const url = await node.listen()
     const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
@@ -185,9 +185,9 @@ describe('first fundings', () => {
   })
 
   test('agree for an account that never sent a transaction', async () => {
-    const chain = new SimChain({ seed: 'doctor', id: '77', finalLag: 6 })
+    const chain = new SimulatedChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
-    await using node = new SimNode(chain, { traces: ['trace_block'] })
+    await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
     const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
@@ -205,9 +205,9 @@ describe('first fundings', () => {
   })
 
   test('a stored transfer that is real but not the first is reported', async () => {
-    const chain = new SimChain({ seed: 'later', id: '77', finalLag: 6 })
+    const chain = new SimulatedChain({ seed: 'later', id: '77', finalLag: 6 })
     chain.mine(60)
-    await using node = new SimNode(chain)
+    await using node = new SimulatedNode(chain)
     const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')

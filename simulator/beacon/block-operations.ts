@@ -2,11 +2,13 @@
 import type { SeededRandom } from '../seeded-random.ts'
 import type { BlockOperations, SlotContext } from './behaviour.ts'
 import { type ChainState, eth, far } from './chain.ts'
-import type { Identity, SimBlock, SimDeposit } from './records.ts'
+import type { Identity, SimulatedBlock, SimulatedDeposit } from './records.ts'
 
 const withdrawalsMax = 3
 
-export type AppliedSlashings = Pick<SimBlock, 'proposerSlashings' | 'attesterSlashings'> & { readonly gwei: bigint }
+export type AppliedSlashings = Pick<SimulatedBlock, 'proposerSlashings' | 'attesterSlashings'> & {
+  readonly gwei: bigint
+}
 
 export function applySlashings(
   chain: ChainState,
@@ -42,7 +44,7 @@ export function applyOperations(
   { slot, epoch }: Pick<SlotContext, 'slot' | 'epoch'>,
   { exits, consolidations, deposits }: BlockOperations,
   newValidator: () => Identity,
-): Omit<SimDeposit, 'block'>[] {
+): Omit<SimulatedDeposit, 'block'>[] {
   const isUnslashed = (index: number) => !chain.at(index).slashed
   const isElectra = chain.isFrom('electra', epoch)
   for (const index of exits.filter(isUnslashed)) chain.beginExit(index, epoch)
@@ -62,7 +64,7 @@ export function applyOperations(
   })
 }
 
-export function withdraw(chain: ChainState, epoch: number, draws: SeededRandom): SimBlock['withdrawals'] {
+export function withdraw(chain: ChainState, epoch: number, draws: SeededRandom): SimulatedBlock['withdrawals'] {
   if (!chain.isFrom('capella', epoch)) return []
   const isElectra = chain.isFrom('electra', epoch)
   const due = chain.validators.flatMap(({ balance, credentials, withdrawable }, index) => {

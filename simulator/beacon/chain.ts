@@ -2,7 +2,7 @@
 // consensus specifications (one validator at a time, bigints), so that ingest can be tested against them.
 import type { Fork } from '#sources/beacon/consensus.ts'
 import type { NetworkPlan } from './plan.ts'
-import type { Identity, SimPendingDeposit, SimValidator, VotePay } from './records.ts'
+import type { Identity, SimulatedPendingDeposit, SimulatedValidator, VotePay } from './records.ts'
 import type { Truth } from './truth.ts'
 
 export const far = Number.POSITIVE_INFINITY
@@ -13,14 +13,14 @@ const depositsPerEpoch = 3
 
 /** The mutable state, as plain data that can be saved and restored. */
 export interface ChainData {
-  readonly validators: SimValidator[]
+  readonly validators: SimulatedValidator[]
   justified: number
   previousJustified: number
   finalized: number
   bits: readonly boolean[]
   readonly slashed: bigint[]
   /** Deposits that are applied at the end of an epoch. */
-  readonly queue: SimPendingDeposit[]
+  readonly queue: SimulatedPendingDeposit[]
   readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
 }
 
@@ -53,7 +53,7 @@ export class ChainState {
     this.data = data
   }
 
-  get validators(): SimValidator[] {
+  get validators(): SimulatedValidator[] {
     return this.data.validators
   }
 
@@ -78,8 +78,8 @@ export class ChainState {
     return (this.at(index).effective / eth) * this.perIncrement(epoch)
   }
 
-  at(index: number): SimValidator {
-    return this.validators[index] as SimValidator
+  at(index: number): SimulatedValidator {
+    return this.validators[index] as SimulatedValidator
   }
 
   /** Earnings count for the epoch whose first state precedes them. */
@@ -295,7 +295,7 @@ export class ChainState {
   }
 }
 
-function updateEffective(validator: SimValidator, isElectra: boolean): void {
+function updateEffective(validator: SimulatedValidator, isElectra: boolean): void {
   const { balance, effective } = validator
   const max = isElectra && validator.credentials.startsWith('0x02') ? 2048n * eth : 32n * eth
   if (balance + eth / 4n >= effective && effective + (eth * 5n) / 4n >= balance) return

@@ -6,7 +6,14 @@ import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
 import { rootOf } from '#sources/beacon/ssz-type.ts'
 import { type NetworkPlan, specOf } from './plan.ts'
-import type { SimAttestation, SimBlock, SimDeposit, SimPendingDeposit, SimValidator, Snapshot } from './records.ts'
+import type {
+  SimulatedAttestation,
+  SimulatedBlock,
+  SimulatedDeposit,
+  SimulatedPendingDeposit,
+  SimulatedValidator,
+  Snapshot,
+} from './records.ts'
 
 /** A field of a container: of fixed length, or variable with an offset. */
 type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
@@ -59,12 +66,12 @@ const committeesMax = 8
 const committeeBits = (committees: readonly number[]): Buffer =>
   bitsOf(Array.from({ length: committeesMax }, (_, at) => committees.includes(at)))
 
-function dataOf({ slot, committees, head, targetEpoch, target }: SimAttestation, fork: Fork): Buffer {
+function dataOf({ slot, committees, head, targetEpoch, target }: SimulatedAttestation, fork: Fork): Buffer {
   const index = isFrom(fork, 'electra') ? 0 : (committees[0] as number)
   return Buffer.concat([u64(slot), u64(index), hex(head), Buffer.alloc(40), u64(targetEpoch), hex(target)])
 }
 
-function attestationBytes(attestation: SimAttestation, fork: Fork): Buffer {
+function attestationBytes(attestation: SimulatedAttestation, fork: Fork): Buffer {
   return container([
     variable(bitsOf(attestation.bits, attestation.bits.length, true)),
     fixed(dataOf(attestation, fork)),
@@ -81,11 +88,14 @@ const headerOf = (proposer: number): Buffer => Buffer.concat([u64(1), u64(propos
 /** Arbitrary bytes: ingest reads transactions from the execution node. */
 const transactionBytes = (at: number): Buffer => Buffer.alloc(10 + at, 7)
 
-const depositData = ({ pubkey, credentials, gwei }: SimDeposit): Buffer =>
+const depositData = ({ pubkey, credentials, gwei }: SimulatedDeposit): Buffer =>
   Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96)])
 
 /** Since Electra, deposits are execution requests. */
-const depositsIn = ({ fork, deposits }: Rootless): { own: readonly SimDeposit[]; requests: readonly SimDeposit[] } =>
+const depositsIn = ({
+  fork,
+  deposits,
+}: Rootless): { own: readonly SimulatedDeposit[]; requests: readonly SimulatedDeposit[] } =>
   isFrom(fork, 'electra') ? { own: [], requests: deposits } : { own: deposits, requests: [] }
 
 function payloadBytes(block: Rootless): Buffer {
@@ -108,13 +118,13 @@ function payloadBytes(block: Rootless): Buffer {
   ])
 }
 
-const requestBytes = (requests: readonly SimDeposit[]): Buffer =>
+const requestBytes = (requests: readonly SimulatedDeposit[]): Buffer =>
   Buffer.concat(requests.map((deposit, at) => Buffer.concat([depositData(deposit), u64(at)])))
 /** Withdrawal and consolidation requests. */
 const noRequests = [Buffer.alloc(0), Buffer.alloc(0)]
 
 /** A block before its root is known. */
-export type Rootless = Omit<SimBlock, 'root'>
+export type Rootless = Omit<SimulatedBlock, 'root'>
 
 function bodyBytes(block: Rootless): Buffer {
   const { fork } = block
@@ -147,7 +157,7 @@ const messageBytes = (block: Rootless): Buffer =>
     variable(bodyBytes(block)),
   ])
 
-export const blockBytes = (block: SimBlock): Buffer => container([variable(messageBytes(block)), zeros(96)])
+export const blockBytes = (block: SimulatedBlock): Buffer => container([variable(messageBytes(block)), zeros(96)])
 
 const rulesOf = memo((plan: NetworkPlan) => readRules(specOf(plan, '1')))
 
@@ -163,7 +173,7 @@ function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
 export const blockRootOf = (block: Rootless, plan: NetworkPlan): string =>
   rootOf(blockTypeOf(block.fork, rulesOf(plan)).message, messageBytes(block))
 
-export const headerJson = (block: SimBlock, plan: NetworkPlan) => ({
+export const headerJson = (block: SimulatedBlock, plan: NetworkPlan) => ({
   slot: String(block.slot),
   proposer_index: String(block.proposer),
   parent_root: block.parentRoot,
@@ -174,7 +184,7 @@ export const headerJson = (block: SimBlock, plan: NetworkPlan) => ({
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
 const root0 = text(Buffer.alloc(32))
 
-const depositJson = ({ pubkey, credentials, gwei }: SimDeposit) => ({
+const depositJson = ({ pubkey, credentials, gwei }: SimulatedDeposit) => ({
   pubkey,
   withdrawal_credentials: credentials,
   amount: String(gwei),
@@ -183,7 +193,7 @@ const depositJson = ({ pubkey, credentials, gwei }: SimDeposit) => ({
 
 const zeroText = (bytes: number): string => text(Buffer.alloc(bytes))
 
-const attestationJson = (attestation: SimAttestation, fork: Fork) => ({
+const attestationJson = (attestation: SimulatedAttestation, fork: Fork) => ({
   aggregation_bits: text(bitsOf(attestation.bits, attestation.bits.length, true)),
   data: {
     ...dataJson,
@@ -210,7 +220,7 @@ const indexedJson = (indices: readonly number[]) => ({
   signature: zeroText(96),
 })
 
-const payloadJson = ({ fork, payload, withdrawals }: SimBlock) => ({
+const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
   parent_hash: root0,
   fee_recipient: payload.feeRecipient,
   state_root: root0,
@@ -236,7 +246,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimBlock) => ({
   ...(isFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
 })
 
-export function blockJson(block: SimBlock): unknown {
+export function blockJson(block: SimulatedBlock): unknown {
   const { fork } = block
   const { own, requests } = depositsIn(block)
   const body = {
@@ -274,7 +284,7 @@ export function blockJson(block: SimBlock): unknown {
   return { message: { ...message, body }, signature: zeroText(96) }
 }
 
-const record = (validator: Readonly<SimValidator>): Buffer =>
+const record = (validator: Readonly<SimulatedValidator>): Buffer =>
   Buffer.concat([
     hex(validator.pubkey),
     hex(validator.credentials),
@@ -319,7 +329,7 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
   ])
 }
 
-const pendingDeposit = ({ pubkey, credentials, gwei, slot }: SimPendingDeposit): Buffer =>
+const pendingDeposit = ({ pubkey, credentials, gwei, slot }: SimulatedPendingDeposit): Buffer =>
   Buffer.concat([hex(pubkey), hex(credentials), u64(gwei), Buffer.alloc(96), u64(slot)])
 
 export const pendingDepositsJson = ({ queue }: Snapshot) =>
@@ -337,7 +347,7 @@ export const pendingConsolidationsJson = ({ consolidations }: Snapshot) =>
 const epochText = (epoch: number): string =>
   epoch === Number.POSITIVE_INFINITY ? '18446744073709551615' : String(epoch)
 
-export const validatorJson = (validator: Readonly<SimValidator>, index: number): unknown => ({
+export const validatorJson = (validator: Readonly<SimulatedValidator>, index: number): unknown => ({
   index: String(index),
   balance: String(validator.balance),
   status: 'active_ongoing',

@@ -1,9 +1,9 @@
 // A simulated execution node: JSON-RPC over HTTP with the methods that ingest uses to read fees, builder payments and
 // deposits. Its data comes from the payloads of the simulated beacon chain.
-import { type SimServer, startSimServer } from './listen.ts'
+import { type SimulatedServer, startSimulatedServer } from './listen.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
-import type { EpochRecord, SimBlock, SimDeposit, SimNetwork, SimPayload } from './records.ts'
+import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'
 
 interface JsonRpcRequest {
   readonly id: number
@@ -11,9 +11,9 @@ interface JsonRpcRequest {
   readonly params: readonly unknown[]
 }
 
-export function openExecution(network: SimNetwork, chainId: string): Promise<SimServer> {
+export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
   const node = new Execution(network, chainId)
-  return startSimServer(async (_, text, response) => {
+  return startSimulatedServer(async (_, text, response) => {
     const requests = JSON.parse(text) as JsonRpcRequest | readonly JsonRpcRequest[]
     const replies = Array.isArray(requests)
       ? await Promise.all(requests.map((request: JsonRpcRequest) => node.reply(request)))
@@ -35,10 +35,10 @@ interface Filter {
 }
 
 class Execution {
-  readonly #network: SimNetwork
+  readonly #network: SimulatedNetwork
   readonly #chainId: string
 
-  constructor(network: SimNetwork, chainId: string) {
+  constructor(network: SimulatedNetwork, chainId: string) {
     this.#network = network
     this.#chainId = chainId
   }
@@ -73,14 +73,14 @@ class Execution {
     return this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch))
   }
 
-  async #payload<T>(hash: string, show: (payload: SimPayload) => T): Promise<T | null> {
+  async #payload<T>(hash: string, show: (payload: SimulatedPayload) => T): Promise<T | null> {
     const slot = slotIn(hash)
     const payload = (await this.#epochOf(slot))?.blocks.get(slot)?.payload
     return payload?.hash === hash ? show(payload) : null
   }
 
   /** The last block before the finalized epoch, and the record of its epoch. */
-  async #finalized(): Promise<{ readonly block: SimBlock; readonly record: EpochRecord } | undefined> {
+  async #finalized(): Promise<{ readonly block: SimulatedBlock; readonly record: EpochRecord } | undefined> {
     const head = await this.#epochOf(this.#network.headSlot)
     for (let epoch = (head?.states[0]?.finalized ?? 0) - 1; epoch >= 0; epoch--) {
       const record = await this.#network.epoch(epoch)
@@ -96,7 +96,7 @@ class Execution {
     return finalized ? blockJson(finalized.block.payload, genesisUnix + finalized.block.slot * plan.slotSeconds) : null
   }
 
-  async #deposits(): Promise<readonly SimDeposit[]> {
+  async #deposits(): Promise<readonly SimulatedDeposit[]> {
     return (await this.#finalized())?.record.deposits ?? []
   }
 
@@ -116,7 +116,7 @@ class Execution {
 
 const hashOf = (block: number): string => `0x${block.toString(16).padStart(64, '0')}`
 
-const blockJson = (payload: SimPayload, timeUnix = 0) => ({
+const blockJson = (payload: SimulatedPayload, timeUnix = 0) => ({
   number: hex(payload.number),
   hash: payload.hash,
   parentHash: hashOf(payload.number - 1),
@@ -129,7 +129,7 @@ const blockJson = (payload: SimPayload, timeUnix = 0) => ({
   })),
 })
 
-const receiptsJson = ({ transactions, baseFeeWei }: SimPayload) =>
+const receiptsJson = ({ transactions, baseFeeWei }: SimulatedPayload) =>
   transactions.map(({ hash, gasUsed, tipWei }) => ({
     transactionHash: hash,
     gasUsed: hex(gasUsed),
@@ -137,7 +137,7 @@ const receiptsJson = ({ transactions, baseFeeWei }: SimPayload) =>
     status: '0x1',
   }))
 
-function logJson({ pubkey, credentials, gwei, block }: SimDeposit, number: number) {
+function logJson({ pubkey, credentials, gwei, block }: SimulatedDeposit, number: number) {
   const littleEndian = (value: bigint) => {
     const bytes = Buffer.alloc(8)
     bytes.writeBigUInt64LE(value)

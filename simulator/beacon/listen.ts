@@ -2,17 +2,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface SimServer extends AsyncDisposable {
+export interface SimulatedServer extends AsyncDisposable {
   readonly url: string
 }
 
 const bodyMax = 2 ** 20
 
 /** `badRequestText`: the body of the 400 response to an invalid request. */
-export async function startSimServer(
+export async function startSimulatedServer(
   reply: (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>,
   badRequestText = '',
-): Promise<SimServer> {
+): Promise<SimulatedServer> {
   const server = createServer((request, response) => {
     void read(request)
       .then((body) => reply(request, body, response))

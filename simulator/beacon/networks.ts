@@ -5,18 +5,18 @@ import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
 import { createSeededRandom } from '../seeded-random.ts'
 import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './behaviour.ts'
 import { drawNetworkPlan, type NetworkPlan } from './plan.ts'
-import type { EpochRecord, SimBlock, SimNetwork, Snapshot } from './records.ts'
+import type { EpochRecord, SimulatedBlock, SimulatedNetwork, Snapshot } from './records.ts'
 import { type NetworkScenario, Simulation, type SimulationData } from './simulate.ts'
 import { Truth } from './truth.ts'
 
-export interface CompletedNetwork extends SimNetwork {
+export interface CompletedNetwork extends SimulatedNetwork {
   readonly plan: NetworkPlan & DisruptionPlan
   readonly truth: Truth
   readonly epochs: readonly EpochRecord[]
   /** The finalized epoch at the end. */
   readonly finalized: number
   /** By slot. */
-  readonly blocks: ReadonlyMap<number, SimBlock>
+  readonly blocks: ReadonlyMap<number, SimulatedBlock>
   readonly snapshots: readonly Snapshot[]
 }
 
@@ -48,7 +48,7 @@ const cachedEpochsMax = 12
 /** Saved states to continue from. If there are more, every second one is dropped. */
 const checkpointsMax = 64
 
-export class LiveNetwork implements SimNetwork {
+export class LiveNetwork implements SimulatedNetwork {
   readonly seed: string
   readonly plan: NetworkPlan
   genesisUnix: number

@@ -11,14 +11,14 @@ import {
   stateBytes,
   validatorJson,
 } from './encode.ts'
-import { type SimServer, startSimServer } from './listen.ts'
+import { type SimulatedServer, startSimulatedServer } from './listen.ts'
 import { specOf } from './plan.ts'
 import {
   type EpochRecord,
   genesisHeader,
   genesisRoot,
-  type SimBlock,
-  type SimNetwork,
+  type SimulatedBlock,
+  type SimulatedNetwork,
   type Snapshot,
 } from './records.ts'
 import { blockReward, syncRewards, voteRewards } from './rewards.ts'
@@ -44,7 +44,7 @@ export interface BeaconNodeOptions {
   readonly chainId?: string
 }
 
-export interface SimBeaconNode extends SimServer {
+export interface SimulatedBeaconNode extends SimulatedServer {
   requestCount(): number
 }
 
@@ -53,11 +53,14 @@ type NodeResponse =
   | { readonly bytes: Buffer; readonly version: string }
   | undefined
 
-export async function openNode(network: SimNetwork, options: BeaconNodeOptions = {}): Promise<SimBeaconNode> {
+export async function openNode(
+  network: SimulatedNetwork,
+  options: BeaconNodeOptions = {},
+): Promise<SimulatedBeaconNode> {
   const draws = createSeededRandom(`${network.seed}/faults`)
   const node = new BeaconNodeApi(network, options)
   let requestCount = 0
-  const server = await startSimServer(async (request, body, response) => {
+  const server = await startSimulatedServer(async (request, body, response) => {
     requestCount += 1
     if (draws.happens(options.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
     send(response, await node.respond(request, body))
@@ -87,10 +90,10 @@ function send(response: ServerResponse, nodeResponse: NodeResponse): void {
 }
 
 class BeaconNodeApi {
-  readonly #network: SimNetwork
+  readonly #network: SimulatedNetwork
   readonly #options: BeaconNodeOptions
 
-  constructor(network: SimNetwork, options: BeaconNodeOptions) {
+  constructor(network: SimulatedNetwork, options: BeaconNodeOptions) {
     this.#network = network
     this.#options = options
   }
@@ -130,7 +133,7 @@ class BeaconNodeApi {
     return exists ? this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch)) : undefined
   }
 
-  async #blockAt(slot: number): Promise<SimBlock | undefined> {
+  async #blockAt(slot: number): Promise<SimulatedBlock | undefined> {
     return this.#options.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
   }
 
@@ -216,7 +219,7 @@ class BeaconNodeApi {
   }
 }
 
-const genesisOf = ({ genesisUnix }: SimNetwork) => ({
+const genesisOf = ({ genesisUnix }: SimulatedNetwork) => ({
   genesis_time: String(genesisUnix),
   genesis_validators_root: `0x${'22'.repeat(32)}`,
   genesis_fork_version: '0x00000000',
@@ -233,14 +236,19 @@ function validatorsOf({ validators }: Snapshot, id: string): NodeResponse {
   return validator && { json: validatorJson(validator, index) }
 }
 
-const committeesOf = ({ epoch, committees }: EpochRecord, { plan }: SimNetwork) =>
+const committeesOf = ({ epoch, committees }: EpochRecord, { plan }: SimulatedNetwork) =>
   committees.map((members, at) => ({
     index: String(at % plan.committeesPerSlot),
     slot: String(epoch * plan.slotsPerEpoch + Math.floor(at / plan.committeesPerSlot)),
     validators: members.map(String),
   }))
 
-function dutiesOf(record: EpochRecord | undefined, { plan }: SimNetwork, kind: string, body: string): NodeResponse {
+function dutiesOf(
+  record: EpochRecord | undefined,
+  { plan }: SimulatedNetwork,
+  kind: string,
+  body: string,
+): NodeResponse {
   if (!record) return undefined
   const first = record.epoch * plan.slotsPerEpoch
   if (kind === 'proposer') {

@@ -1,7 +1,7 @@
 // The execution payloads of simulated blocks and their rewards. A builder makes most blocks: it gets the fees and pays
 // the proposer with one of the last transactions.
 import type { SeededRandom } from '../seeded-random.ts'
-import type { SimPayload, SimTransaction } from './records.ts'
+import type { SimulatedPayload, SimulatedTransaction } from './records.ts'
 import type { Truth } from './truth.ts'
 
 const gwei = 1_000_000_000n
@@ -13,12 +13,12 @@ const wallet = `0x${'b3'.repeat(20)}`
 export function makePayload(
   { slot, number, owner }: { slot: number; number: number; owner: string },
   draws: SeededRandom,
-): SimPayload {
+): SimulatedPayload {
   const builder = draws.happens(0.6) ? draws.pick(builders) : undefined
   const count = draws.happens(0.12) ? 0 : draws.whole(1, 5)
   const payer = builder && draws.happens(0.3) ? wallet : builder
   const refunds = builder !== undefined && count > 2 && draws.happens(0.2) ? 1 : 0
-  const transactions = Array.from({ length: count }, (_, at): SimTransaction => {
+  const transactions = Array.from({ length: count }, (_, at): SimulatedTransaction => {
     const isPayment = payer !== undefined && at === count - 1 - refunds
     // A block without a builder may end with a transfer from its owner.
     const isOwn = builder === undefined && at === count - 1 && draws.happens(0.3)
@@ -47,7 +47,7 @@ export function makePayload(
  * unknown: the proposer has no withdrawal address, and the block ends with a transfer that may be a payment.
  */
 export function paidBy(
-  { transactions }: SimPayload,
+  { transactions }: SimulatedPayload,
   hasAddress: boolean,
 ): { fees: bigint; mev: bigint; external: bigint } | undefined {
   const fees = transactions.reduce((sum, { gasUsed, tipWei }) => sum + gasUsed * tipWei, 0n) / gwei
@@ -65,7 +65,7 @@ export function writePayload(
   truth: Truth,
   epoch: number,
   proposer: number,
-  payload: SimPayload,
+  payload: SimulatedPayload,
   hasAddress: boolean,
 ): void {
   const paid = paidBy(payload, hasAddress)

@@ -4,7 +4,7 @@ import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { Fork } from '#sources/beacon/consensus.ts'
 import type { NetworkPlan } from './plan.ts'
 
-export interface SimValidator {
+export interface SimulatedValidator {
   readonly pubkey: string
   /** Sender of its first deposit. */
   readonly depositor: string
@@ -22,7 +22,7 @@ export interface SimValidator {
   current: number
 }
 
-export interface SimAttestation {
+export interface SimulatedAttestation {
   readonly slot: number
   readonly committees: readonly number[]
   readonly bits: readonly boolean[]
@@ -31,7 +31,7 @@ export interface SimAttestation {
   readonly target: string
 }
 
-export interface SimTransaction {
+export interface SimulatedTransaction {
   readonly hash: string
   readonly from: string
   readonly to: string
@@ -44,16 +44,16 @@ export interface SimTransaction {
   readonly isPayment: boolean
 }
 
-export interface SimPayload {
+export interface SimulatedPayload {
   readonly hash: string
   readonly number: number
   readonly feeRecipient: string
   readonly baseFeeWei: bigint
-  readonly transactions: readonly SimTransaction[]
+  readonly transactions: readonly SimulatedTransaction[]
 }
 
 /** One payment into the deposit contract. */
-export interface SimDeposit {
+export interface SimulatedDeposit {
   readonly pubkey: string
   readonly credentials: string
   readonly gwei: bigint
@@ -62,27 +62,27 @@ export interface SimDeposit {
   readonly block: number
 }
 
-export interface SimBlock {
+export interface SimulatedBlock {
   readonly fork: Fork
   readonly slot: number
   readonly proposer: number
   readonly root: string
   readonly parentRoot: string
-  readonly attestations: readonly SimAttestation[]
+  readonly attestations: readonly SimulatedAttestation[]
   readonly syncBits: readonly boolean[]
   readonly proposerSlashings: readonly number[]
   readonly attesterSlashings: readonly { readonly first: readonly number[]; readonly second: readonly number[] }[]
-  readonly deposits: readonly SimDeposit[]
+  readonly deposits: readonly SimulatedDeposit[]
   readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]
-  readonly payload: SimPayload
+  readonly payload: SimulatedPayload
   /** Gwei: the parts of the proposer reward, and the reward or penalty per sync committee seat. */
   readonly rewards: { readonly votes: bigint; readonly sync: bigint; readonly slashings: bigint; readonly seat: bigint }
 }
 
-export type Identity = Readonly<Pick<SimValidator, 'pubkey' | 'credentials' | 'depositor'>>
+export type Identity = Readonly<Pick<SimulatedValidator, 'pubkey' | 'credentials' | 'depositor'>>
 
 /** A queued deposit, since Electra. */
-export interface SimPendingDeposit extends Identity {
+export interface SimulatedPendingDeposit extends Identity {
   readonly gwei: bigint
   readonly slot: number
 }
@@ -90,8 +90,8 @@ export interface SimPendingDeposit extends Identity {
 export interface Snapshot {
   readonly finalized: number
   readonly justified: number
-  readonly validators: readonly Readonly<SimValidator>[]
-  readonly queue: readonly SimPendingDeposit[]
+  readonly validators: readonly Readonly<SimulatedValidator>[]
+  readonly queue: readonly SimulatedPendingDeposit[]
   readonly consolidations: readonly { readonly from: number; readonly to: number }[]
 }
 
@@ -106,17 +106,17 @@ export interface EpochRecord {
   /** By seat. */
   readonly sync: readonly number[]
   /** By slot. */
-  readonly blocks: ReadonlyMap<number, SimBlock>
+  readonly blocks: ReadonlyMap<number, SimulatedBlock>
   /** By slot of the epoch, after its block. */
   readonly states: readonly Snapshot[]
   /** By validator: rewards for the votes of two epochs ago, which the chain pays at the start of this one. */
   readonly paid: ReadonlyMap<number, VotePay>
   /** All deposits up to the end of this epoch, in order. */
-  readonly deposits: readonly SimDeposit[]
+  readonly deposits: readonly SimulatedDeposit[]
 }
 
 /** A simulated network that a node can serve. */
-export interface SimNetwork {
+export interface SimulatedNetwork {
   readonly seed: string
   readonly plan: NetworkPlan
   readonly genesisUnix: number

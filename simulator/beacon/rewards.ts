@@ -1,5 +1,5 @@
 // The rewards endpoints of the simulated node: what the simulated chain paid, as Beacon API JSON.
-import type { EpochRecord, SimBlock } from './records.ts'
+import type { EpochRecord, SimulatedBlock } from './records.ts'
 
 /** `requested`: empty means all validators. */
 export const voteRewards = ({ paid }: EpochRecord, requested: ReadonlySet<number>) => ({
@@ -15,7 +15,7 @@ export const voteRewards = ({ paid }: EpochRecord, requested: ReadonlySet<number
     })),
 })
 
-export const blockReward = ({ proposer, rewards }: SimBlock) => ({
+export const blockReward = ({ proposer, rewards }: SimulatedBlock) => ({
   proposer_index: String(proposer),
   total: String(rewards.votes + rewards.sync + rewards.slashings),
   attestations: String(rewards.votes),
@@ -24,7 +24,7 @@ export const blockReward = ({ proposer, rewards }: SimBlock) => ({
   attester_slashings: '0',
 })
 
-export const syncRewards = ({ syncBits, rewards }: SimBlock, seats: readonly number[]) =>
+export const syncRewards = ({ syncBits, rewards }: SimulatedBlock, seats: readonly number[]) =>
   seats.map((index, seat) => ({
     validator_index: String(index),
     reward: String(syncBits[seat] ? rewards.seat : -rewards.seat),

@@ -8,7 +8,7 @@ import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
 import { blockRootOf } from './encode.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
 import type { NetworkPlan } from './plan.ts'
-import type { EpochRecord, Identity, SimBlock, SimDeposit, Snapshot, VotePay } from './records.ts'
+import type { EpochRecord, Identity, SimulatedBlock, SimulatedDeposit, Snapshot, VotePay } from './records.ts'
 import type { Truth } from './truth.ts'
 import { type Committees, createVotesData, Votes, type VotesData } from './votes.ts'
 
@@ -29,7 +29,7 @@ export interface SimulationData {
   readonly seats: Map<number, readonly number[]>
   /** Number of execution blocks, including those before genesis. */
   height: number
-  deposits: readonly SimDeposit[]
+  deposits: readonly SimulatedDeposit[]
 }
 
 /** Deposits of the genesis validators per execution block before genesis. */
@@ -99,7 +99,7 @@ export class Simulation {
     const draws = createSeededRandom(`${seed}/epoch ${epoch}`)
     const paid = epoch > 0 ? this.#chain.endEpoch(epoch - 1) : new Map<number, VotePay>()
     const duties = this.#assign(epoch, draws)
-    const blocks = new Map<number, SimBlock>()
+    const blocks = new Map<number, SimulatedBlock>()
     const states: Snapshot[] = []
     for (let at = 0; at < plan.slotsPerEpoch; at++) {
       const slot = epoch * plan.slotsPerEpoch + at
@@ -154,7 +154,13 @@ export class Simulation {
     return { proposers, sync }
   }
 
-  #propose(slot: number, epoch: number, duties: Duties, blocks: Map<number, SimBlock>, draws: SeededRandom): void {
+  #propose(
+    slot: number,
+    epoch: number,
+    duties: Duties,
+    blocks: Map<number, SimulatedBlock>,
+    draws: SeededRandom,
+  ): void {
     const { plan, behaviour } = this.#scenario
     const proposer = duties.proposers[slot % plan.slotsPerEpoch] as number
     this.#truth.add(epoch, proposer, 'proposer_duties', 1)
@@ -177,7 +183,7 @@ export class Simulation {
     if (plan.hasExecution) writePayload(this.#truth, epoch, proposer, block.payload, hasAddress)
   }
 
-  #build(context: SlotContext, sync: readonly number[], draws: SeededRandom): SimBlock {
+  #build(context: SlotContext, sync: readonly number[], draws: SeededRandom): SimulatedBlock {
     const { slot, epoch, proposer } = context
     const parentRoot = this.#votes.head
     const operations = this.#scenario.behaviour.operationsAt(context, this.#chain, draws)
@@ -240,7 +246,7 @@ export class Simulation {
   }
 
   /** The missed reward of a missing block is the mean reward of the epoch's blocks. */
-  #addMissedRewards(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimBlock>): void {
+  #addMissedRewards(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimulatedBlock>): void {
     const proposed = [...blocks.values()]
     if (proposed.length === 0) return
     const mean = (amounts: readonly bigint[]) =>

@@ -6,7 +6,7 @@
 import type { SeededRandom } from '../seeded-random.ts'
 import type { MistakeRates } from './behaviour.ts'
 import { type ChainState, integerRoot } from './chain.ts'
-import { genesisRoot, type SimAttestation } from './records.ts'
+import { genesisRoot, type SimulatedAttestation } from './records.ts'
 import type { Truth } from './truth.ts'
 
 /** A vote that is not included yet. */
@@ -114,7 +114,7 @@ export class Votes {
   }
 
   /** Aggregates the votes that are due, in random order, and counts them. Returns the proposer reward as well. */
-  include(slot: number, epoch: number, draws: SeededRandom): { attestations: SimAttestation[]; gwei: bigint } {
+  include(slot: number, epoch: number, draws: SeededRandom): { attestations: SimulatedAttestation[]; gwei: bigint } {
     const { slotsPerEpoch } = this.#chain.plan
     const isIncludable = (vote: PendingVote) =>
       Math.floor(vote.slot / slotsPerEpoch) + 1 >= epoch &&

@@ -1,31 +1,31 @@
 // Accounts of the simulated chain: current state, state at the end of every block, and undo within a transaction. It is
 // independent of the product code, so that tests can compare the two.
 
-export interface SimAccount {
+export interface SimulatedAccount {
   readonly nonce: bigint
   readonly balance: bigint
   /** `0x` for none; `0xef0100…` marks a delegated account. */
   readonly code: string
 }
 
-const empty: SimAccount = { nonce: 0n, balance: 0n, code: '0x' }
+const empty: SimulatedAccount = { nonce: 0n, balance: 0n, code: '0x' }
 
 interface PastAccount {
   readonly block: number
-  readonly account: SimAccount
+  readonly account: SimulatedAccount
 }
 
 export class Accounts {
-  readonly #now = new Map<string, SimAccount>()
+  readonly #now = new Map<string, SimulatedAccount>()
   readonly #past = new Map<string, PastAccount[]>()
   readonly #touched = new Set<string>()
-  #journal: { readonly address: string; readonly before: SimAccount }[] = []
+  #journal: { readonly address: string; readonly before: SimulatedAccount }[] = []
 
-  get(address: string): SimAccount {
+  get(address: string): SimulatedAccount {
     return this.#now.get(address) ?? empty
   }
 
-  set(address: string, change: Partial<SimAccount>): void {
+  set(address: string, change: Partial<SimulatedAccount>): void {
     const before = this.get(address)
     this.#journal.push({ address, before })
     this.#now.set(address, { ...before, ...change })
@@ -64,7 +64,7 @@ export class Accounts {
     this.#journal = []
   }
 
-  at(address: string, block: number): SimAccount {
+  at(address: string, block: number): SimulatedAccount {
     const past = this.#past.get(address) ?? []
     let low = 0
     let high = past.length

@@ -2,10 +2,10 @@
 // withdrawals, rewards, delegated accounts (EIP-7702) and reorganisations. It records every transfer that happened, as
 // the expected result for tests.
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import { Accounts, type SimAccount } from './accounts.ts'
+import { Accounts, type SimulatedAccount } from './accounts.ts'
 import { Execution, type Frame } from './execute.ts'
 
-export interface SimTransaction {
+export interface SimulatedTransaction {
   readonly hash: string
   readonly from: string
   readonly to: string | null
@@ -27,18 +27,18 @@ export interface TrueTransfer {
   readonly valueWei: bigint
 }
 
-export interface SimBlock {
+export interface SimulatedBlock {
   readonly number: number
   readonly hash: string
   readonly parentHash: string
   readonly timeUnix: number
   readonly miner: string
-  readonly transactions: readonly SimTransaction[]
+  readonly transactions: readonly SimulatedTransaction[]
   readonly withdrawals: readonly { readonly address: string; readonly gwei: bigint }[]
   readonly transfers: readonly TrueTransfer[]
 }
 
-export interface SimChainOptions {
+export interface SimulatedChainOptions {
   readonly seed: string
   readonly id?: string
   /** Blocks behind the head that are final. */
@@ -59,11 +59,11 @@ const fee = 21_000n * 10n ** 9n
 const tip = 21_000n * 10n ** 8n
 const genesisUnix = 1_700_000_000
 
-export class SimChain {
+export class SimulatedChain {
   readonly id: string
   readonly finalLag: number
   readonly blockSeconds: number
-  readonly blocks: SimBlock[] = []
+  readonly blocks: SimulatedBlock[] = []
   /** Contracts that were deleted. The state does not show that they existed. */
   readonly destroyed = new Set<string>()
   readonly #accounts = new Accounts()
@@ -78,7 +78,7 @@ export class SimChain {
   #fork = 0
   #final = 0
 
-  constructor(options: SimChainOptions) {
+  constructor(options: SimulatedChainOptions) {
     const {
       seed,
       id = '1',
@@ -106,8 +106,8 @@ export class SimChain {
     this.#close({ miner: draws.pick(this.#addresses), withdrawals: [], transactions: [], transfers: [] }, draws)
   }
 
-  get head(): SimBlock {
-    return this.blocks.at(-1) as SimBlock
+  get head(): SimulatedBlock {
+    return this.blocks.at(-1) as SimulatedBlock
   }
 
   /** Never decreases, even if a reorganisation makes the chain shorter. */
@@ -120,7 +120,7 @@ export class SimChain {
     return this.#rich
   }
 
-  accountAt(address: string, block: number): SimAccount {
+  accountAt(address: string, block: number): SimulatedAccount {
     return this.#accounts.at(address, block)
   }
 
@@ -164,7 +164,7 @@ export class SimChain {
 
   #mineOne(): void {
     const draws = createSeededRandom(`${this.#seed}/${this.blocks.length}/${this.#fork}`)
-    const transactions: SimTransaction[] = []
+    const transactions: SimulatedTransaction[] = []
     const transfers: TrueTransfer[] = []
     const count = draws.whole(0, this.#busy + 1)
     for (let at = 0; at < count; at++) this.#transact(draws, transactions, transfers)
@@ -177,7 +177,7 @@ export class SimChain {
     this.#close({ miner, withdrawals, transactions, transfers }, draws)
   }
 
-  #transact(draws: SeededRandom, transactions: SimTransaction[], transfers: TrueTransfer[]): void {
+  #transact(draws: SeededRandom, transactions: SimulatedTransaction[], transfers: TrueTransfer[]): void {
     const from = this.#sender(draws)
     const { nonce, balance } = this.#accounts.get(from)
     this.#accounts.set(from, { nonce: nonce + 1n, balance: balance - fee })
@@ -261,7 +261,10 @@ export class SimChain {
     return genesisUnix + this.blocks.length * this.blockSeconds
   }
 
-  #close(made: Pick<SimBlock, 'miner' | 'withdrawals' | 'transactions' | 'transfers'>, draws: SeededRandom): void {
+  #close(
+    made: Pick<SimulatedBlock, 'miner' | 'withdrawals' | 'transactions' | 'transfers'>,
+    draws: SeededRandom,
+  ): void {
     const number = this.blocks.length
     this.#accounts.closeBlock(number)
     const parentHash = this.blocks.at(-1)?.hash ?? `0x${'0'.repeat(64)}`

@@ -1,10 +1,10 @@
 // Encodes blocks, receipts and call trees of the simulated chain as JSON-RPC results, in both trace formats.
-import type { SimBlock, SimTransaction } from './chain.ts'
+import type { SimulatedBlock, SimulatedTransaction } from './chain.ts'
 import type { Frame } from './execute.ts'
 
 export const hex = (value: number | bigint): string => `0x${value.toString(16)}`
 
-export const blockJson = (block: SimBlock, full: boolean) => ({
+export const blockJson = (block: SimulatedBlock, full: boolean) => ({
   number: hex(block.number),
   hash: block.hash,
   parentHash: block.parentHash,
@@ -19,7 +19,7 @@ export const blockJson = (block: SimBlock, full: boolean) => ({
   })),
 })
 
-const transactionJson = (block: SimBlock, tx: SimTransaction, at: number) => ({
+const transactionJson = (block: SimulatedBlock, tx: SimulatedTransaction, at: number) => ({
   hash: tx.hash,
   blockHash: block.hash,
   blockNumber: hex(block.number),
@@ -30,7 +30,7 @@ const transactionJson = (block: SimBlock, tx: SimTransaction, at: number) => ({
   nonce: hex(tx.nonce),
 })
 
-export const receiptJson = (block: SimBlock, tx: SimTransaction, at: number) => ({
+export const receiptJson = (block: SimulatedBlock, tx: SimulatedTransaction, at: number) => ({
   transactionHash: tx.hash,
   transactionIndex: hex(at),
   blockHash: block.hash,
@@ -55,7 +55,7 @@ export function nestedJson(frame: Frame, input = '0x'): object {
 }
 
 /** trace_block: a flat list, parents first. Only the failed call has the error, not its inner calls. */
-export function flatJson(block: SimBlock, input = '0x'): object[] {
+export function flatJson(block: SimulatedBlock, input = '0x'): object[] {
   const steps = block.transactions.flatMap((tx, at) => {
     const place = {
       blockHash: block.hash,

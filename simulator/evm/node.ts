@@ -2,10 +2,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SeededRandom } from '../seeded-random.ts'
-import type { SimBlock, SimChain } from './chain.ts'
+import type { SimulatedBlock, SimulatedChain } from './chain.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
 
-export type SimFault =
+export type SimulatedFault =
   | 'status 500'
   | 'status 429'
   | 'slow'
@@ -17,7 +17,7 @@ export type SimFault =
   | 'missing traces'
   | 'wrong ids'
 
-export interface SimCapabilities {
+export interface SimulatedCapabilities {
   /** Supported trace methods. */
   readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
   readonly receipts?: boolean
@@ -35,11 +35,11 @@ export interface SimCapabilities {
   readonly inputBytes?: number
 }
 
-export interface SimFaults {
+export interface SimulatedFaults {
   readonly random: SeededRandom
   /** Probability per request. */
   readonly rate: number
-  readonly kinds: readonly SimFault[]
+  readonly kinds: readonly SimulatedFault[]
 }
 
 interface JsonRpcRequest {
@@ -56,10 +56,10 @@ class RpcRefusal extends Error {
   }
 }
 
-export class SimNode {
-  readonly chain: SimChain
-  capabilities: SimCapabilities
-  faults: SimFaults | undefined
+export class SimulatedNode {
+  readonly chain: SimulatedChain
+  capabilities: SimulatedCapabilities
+  faults: SimulatedFaults | undefined
   /** The reported chain id. Tests set a wrong one. */
   chainId: string
   readonly slowMs: number
@@ -72,7 +72,7 @@ export class SimNode {
   meanwhile: ((body: string) => void) | undefined
   #server: Server | undefined
 
-  constructor(chain: SimChain, capabilities: SimCapabilities = { traces: ['trace_block'] }, slowMs = 50) {
+  constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }, slowMs = 50) {
     this.chain = chain
     this.capabilities = capabilities
     this.chainId = chain.id
@@ -121,12 +121,12 @@ export class SimNode {
     await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(undefined)))
   }
 
-  #fault(): SimFault | undefined {
+  #fault(): SimulatedFault | undefined {
     const { faults } = this
     return faults?.random.happens(faults.rate) ? faults.random.pick(faults.kinds) : undefined
   }
 
-  #reply({ id, method, params }: JsonRpcRequest, fault: SimFault | undefined): object {
+  #reply({ id, method, params }: JsonRpcRequest, fault: SimulatedFault | undefined): object {
     this.calls += 1
     const envelope = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
     if (method === 'eth_chainId') return { ...envelope, result: hex(BigInt(this.chainId)) }
@@ -163,7 +163,7 @@ export class SimNode {
       }
       case 'eth_getBlockReceipts':
         if (this.capabilities.receipts) {
-          const block = this.#block(params[0], true) as SimBlock
+          const block = this.#block(params[0], true) as SimulatedBlock
           return block.transactions.map((tx, at) => receiptJson(block, tx, at))
         }
         break
@@ -190,7 +190,7 @@ export class SimNode {
       this.#refuseUntraceable([tx.hash], method)
       return nestedJson(tx.frame, input)
     }
-    const block = this.#block(what, true) as SimBlock
+    const block = this.#block(what, true) as SimulatedBlock
     if (method === 'trace_block') {
       this.#refuseUntraceable(
         block.transactions.map(({ hash }) => hash),
@@ -239,7 +239,7 @@ export class SimNode {
     return result.slice(0, Math.floor(result.length / 2))
   }
 
-  #block(tag: unknown, needed: boolean): SimBlock | undefined {
+  #block(tag: unknown, needed: boolean): SimulatedBlock | undefined {
     if (tag === 'finalized' && this.capabilities.finalized === false)
       throw new RpcRefusal(-32000, 'finalized block not found')
     const number = tag === 'latest' ? this.chain.head.number : tag === 'finalized' ? this.chain.final : Number(tag)
@@ -249,7 +249,7 @@ export class SimNode {
   }
 
   #account([address, tag]: readonly unknown[]) {
-    const block = this.#block(tag, true) as SimBlock
+    const block = this.#block(tag, true) as SimulatedBlock
     const { stateBlocks } = this.capabilities
     if (stateBlocks !== undefined && block.number < this.chain.head.number - stateBlocks) {
       throw new RpcRefusal(-32000, 'missing trie node 0a1b (path ) state is not available')
@@ -257,7 +257,7 @@ export class SimNode {
     return this.chain.accountAt(String(address), block.number)
   }
 
-  #findTransaction(hash: unknown): { block: SimBlock; at: number } | undefined {
+  #findTransaction(hash: unknown): { block: SimulatedBlock; at: number } | undefined {
     for (const block of this.chain.blocks) {
       const at = block.transactions.findIndex((tx) => tx.hash === hash)
       if (at >= 0) return { block, at }

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain, type TrueTransfer } from '#simulator/evm/chain.ts'
-import { type SimFault, SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
+import { type SimulatedFault, SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
@@ -23,7 +23,7 @@ const seeds = seedsOf(200)
 /** Seeds that failed before. */
 const keptSeeds: readonly number[] = []
 
-const faultKinds: readonly SimFault[] = [
+const faultKinds: readonly SimulatedFault[] = [
   'status 500',
   'status 429',
   'garbage',
@@ -43,7 +43,7 @@ before(async () => {
 after(() => context[Symbol.asyncDispose]())
 
 const directly =
-  (node: SimNode): Post =>
+  (node: SimulatedNode): Post =>
   async (_, { body }) => {
     const { status, text } = await node.respond(body ?? '')
     if (status !== 200) throw new FetchError('status', `status ${status}`, { status })
@@ -51,8 +51,8 @@ const directly =
   }
 
 interface Scenario {
-  readonly chain: SimChain
-  readonly sim: SimNode
+  readonly chain: SimulatedChain
+  readonly sim: SimulatedNode
   readonly node: ChainNode
   /** The node after a restart: its capabilities are tested again. */
   readonly reopen: () => ChainNode
@@ -61,7 +61,7 @@ interface Scenario {
 
 function createScenario(seed: number, number: number): Scenario {
   const draws = createSeededRandom(`history ${seed}`)
-  const chain = new SimChain({
+  const chain = new SimulatedChain({
     seed: `history ${seed}`,
     id: String(number),
     finalLag: draws.whole(2, 9),
@@ -71,7 +71,7 @@ function createScenario(seed: number, number: number): Scenario {
   const traces = [forms[seed % 3] as (typeof forms)[number]]
   // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
-  const sim = new SimNode(chain, { traces, filterBlocks })
+  const sim = new SimulatedNode(chain, { traces, filterBlocks })
   const settings = settingsWith({
     explorer: {
       chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
@@ -192,7 +192,7 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   // First with faults, new blocks and reorganisations during the searches.
   for (let turn = 0; turn < 3; turn++) {
     // In the second round the only fault is incomplete trace_filter results.
-    const kinds: readonly SimFault[] = turn === 1 ? ['missing traces'] : faultKinds
+    const kinds: readonly SimulatedFault[] = turn === 1 ? ['missing traces'] : faultKinds
     sim.faults = { random: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
     sim.meanwhile = () => {
       const event = draws.whole(0, 14)

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { openContext } from '#test/context.ts'
 import { followTrail } from './follow-trail.ts'
 
 test('every hop is the first funding on the chain; a failing node ends the trail', async () => {
-  const chain = new SimChain({ seed: 'trail', finalLag: 10 })
+  const chain = new SimulatedChain({ seed: 'trail', finalLag: 10 })
   chain.mine(200)
-  await using sim = new SimNode(chain, { traces: ['trace_block'] }, 2000)
+  await using sim = new SimulatedNode(chain, { traces: ['trace_block'] }, 2000)
   const url = await sim.listen()
   await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }] }] } })
   const real = { ...context, clock: systemClock }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
 import { costs, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
-async function detect(capabilities: SimCapabilities) {
-  const chain = new SimChain({ seed: 'abilities' })
+async function detect(capabilities: SimulatedCapabilities) {
+  const chain = new SimulatedChain({ seed: 'abilities' })
   chain.mine(40)
-  const sim = new SimNode(chain, capabilities)
+  const sim = new SimulatedNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -21,7 +21,7 @@ async function detect(capabilities: SimCapabilities) {
   return detectCapabilities(rpc, 0, systemClock)
 }
 
-const all: SimCapabilities = {
+const all: SimulatedCapabilities = {
   traces: ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'],
   receipts: true,
   filterBlocks: 1000,
@@ -35,7 +35,7 @@ test('a node with all capabilities has no limitations, and the cheapest trace me
 })
 
 test('each missing capability is detected, and its limitation described', async () => {
-  const cases: [SimCapabilities, string | undefined, RegExp][] = [
+  const cases: [SimulatedCapabilities, string | undefined, RegExp][] = [
     [{ ...all, traces: [] }, undefined, /no traces: only plain transfers/],
     [{ ...all, traces: [], receipts: false }, undefined, /no eth_getBlockReceipts/],
     [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call per transaction/],
@@ -61,11 +61,11 @@ test('historical state is not needed for a chain that is only indexed', async ()
 })
 
 test('a method that never responds does not delay the other tests', async () => {
-  const chain = new SimChain({ seed: 'abilities' })
+  const chain = new SimulatedChain({ seed: 'abilities' })
   chain.mine(40)
   for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
     const clock = new ManualClock(0)
-    const sim = new SimNode(chain, all)
+    const sim = new SimulatedNode(chain, all)
     const rpc = openRpc({
       chain: '1',
       rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
 import { costs } from './capabilities.ts'
 import { CapabilityTracker } from './capability-tracker.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
 interface Sim {
-  readonly node: SimNode
+  readonly node: SimulatedNode
   readonly methods: string[]
   isDown: boolean
   /** Accepts calls and never responds. */
@@ -19,13 +19,13 @@ interface Sim {
   readonly errors: Map<string, number>
 }
 
-const chain = new SimChain({ seed: 'abilities' })
+const chain = new SimulatedChain({ seed: 'abilities' })
 chain.mine(40)
 
-function openNodes(nodes: readonly SimCapabilities[], clock: Clock = systemClock) {
+function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = systemClock) {
   const sims = nodes.map(
     (capabilities): Sim => ({
-      node: new SimNode(chain, capabilities),
+      node: new SimulatedNode(chain, capabilities),
       methods: [],
       isDown: false,
       isSilent: false,
@@ -53,9 +53,9 @@ function openNodes(nodes: readonly SimCapabilities[], clock: Clock = systemClock
 }
 
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
-const flat: SimCapabilities = { traces: ['trace_block'], filterBlocks: 1000 }
-const nested: SimCapabilities = { traces: ['debug_traceBlockByNumber'] }
-const untraced: SimCapabilities = { traces: [] }
+const flat: SimulatedCapabilities = { traces: ['trace_block'], filterBlocks: 1000 }
+const nested: SimulatedCapabilities = { traces: ['debug_traceBlockByNumber'] }
+const untraced: SimulatedCapabilities = { traces: [] }
 
 /** Runs everything that does not wait for the clock. */
 async function settled(): Promise<void> {

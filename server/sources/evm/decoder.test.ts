@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
 import { readBlocks } from './blocks.ts'
@@ -11,11 +11,11 @@ import { decodeBatch } from './decoder.ts'
 import { openRpc } from './rpc.ts'
 import type { TraceForm } from './types.ts'
 
-const chain = new SimChain({ seed: 'large', busy: 60 })
+const chain = new SimulatedChain({ seed: 'large', busy: 60 })
 chain.mine(12)
 const blocks = Array.from({ length: 12 }, (_, at) => at + 1)
 
-function rpcTo(node: SimNode, asBytes: boolean) {
+function rpcTo(node: SimulatedNode, asBytes: boolean) {
   return openRpc({
     chain: '1',
     rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -46,7 +46,7 @@ async function longestParsed(work: () => Promise<unknown>): Promise<number> {
 
 for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceForm[]) {
   test(`${form}: traces decoded on the thread are equal to traces decoded here`, async () => {
-    const node = new SimNode(chain, { traces: [form], inputBytes: 2000 })
+    const node = new SimulatedNode(chain, { traces: [form], inputBytes: 2000 })
     const onThread = await readBlocks(rpcTo(node, true), form, blocks)
     const here = await readBlocks(rpcTo(node, false), form, blocks)
     assert.deepEqual(onThread, here)
@@ -62,7 +62,7 @@ for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceFo
 }
 
 test('a request contains at most four whole blocks, whatever the batch size', async () => {
-  const node = new SimNode(chain, { traces: ['trace_block'] })
+  const node = new SimulatedNode(chain, { traces: ['trace_block'] })
   const batches: number[] = []
   node.meanwhile = (body) => batches.push([JSON.parse(body)].flat().length)
   await readBlocks(rpcTo(node, false), 'trace_block', blocks)
@@ -73,7 +73,7 @@ test('large responses are not parsed on this thread', async () => {
   const block = chain.blocks.toSorted((a, b) => b.transactions.length - a.transactions.length)[0]
   assert.ok(block)
   const { method, params } = { method: 'trace_block', params: [block.number] }
-  const node = new SimNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
+  const node = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
   const { text } = await node.respond(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   assert.ok(text.length > 256 * 1024, `${text.length} bytes`)
   const traced = { hash: block.hash, transactions: block.transactions.map(({ hash }, index) => ({ hash, index })) }

@@ -1,7 +1,7 @@
 // Some nodes write null for absent optional members. The result must be the same.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimChain } from '#simulator/evm/chain.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { blockJson, flatJson, nestedJson, receiptJson } from '#simulator/evm/encode.ts'
 import { outcomesIn, type RpcOutcome } from './batch-results.ts'
 import type { ResultKind } from './large-results.ts'
@@ -22,7 +22,7 @@ function withNulls(value: unknown): unknown {
   }
 }
 
-const chain = new SimChain({ seed: 'null', busy: 20 })
+const chain = new SimulatedChain({ seed: 'null', busy: 20 })
 chain.mine(30)
 
 test('a result with null for absent members is decoded like one without them', () => {

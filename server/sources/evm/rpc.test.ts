@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Fault } from '#core/fault.ts'
 import { ManualClock, systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { FetchError } from '../http-client.ts'
 import { readBlocks } from './blocks.ts'
@@ -92,9 +92,9 @@ test('a batch that takes too long, or whose response is too large, is repeated w
 
 test('traces of whole blocks that time out are requested in smaller batches', async () => {
   const clock = new ManualClock(0)
-  const chain = new SimChain({ seed: 'slow traces' })
+  const chain = new SimulatedChain({ seed: 'slow traces' })
   chain.mine(8)
-  const node = new SimNode(chain)
+  const node = new SimulatedNode(chain)
   const sizes: number[] = []
   const post: Post = async (_, { body = '', timeoutMs }) => {
     const requests = [JSON.parse(body)].flat() as Request[]
@@ -384,9 +384,9 @@ test('no node receives more than perSecond calls within a second, for any networ
 })
 
 test('results over HTTP are correct for every simulated fault', async () => {
-  const chain = new SimChain({ seed: 'rpc' })
+  const chain = new SimulatedChain({ seed: 'rpc' })
   chain.mine(20)
-  await using node = new SimNode(chain, { traces: [] }, 5)
+  await using node = new SimulatedNode(chain, { traces: [] }, 5)
   const url = await node.listen()
   node.faults = {
     random: createSeededRandom('rpc faults'),

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { type SimCapabilities, SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
 import { readBlocks } from './blocks.ts'
 import { CallFault, openRpc } from './rpc.ts'
 import { UnreadableBlock } from './trace-recovery.ts'
 import type { TraceForm } from './types.ts'
 
-const chain = new SimChain({ seed: 'recovery', busy: 8, destroyedMaySend: false })
+const chain = new SimulatedChain({ seed: 'recovery', busy: 8, destroyedMaySend: false })
 chain.mine(30)
 const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
 const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
-function openNode(capabilities: SimCapabilities, isDown: (method: string) => boolean = () => false) {
-  const sim = new SimNode(chain, capabilities)
+function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) => boolean = () => false) {
+  const sim = new SimulatedNode(chain, capabilities)
   const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
     chain: '1',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimBeaconNode } from '#simulator/beacon/node.ts'
+import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Alteration, bytesAt, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
@@ -26,9 +26,9 @@ const firstSlot = epoch * slotsPerEpoch
 const slot =
   [...world.blocks.values()].find((block) => block.slot > firstSlot + 1 && block.attestations.length > 0)?.slot ?? 0
 
-const nodes: SimBeaconNode[] = []
+const nodes: SimulatedBeaconNode[] = []
 after(() => Promise.all(nodes.map((node) => node[Symbol.asyncDispose]())))
-async function nodeWith(options: BeaconNodeOptions): Promise<SimBeaconNode> {
+async function nodeWith(options: BeaconNodeOptions): Promise<SimulatedBeaconNode> {
   const node = await openNode(world, options)
   nodes.push(node)
   return node
@@ -84,7 +84,7 @@ const blockPath = new RegExp(`/blocks/${slot}$`)
 const listPath = new RegExp(`/states/${firstSlot}/validators$`)
 const gwei = 1_000_000_000
 
-const cases: readonly (readonly [name: string, node: SimBeaconNode, change: Alteration, message: RegExp])[] = [
+const cases: readonly (readonly [name: string, node: SimulatedBeaconNode, change: Alteration, message: RegExp])[] = [
   [
     'a wrong parent root',
     jsonOnly,

@@ -6,7 +6,7 @@ import type { Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimBeaconNode } from '#simulator/beacon/node.ts'
+import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openDuties } from '#storage/open.ts'
@@ -121,7 +121,7 @@ function onStore(
 ): void {
   describe(name, () => {
     let scene: ContextWithFollower & RepairScenario
-    let node: SimBeaconNode
+    let node: SimulatedBeaconNode
     before(async () => {
       const lacking = new Set<number>()
       const options: BeaconNodeOptions = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
@@ -364,7 +364,7 @@ onStore('long blocks', { until: 66, world: longWorld, settings: { epochsPerDay: 
 })
 
 describe('incomplete stores', () => {
-  let node: SimBeaconNode
+  let node: SimulatedBeaconNode
   before(async () => {
     node = await openNode(simulateWorld(), { ssz: true, states: true, rewards: true, finalized: () => 22 })
   })

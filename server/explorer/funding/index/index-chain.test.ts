@@ -5,8 +5,8 @@ import { describe, test } from 'node:test'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { openNode, requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimChain } from '#simulator/evm/chain.ts'
-import { SimNode } from '#simulator/evm/node.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
@@ -26,9 +26,9 @@ async function openIndexedChain({
   index = {} as object,
   state: given = undefined as State | undefined,
 } = {}) {
-  const chain = new SimChain({ seed: 'index', finalLag })
+  const chain = new SimulatedChain({ seed: 'index', finalLag })
   chain.mine(blocks)
-  const sim = new SimNode(chain)
+  const sim = new SimulatedNode(chain)
   const context = await openContext({
     explorer: {
       chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await sim.listen(), batchMax: 4 }] }],
@@ -126,7 +126,7 @@ describe('unfinalized blocks', () => {
   test('a node that contradicts a final block is rejected, and nothing is lost', async () => {
     await using at = await openIndexedChain()
     await at.catchUp()
-    const other = new SimChain({ seed: 'another world', finalLag: 20 })
+    const other = new SimulatedChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
     const before = await readUnfinalizedBlocks(at.context.state, '1')
     const right = at.sim.chain
@@ -146,11 +146,11 @@ describe('unfinalized blocks', () => {
 })
 
 test('a final block from a node on a fork is rejected at any position of a range, and the index is right afterwards', async () => {
-  const chain = new SimChain({ seed: 'index', finalLag: 20 })
+  const chain = new SimulatedChain({ seed: 'index', finalLag: 20 })
   chain.mine(60)
-  const fork = new SimChain({ seed: 'fork', finalLag: 20 })
+  const fork = new SimulatedChain({ seed: 'fork', finalLag: 20 })
   fork.mine(60)
-  const [sim, forked] = [new SimNode(chain), new SimNode(fork)]
+  const [sim, forked] = [new SimulatedNode(chain), new SimulatedNode(fork)]
   assert.equal(chain.final, 40)
   // Ranges of seven blocks: the first block, one inside, the last one, a whole range, and the incomplete last range.
   for (const [from, until] of [
@@ -193,7 +193,7 @@ test('a final block from a node on a fork is rejected at any position of a range
 describe('continuity', () => {
   /** A chain with the same id and another history. */
   const elsewhere = (blocks = 60) => {
-    const chain = new SimChain({ seed: 'another history', finalLag: 20 })
+    const chain = new SimulatedChain({ seed: 'another history', finalLag: 20 })
     chain.mine(blocks)
     return chain
   }
@@ -461,7 +461,7 @@ describe('an index that was stopped by a contradiction', () => {
     await at.catchUp()
     assert.deepEqual(await reportIndexProblems(at.real), [])
     const right = at.sim.chain
-    const other = new SimChain({ seed: 'another world', finalLag: 20 })
+    const other = new SimulatedChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
     Object.assign(at.sim, { chain: other })
     const [found] = await reportIndexProblems(at.real)

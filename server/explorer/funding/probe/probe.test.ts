@@ -5,7 +5,7 @@ import type { Fault } from '#core/fault.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
-import type { SimCapabilities } from '#simulator/evm/node.ts'
+import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { testRequestInfo } from '#test/context.ts'
 import { blockOf, openProbeChain, unknownAddress } from '#test/probe-chain.ts'
@@ -96,7 +96,7 @@ describe('200', () => {
 })
 
 test('without traces, eth_getBlockReceipts gives the same results with fewer calls', async () => {
-  const answers = async (abilities: SimCapabilities) => {
+  const answers = async (abilities: SimulatedCapabilities) => {
     await using at = await openProbeChain(abilities, {}, {}, { busy: 12 })
     const searches = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
     return { results: await Promise.all(searches), calls: at.sim.calls }
