@@ -49,6 +49,27 @@ test('states can be requested by slot, as head and as finalized', async () => {
   assert.equal((await fetch(`${node.url}/eth/v1/beacon/states/${world.headSlot + 1}/validators`)).status, 404)
 })
 
+test('a node that prunes keeps blocks, but no earlier states and duties', async () => {
+  const world = simulateNetwork('pruned')
+  const { slotsPerEpoch } = world.plan
+  const first = 2 * slotsPerEpoch
+  await using node = await openNode(world, { statesFromSlot: () => first })
+  const status = async (path: string) => (await fetch(`${node.url}/eth/${path}`)).status
+  for (const [slot, expected] of [
+    [first - 1, 404],
+    [first, 200],
+  ] as const) {
+    assert.equal(await status(`v1/beacon/states/${slot}/validators`), expected)
+    assert.equal(await status(`v1/beacon/states/${slot}/committees`), expected)
+  }
+  assert.equal(await status('v1/validator/duties/proposer/1'), 404)
+  assert.equal(await status('v1/validator/duties/proposer/2'), 200)
+  const slot = [...world.blocks.keys()].find((at) => at < first)
+  assert.equal(await status(`v2/beacon/blocks/${slot}`), 200)
+  const head = (await dataOf(`${node.url}/eth/v1/beacon/headers/head`)) as { root: string }
+  assert.equal(head.root, world.blocks.get(Math.max(...world.blocks.keys()))?.root)
+})
+
 test('the epoch reader detects that a node lacks a block', async () => {
   const world = simulateNetwork('lacking', { missed: 0, orphaned: 0, slashing: 0, outage: { from: 0, until: 0 } })
   const [, , missing] = [...world.blocks.keys()]

@@ -36,6 +36,8 @@ export interface BeaconNodeOptions {
   readonly forgetsEmpty?: boolean
   /** Share of the responses that fail: status 503, closed connections, truncated bodies. */
   readonly faults?: number
+  /** States of earlier slots have been pruned, as well as duties of earlier epochs. Blocks are kept. */
+  readonly statesFromSlot?: () => number
   /** Slots whose blocks are missing. */
   readonly lacks?: (slot: number) => boolean
   /** The reported finalized epoch; default: that of the network. */
@@ -108,7 +110,7 @@ class BeaconNodeApi {
       case 'config/spec':
         return { json: specOf(this.#network.plan, this.#options.chainId ?? '1') }
       case 'beacon/headers':
-        return this.#header(Number(id))
+        return this.#header(id === 'head' ? await this.#headBlockSlot() : Number(id))
       case 'beacon/blocks':
         return this.#block(Number(id), acceptsSsz)
       case 'beacon/states':
@@ -118,7 +120,9 @@ class BeaconNodeApi {
       case 'beacon/rewards':
         return this.#options.rewards ? this.#reward(id, Number(resource), body) : undefined
       case 'validator/duties':
-        return dutiesOf(await this.#epoch(Number(resource)), this.#network, id, body)
+        return this.#hasStatesOf(Number(resource) * this.#network.plan.slotsPerEpoch)
+          ? dutiesOf(await this.#epoch(Number(resource)), this.#network, id, body)
+          : undefined
       default:
         return undefined
     }
@@ -135,6 +139,17 @@ class BeaconNodeApi {
 
   async #blockAt(slot: number): Promise<SimulatedBlock | undefined> {
     return this.#options.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
+  }
+
+  /** The slot of the newest block. */
+  async #headBlockSlot(): Promise<number> {
+    let slot = this.#network.headSlot
+    while (slot > 0 && !(await this.#blockAt(slot))) slot -= 1
+    return slot
+  }
+
+  #hasStatesOf(slot: number): boolean {
+    return slot >= (this.#options.statesFromSlot?.() ?? 0)
   }
 
   async #header(slot: number): Promise<NodeResponse> {
@@ -159,6 +174,7 @@ class BeaconNodeApi {
   }
 
   async #snapshot(slot: number): Promise<Snapshot | undefined> {
+    if (!this.#hasStatesOf(slot)) return undefined
     const record = await this.#epochOfSlot(slot)
     if (this.#options.forgetsEmpty && slot !== 0 && !record?.blocks.has(slot)) return undefined
     return record?.states[slot % this.#network.plan.slotsPerEpoch]
