@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { batchesOf, groupOf } from './groups.ts'
+import { batchesOf, groupOf, type TestGroup } from './groups.ts'
 import { summaryOf } from './summary.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -13,21 +13,28 @@ test('the group of a test file follows from the helpers it imports', () => {
   assert.equal(groupOf(root, 'server/core/decimal.test.ts'), 'unit')
 })
 
-test('every file is in exactly one batch, and files that start servers are alone', () => {
+test('every file is in exactly one batch, and the longest start first', () => {
   const files = Array.from({ length: 40 }, (_, index) => `server/core/${index}.test.ts`)
-  const unit = batchesOf('unit', [...files, 'server/markets/feeds/source-time.test.ts'])
+  const inGroup = (group: TestGroup, list: readonly string[]) => batchesOf(new Map([[group, list]]))
+  const unit = inGroup('unit', [...files, 'server/markets/feeds/source-time.test.ts'])
   assert.deepEqual(
     unit.flatMap((batch) => batch.files).sort(),
     [...files, 'server/markets/feeds/source-time.test.ts'].sort(),
   )
   assert.deepEqual(unit.at(-1)?.files, ['server/markets/feeds/source-time.test.ts'])
   assert.deepEqual(
-    batchesOf('unit', ['api/a.test.ts', 'simulator/a.test.ts', 'test/a.test.ts']).map((batch) => batch.name),
-    ['simulator', 'test', 'api'],
+    batchesOf(
+      new Map<TestGroup, string[]>([
+        ['unit', ['api/a.test.ts', 'simulator/a.test.ts', 'test/a.test.ts']],
+        ['browser', ['console/pages/a.test.ts']],
+        ['databases', ['test/on-postgres.test.ts', 'cli/lease.test.ts']],
+      ]),
+    ).map(({ name }) => name),
+    ['console/pages, browser', 'test/on-postgres.test.ts', 'test', 'simulator', 'api', 'cli/lease.test.ts'],
   )
-  assert.ok(unit.every((batch) => batch.files.length <= 16))
-  assert.ok(batchesOf('databases', files).every((batch) => batch.files.length === 1))
-  assert.ok(batchesOf('commands', files).every((batch) => batch.files.length <= 5))
+  assert.ok(unit.every((batch) => batch.files.length <= 12))
+  assert.ok(inGroup('databases', files).every((batch) => batch.files.length === 1))
+  assert.ok(inGroup('commands', files).every((batch) => batch.files.length <= 5))
 })
 
 test('the summary counts results and lists slow files, skipped tests and failures', () => {

@@ -11,15 +11,16 @@ export const groups = {
 } as const
 
 export type Group = keyof typeof groups
+export type TestGroup = Exclude<Group, 'checks'>
 
-const groupOfImport: readonly [RegExp, Group][] = [
+const groupOfImport: readonly [RegExp, TestGroup][] = [
   [/\/browser\.ts'/, 'browser'],
   [/\/(postgres|redis)\.ts'/, 'databases'],
   [/\/(run-command|three-servers)\.ts'/, 'commands'],
 ]
 
 /** The group follows from the test helpers that a file imports. */
-export function groupOf(root: string, file: string): Group {
+export function groupOf(root: string, file: string): TestGroup {
   const text = readFileSync(join(root, file), 'utf8')
   return groupOfImport.find(([pattern]) => pattern.test(text))?.[1] ?? 'unit'
 }
@@ -30,41 +31,65 @@ const aloneFiles: ReadonlySet<string> = new Set([
   'server/markets/feeds/source-time.test.ts',
 ])
 
-/** Run first, because they take longest. */
-const slowFolders: readonly string[] = ['test', 'simulator', 'simulator/beacon', 'server/validators', 'server/explorer']
-
-const rank = (folder: string): number => (slowFolders.includes(folder) ? 0 : 1)
+/**
+ * Areas and files in the order in which they start; all others follow. The longest come first, so that all cores stay
+ * busy until the end.
+ */
+const startOrder: readonly string[] = [
+  'console/pages, browser',
+  'test/on-postgres.test.ts',
+  'server/validators/on-postgres.test.ts',
+  'test',
+  'cli, commands',
+  'server/validators',
+  'server/storage/postgres/postgres.test.ts',
+  'server/storage/move.test.ts',
+  'simulator',
+  'server/explorer',
+  'simulator/beacon',
+  'test/many-servers.test.ts',
+  'conformance',
+]
 
 export interface Batch {
-  readonly group: Group
+  /** An area, or a file that runs alone. */
+  readonly area: string
   readonly name: string
   readonly files: readonly string[]
 }
 
-const filesPerProcessMax: Readonly<Record<Exclude<Group, 'checks'>, number>> = {
+const filesPerProcessMax: Readonly<Record<TestGroup, number>> = {
   browser: 16,
   databases: 1,
   commands: 5,
-  unit: 16,
+  unit: 12,
 }
 
 /** `server/fx` for all files below it. */
-const areaOf = (file: string): string => dirname(file).split('/').slice(0, 2).join('/')
+const folderOf = (file: string): string => dirname(file).split('/').slice(0, 2).join('/')
 
 /** Tests of an area share a process, and its browser or command host. */
-export function batchesOf(group: Exclude<Group, 'checks'>, files: readonly string[]): Batch[] {
+function batchesOfGroup(group: TestGroup, files: readonly string[]): Batch[] {
   const filesMax = filesPerProcessMax[group]
   const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)
-  const alone = files.filter((file) => !isShared(file)).map((file) => ({ group, name: file, files: [file] }))
-  const folders = [...Map.groupBy(files.filter(isShared), areaOf)].sort(([one], [other]) => rank(one) - rank(other))
+  const alone = files.filter((file) => !isShared(file)).map((file) => ({ area: file, name: file, files: [file] }))
+  const folders = [...Map.groupBy(files.filter(isShared), folderOf)]
   const shared = folders.flatMap(([folder, all]) => {
     const count = Math.ceil(all.length / filesMax)
-    const name = group === 'unit' ? folder : `${folder}, ${group}`
+    const area = group === 'unit' ? folder : `${folder}, ${group}`
     return Array.from({ length: count }, (_, part) => ({
-      group,
-      name: count === 1 ? name : `${name} (${part + 1} of ${count})`,
+      area,
+      name: count === 1 ? area : `${area} (${part + 1} of ${count})`,
       files: all.filter((_, index) => index % count === part),
     }))
   })
   return [...shared, ...alone]
+}
+
+/** In the order in which they start. */
+export function batchesOf(byGroup: ReadonlyMap<TestGroup, readonly string[]>): Batch[] {
+  const rank = ({ area }: Batch) => startOrder.indexOf(area) >>> 0
+  return [...byGroup]
+    .flatMap(([group, files]) => batchesOfGroup(group, files))
+    .sort((one, other) => rank(one) - rank(other))
 }

@@ -42,15 +42,11 @@ async function runAll(): Promise<Result[]> {
     exclude: ['api/dist/**'],
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
+  const batches = batchesOf(new Map([...byGroup].filter(([group]) => chosen.has(group))))
   const isComplete = positionals.length === 0
   if (isComplete) installEvm()
   const work = makeTemporaryFolder()
   try {
-    // The slowest first, so that all cores stay busy until the end.
-    const order: readonly Exclude<Group, 'checks'>[] = ['browser', 'databases', 'commands', 'unit']
-    const batches = order
-      .filter((group) => chosen.has(group))
-      .flatMap((group) => batchesOf(group, byGroup.get(group) ?? []))
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
     if (isComplete) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
