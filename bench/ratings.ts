@@ -20,7 +20,7 @@ import { openDuties, openState } from '#storage/open.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
 import type { RecordQuery } from '#validators/duties/record-query.ts'
-import { dutiesHere, mergeDuties, queryDuties, updateDuties } from '#validators/duties/store.ts'
+import { dutiesHere, dutiesOnThreads, mergeDuties, queryDuties, updateDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { aggregateFigures, figures, inputsFor } from '#validators/ratings/method.ts'
 import { putValidators } from '#validators/registry/registry.ts'
@@ -133,23 +133,27 @@ async function copyToPostgres(url: string) {
 }
 
 async function compareSums(queries: readonly BenchQuery[], postgres: Postgres): Promise<void> {
+  // Like a server reads: a large query is divided among threads. PostgreSQL may use parallel workers as well.
   const state = await openDuties(dir)
-  const shared = postgres && (await copyToPostgres(postgres.url))
+  const own = dutiesOnThreads(state, { dir, options: settings.store })
+  const copied = postgres && (await copyToPostgres(postgres.url))
+  const shared = copied && dutiesOnThreads(copied, { dir, options: { ...settings.store, state: postgres.url } })
   console.log('sums and daily scores, without JSON and HTTP:')
   for (const query of queries) {
-    const ours = await medianMs(() => sum(dutiesHere(state), query))
+    const ours = await medianMs(() => sum(own, query))
     const parts = [`${ours.toFixed(1)} ms`]
     if (postgres && shared && query.validators.length <= validatorsPerCall) {
       const rows: number[] = []
       for (let round = 0; round < 3; round++) rows.push(await postgres.sum(query))
       const theirs = median(rows)
-      const chunks = await medianMs(() => sum(dutiesHere(shared), query), 3)
+      const chunks = await medianMs(() => sum(shared, query), 3)
       parts.push(`PostgreSQL rows ${theirs.toFixed(1)} ms = ${(theirs / ours).toFixed(1)} × ours (goal ≥ 5)`)
       parts.push(`chunks in PostgreSQL ${chunks.toFixed(1)} ms: ${(theirs / chunks).toFixed(1)} × (goal ≥ 3)`)
     }
     console.log(`  ${query.name}: ${parts.join('; ')}`)
   }
-  await Promise.all([state.close(), shared?.close()])
+  await Promise.all([own.close(), shared?.close()])
+  await Promise.all([state.close(), copied?.close()])
 }
 
 async function measureHttp(queries: readonly BenchQuery[]): Promise<void> {

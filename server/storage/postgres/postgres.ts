@@ -152,7 +152,8 @@ class PostgresState implements State {
           all: <R>(sql: string, ...values: Value[]) => session.rows<R>(sql, values),
         })
       } finally {
-        if (!session.lost) await session.script('rollback')
+        // The result does not wait for it: the session runs its statements in order.
+        if (!session.lost) void session.script('rollback').catch(() => {})
       }
     })
   }

@@ -28,11 +28,33 @@ export async function rowsByIds(reader: StateReader, table: string, ids: readonl
   for (let at = 0; at < ids.length; at += idsMax) {
     const batch = ids.slice(at, at + idsMax)
     const size = idsPerQuery.find((count) => count >= batch.length) ?? idsMax
-    const last = batch.at(-1) as number
-    while (batch.length < size) batch.push(last)
-    for (const row of await reader.all<PackedRow>(byIds(table, size), ...batch)) rows.push(row)
+    for (const row of await reader.all<PackedRow>(byIds(table, size), ...padded(batch, size))) rows.push(row)
   }
   return rows
+}
+
+const padded = (ids: readonly number[], size: number): number[] => [
+  ...ids,
+  ...new Array<number>(size - ids.length).fill(ids.at(-1) as number),
+]
+
+/** The data of rows of several tables. Few rows are read in one statement, because PostgreSQL answers each separately. */
+export async function dataOfTables(
+  reader: StateReader,
+  idsOf: ReadonlyMap<string, readonly number[]>,
+): Promise<Map<string, Map<number, Uint8Array>>> {
+  const tables = [...idsOf].filter(([, ids]) => ids.length > 0)
+  const found = new Map(tables.map(([table]) => [table, new Map<number, Uint8Array>()]))
+  const [size] = idsPerQuery
+  if (tables.length > 1 && tables.every(([, ids]) => ids.length <= size)) {
+    const sql = tables.map(([table]) => byIds(table, size).replace('select', `select '${table}' as name,`))
+    const values = tables.flatMap(([, ids]) => padded(ids, size))
+    const rows = await reader.all<PackedRow & { readonly name: string }>(sql.join(' union all '), ...values)
+    for (const { name, id, data } of rows) found.get(name)?.set(id, data)
+    return found
+  }
+  for (const [table, ids] of tables) found.set(table, await dataByIds(reader, table, ids))
+  return found
 }
 
 export const dataByIds = async (

@@ -4,9 +4,9 @@ import { strict as assert } from 'node:assert'
 import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
-import { groupOf, type Level } from './layout.ts'
+import { groupOf } from './layout.ts'
 import { planOf, type RecordQuery, type Source } from './record-query.ts'
-import { dataByIds } from './rows.ts'
+import { dataOfTables } from './rows.ts'
 import { Summation } from './summation.ts'
 
 /** One entry per record, in no particular order. */
@@ -42,7 +42,7 @@ export async function sumRecords(
     const rows = await rowsOf(reader, sources, batch)
     for (const validator of batch) {
       for (const [sourceIndex, source] of sources.entries()) {
-        const data = rows.get(source.level)?.get(source.firstId + groupOf(source.level, validator))
+        const data = rows.get(source.level.table)?.get(source.firstId + groupOf(source.level, validator))
         if (data) summation.add(sourceIndex, data, validator)
       }
       summation.finishValidator(validator)
@@ -51,19 +51,17 @@ export async function sumRecords(
   return summation.finish()
 }
 
-/** The rows of these validators, by level and id. */
-async function rowsOf(
+/** The rows of these validators, by table and id. */
+function rowsOf(
   reader: StateReader,
   sources: readonly Source[],
   validators: readonly number[],
-): Promise<Map<Level, Map<number, Uint8Array>>> {
-  const rows = new Map<Level, Map<number, Uint8Array>>()
-  for (const [level, levelSources] of Map.groupBy(sources, (source) => source.level)) {
+): Promise<Map<string, Map<number, Uint8Array>>> {
+  const ids = [...Map.groupBy(sources, (source) => source.level)].map(([level, levelSources]) => {
     const groups = [...new Set(validators.map((validator) => groupOf(level, validator)))]
-    const ids = levelSources.flatMap(({ firstId }) => groups.map((group) => firstId + group))
-    rows.set(level, await dataByIds(reader, level.table, ids))
-  }
-  return rows
+    return [level.table, levelSources.flatMap(({ firstId }) => groups.map((group) => firstId + group))] as const
+  })
+  return dataOfTables(reader, new Map(ids))
 }
 
 /** Columns of records: the key, the sums, and two for each score. */
