@@ -24,16 +24,16 @@ describe('requests', () => {
       const { client } = clientOf(server)
       const reply = await client.call(id, example.input as never)
       assert.deepStrictEqual(reply, example.reply)
-      const [asked] = server.requests
-      const url = new URL(asked?.url ?? '', server.url)
+      const [request] = server.requests
+      const url = new URL(request?.url ?? '', server.url)
       const inputs: Record<string, unknown> = { ...example.input }
       assert.equal(
         url.pathname,
         path.replace(/\{(\w+)\}/, (_, name) => String(inputs[name])),
       )
-      assert.equal(asked?.method, method)
+      assert.equal(request?.method, method)
       assert.equal(url.searchParams.get('apikey'), auth === 'apikey' ? key : null)
-      assert.equal(asked?.headers.authorization, auth === 'apikey' ? undefined : `Bearer ${key}`)
+      assert.equal(request?.headers.authorization, auth === 'apikey' ? undefined : `Bearer ${key}`)
       assert.equal(url.searchParams.get('module'), select?.module ?? null)
       assert.equal(url.searchParams.get('action'), select?.action ?? null)
     })

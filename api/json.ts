@@ -8,7 +8,7 @@ export type Json = null | boolean | number | bigint | string | Json[] | { [name:
 const longInteger = /(?:^|[\s:,[])-?\d{16,}(?=[\s,\]}]|$)/
 const integer = /^-?\d+$/
 /** Brackets, strings, and runs of anything else that is not punctuation. Complete only for valid JSON. */
-const token = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}[\]"]+/g
+const tokenPattern = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}[\]"]+/g
 
 /** As JSON.parse, errors included, but integers that are not exact as a number become bigint. */
 export function parseJson(text: string): unknown {
@@ -21,29 +21,29 @@ function parseValid(text: string): Json | undefined {
   const root: { value?: Json } = {}
   const stack: (Json[] | { [name: string]: Json })[] = []
   let name: string | undefined
-  for (const [piece] of text.matchAll(token)) {
-    if (piece === '}' || piece === ']') {
+  for (const [token] of text.matchAll(tokenPattern)) {
+    if (token === '}' || token === ']') {
       stack.pop()
       continue
     }
     const holder = stack.at(-1)
     if (holder !== undefined && !Array.isArray(holder) && name === undefined) {
-      name = JSON.parse(piece) as string
+      name = JSON.parse(token) as string
       continue
     }
-    const value: Json = piece === '{' ? {} : piece === '[' ? [] : parseScalar(piece)
+    const value: Json = token === '{' ? {} : token === '[' ? [] : parseScalar(token)
     if (holder === undefined) root.value = value
     else if (Array.isArray(holder)) holder.push(value)
     else setMember(holder, name as string, value)
     name = undefined
-    if (piece === '{' || piece === '[') stack.push(value as Json[] | { [name: string]: Json })
+    if (token === '{' || token === '[') stack.push(value as Json[] | { [name: string]: Json })
   }
   return root.value
 }
 
-function parseScalar(piece: string): Json {
-  if (integer.test(piece) && !Number.isSafeInteger(Number(piece))) return BigInt(piece)
-  return JSON.parse(piece) as Json
+function parseScalar(token: string): Json {
+  if (integer.test(token) && !Number.isSafeInteger(Number(token))) return BigInt(token)
+  return JSON.parse(token) as Json
 }
 
 /** `__proto__` must become an ordinary member. */

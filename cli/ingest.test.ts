@@ -38,8 +38,8 @@ async function contents(dir: string): Promise<object> {
   const all = (table: string, order: string) => state.all(`select * from ${table} order by ${order}`)
   const found = {
     fundings: await all('fundings', 'chain, address'),
-    near: await all('unfinalized_fundings', 'chain, address, block'),
-    nearBlocks: await all('unfinalized_blocks', 'chain, block'),
+    unfinalized: await all('unfinalized_fundings', 'chain, address, block'),
+    unfinalizedBlocks: await all('unfinalized_blocks', 'chain, block'),
     coverage: await all('coverage', 'stream, from_at'),
     heads: await state.all('select chain, final_until from chain_heads order by chain'),
     boundaries: await all('range_boundaries', 'chain, at'),

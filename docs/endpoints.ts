@@ -228,21 +228,21 @@ function examples({ id, example, auth, stream }: Endpoint): string[] {
   return [
     '## Example',
     ...(example.needs ? [`Before you call it: ${example.needs}`] : []),
-    fence('sh', lines.join(' \\\n  ')),
-    fence(
+    codeBlock('sh', lines.join(' \\\n  ')),
+    codeBlock(
       'ts',
       stream
         ? `for await (const change of client.markets.watchChanges(${inputText(input)})) console.log(change)`
         : `const reply = await client.${id}(${inputText(input)})`,
     ),
-    fence('json', stringifyJson(example.reply, 2)),
+    codeBlock('json', stringifyJson(example.reply, 2)),
   ]
 }
 
 const inputText = (input: object): string =>
   Object.keys(input).length === 0 ? '' : inspect(input, { depth: 9, breakLength: 100 })
 
-const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
+const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')

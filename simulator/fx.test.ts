@@ -7,7 +7,7 @@ const nowMs = Date.UTC(2026, 10, 15, 12)
 type Document = { rates: { base: string; quote: string; rate: string; time: string }[] }
 const at = (seed: string, context: 'north' | 'south', ms: number) => ratesAt(seed, context, ms) as Document
 
-test('the document depends on seed, desk and second only', () => {
+test('the document depends on seed, feed and second only', () => {
   assert.deepEqual(at('s', 'north', nowMs), at('s', 'north', nowMs + 999))
   const first = JSON.stringify(at('s', 'north', nowMs))
   for (const other of [at('t', 'north', nowMs), at('s', 'south', nowMs), at('s', 'north', nowMs + 1000)]) {
@@ -25,7 +25,7 @@ test('over a year rates stay within two percent of their level and move slowly',
   }
 })
 
-test('both desks respond over HTTP, with faults on request', async () => {
+test('both feeds respond over HTTP, with faults on request', async () => {
   await using feed = await startRateFeed({ seed: 's', clock: new ManualClock(nowMs) })
   const north = await fetch(`${feed.url}/north/rates`)
   assert.deepEqual(await north.json(), at('s', 'north', nowMs))

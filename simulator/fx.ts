@@ -20,12 +20,12 @@ export interface RateFeed extends AsyncDisposable {
   /** The documents are at `/north/rates` and `/south/rates`; `?fault=…` requests a failure. */
   readonly url: string
   /** Lasts until it is set to undefined. */
-  setFault(desk: FeedDesk, fault: FeedFault | undefined): void
+  setFault(name: FeedName, fault: FeedFault | undefined): void
   close(): Promise<void>
 }
 
-const desks = ['north', 'south'] as const
-export type FeedDesk = (typeof desks)[number]
+const feedNames = ['north', 'south'] as const
+export type FeedName = (typeof feedNames)[number]
 
 const levels = [
   { base: 'EUR', quote: 'USD', level: 1.0842, places: 6 },
@@ -49,7 +49,7 @@ const waves = [
 ]
 const noise = 0.00003
 
-export function ratesAt(seed: string, desk: FeedDesk, nowMs: number): object {
+export function ratesAt(seed: string, name: FeedName, nowMs: number): object {
   const atMs = Math.floor(nowMs / tickMs) * tickMs
   const rates = levels.map(({ base, quote, level, places }) => {
     const phases = createSeededRandom(`${seed}/${base}${quote}`)
@@ -57,7 +57,7 @@ export function ratesAt(seed: string, desk: FeedDesk, nowMs: number): object {
       (sum, { height, hours }) => sum + height * Math.sin(2 * Math.PI * (atMs / (hours * 3_600_000) + phases.next())),
       0,
     )
-    const jitter = noise * (2 * createSeededRandom(`${seed}/${desk}/${base}${quote}/${atMs}`).next() - 1)
+    const jitter = noise * (2 * createSeededRandom(`${seed}/${name}/${base}${quote}/${atMs}`).next() - 1)
     return { base, quote, rate: (level * (1 + drift + jitter)).toFixed(places), time: new Date(atMs).toISOString() }
   })
   return { rates }
@@ -65,18 +65,18 @@ export function ratesAt(seed: string, desk: FeedDesk, nowMs: number): object {
 
 export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed> {
   const { seed, clock = systemClock, port = 0 } = options
-  const faulty = new Map<FeedDesk, FeedFault>()
+  const faulty = new Map<FeedName, FeedFault>()
   const stopping = new AbortController()
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://feed')
-    const desk = desks.find((name) => url.pathname === `/${name}/rates`)
-    if (!desk) return send(response, 404, '{"error":"not found"}')
+    const name = feedNames.find((name) => url.pathname === `/${name}/rates`)
+    if (!name) return send(response, 404, '{"error":"not found"}')
     const requestedFault = url.searchParams.get('fault')
-    const fault = feedFaults.find((name) => name === requestedFault) ?? faulty.get(desk)
+    const fault = feedFaults.find((name) => name === requestedFault) ?? faulty.get(name)
     if (fault === 'error') return send(response, 500, '{"error":"internal"}')
     if (fault === 'garbage') return send(response, 200, '{"rates":[{"base":"EUR","quote":"USD","rate":"-1')
     if (fault === 'slow') await clock.sleep(slowMs, stopping.signal)
-    send(response, 200, JSON.stringify(ratesAt(seed, desk, clock.now() - (fault === 'stale' ? staleByMs : 0))))
+    send(response, 200, JSON.stringify(ratesAt(seed, name, clock.now() - (fault === 'stale' ? staleByMs : 0))))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -90,7 +90,7 @@ export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed>
   }
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    setFault: (desk, fault) => void (fault ? faulty.set(desk, fault) : faulty.delete(desk)),
+    setFault: (name, fault) => void (fault ? faulty.set(name, fault) : faulty.delete(name)),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -107,10 +107,10 @@ const demoSpender = '0x7e7Ad0000000000000000000000000000000f00D'
 export const demoFxSettings = (url: string): object => ({
   fx: {
     spender: demoSpender,
-    sources: desks.map((desk) => ({
-      id: `demo-${desk}`,
+    sources: feedNames.map((name) => ({
+      id: `demo-${name}`,
       kind: 'http-json',
-      url: `${url}/${desk}/rates`,
+      url: `${url}/${name}/rates`,
       everyMs: 2000,
     })),
   },

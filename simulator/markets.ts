@@ -172,7 +172,7 @@ function addMarket(
   accounts: readonly string[],
 ): void {
   const { id, eventId } = position
-  builder.add('market', id, (draws) => ({ ...marketFields(plan, position, draws), ...partyAddresses(id, accounts) }), {
+  builder.add('market', id, (draws) => ({ ...marketFields(plan, position, draws), ...marketAddresses(id, accounts) }), {
     imageOptimized: builder.image(id * 100, 'markets', id, 'image'),
     iconOptimized: builder.image(id * 100 + 1, 'markets', id, 'icon'),
     events: [String(eventId)],
@@ -182,7 +182,7 @@ function addMarket(
 }
 
 /** Addresses of the demo chain, so that the explorer can trace their funding. */
-const partyAddresses = (id: number, accounts: readonly string[]) => ({
+const marketAddresses = (id: number, accounts: readonly string[]) => ({
   creator: accounts[(id * 3) % accounts.length],
   marketMakerAddress: accounts[(id * 3 + 1) % accounts.length],
 })

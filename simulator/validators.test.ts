@@ -35,16 +35,16 @@ async function openScene(clock: ManualClock): Promise<{ demo: DemoValidators; co
 
 const daysOf = (context: TestContext, network: Network) => storedRows(context, network, 'days')
 
-/** Every measure of every validator and chain day, as it was acted out. */
+/** Every measure of every validator and chain day, as simulated. */
 function truthOf(
   script: NetworkScenario,
   until: number,
   perDay: number,
 ): Map<string, Partial<Record<Measure, number>>> {
-  const { truth: ledger } = simulateScenario(script, until + 3)
+  const { truth } = simulateScenario(script, until + 3)
   const sums = new Map<string, Partial<Record<Measure, number>>>()
   for (let epoch = 0; epoch < until; epoch++) {
-    for (const [validator, row] of ledger.rows(epoch)) {
+    for (const [validator, row] of truth.rows(epoch)) {
       const key = `${Math.floor(epoch / perDay)} ${validator}`
       const own = sums.get(key) ?? {}
       for (const name of measures) if (row[name]) own[name] = (own[name] ?? 0) + row[name]
@@ -87,7 +87,7 @@ describe("the demo world's validators", () => {
     return (name: keyof AggregateRecord) => data.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)
   }
 
-  test('of both networks everything that is final has been read, and every figure is the one that was acted out', async () => {
+  test('all finalized epochs of both networks are read, and every figure equals the simulated one', async () => {
     for (const [network, script, perDay] of [
       ['mainnet', mainnetScenario(demoSeed, demoAccounts(demoSeed)), epochsPerDay],
       ['hoodi', hoodiScenario(demoSeed), 15],
@@ -109,24 +109,24 @@ describe("the demo world's validators", () => {
     }
   })
 
-  test('each field of the records has a value somewhere, and fees are unknown where no execution node is', async () => {
+  test('every field of a record has a value in some record, and fees are null without an execution node', async () => {
     const everyone = Array.from({ length: 98 }, (_, index) => index)
-    const asked = { indices: everyone, granularity: 'week', size: 1000 } as const
-    const records = (await callHandler(aggregateEffectiveness, context, asked)).body.data
+    const input = { indices: everyone, granularity: 'week', size: 1000 } as const
+    const records = (await callHandler(aggregateEffectiveness, context, input)).body.data
     const fields = seen(records)
-    // A week has no day of its own.
+    // Records of a week have no day.
     assert.deepEqual(
       aggregateFields.filter((name) => !fields.get(name)?.value),
       ['day'],
     )
-    // A wrong head costs nothing under the present rules, and since Deneb no vote that counts is too late for its target.
+    // A wrong head has no penalty. Since Deneb, a vote that is included is never too late for its target.
     const never = [...fields.keys()].filter((name) => records.every((record) => !record[name as 'earnings']))
     assert.deepEqual(never.sort(), ['sumLateTargetPenalties', 'sumLateTargetVotes', 'sumWrongHeadPenalties'])
     const hoodi = (await callHandler(aggregateEffectiveness, context, { network: 'hoodi', indices: [0, 1] })).body.data
     assert(hoodi.length > 0 && hoodi.every((record) => !('sumPriorityFees' in record)))
   })
 
-  test('each field of the entities has a value somewhere, and is unknown somewhere', async () => {
+  test('every metadata field has a value for some validator and none for another', async () => {
     const cards = []
     for (const [network, count] of [
       ['mainnet', 98],
@@ -146,7 +146,7 @@ describe("the demo world's validators", () => {
     assert.equal(cards[roles.compounding.validator]?.depositAddresses?.length, 2)
   })
 
-  test('a bad day: nothing done for a day, a block missed, and a vote late only because of that', async () => {
+  test('a validator that is offline for a day misses its block, which delays the votes of the slot before', async () => {
     const { index, day } = validatorSamples.badDay
     const [before, bad, next] = [await dayOf(index, day - 1), await dayOf(index, day), await dayOf(index, day + 1)]
     assert.equal(bad?.uptime, 0)
@@ -156,19 +156,19 @@ describe("the demo world's validators", () => {
     assert(sums('proposerDutiesCount') > 0 && sums('proposedCount') === 0)
     assert(sums('sumMissedConsensusBlockRewards') > 0 && sums('sumMissedExecutionRewards') > 0)
 
-    // Whoever voted in the slot before could not come into the next block: there was none.
+    // Votes of the slot before cannot be included in the missed block.
     const slot = roles.away.slot - 1
     const epoch = Math.floor(slot / 4)
-    const { epochs, truth: ledger } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), epoch + 2)
+    const { epochs, truth } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), epoch + 2)
     const members = epochs[epoch]?.committees.slice((slot % 4) * 2, (slot % 4) * 2 + 2).flat() ?? []
-    const voters = members.filter((member) => ledger.row(epoch, member).included)
+    const voters = members.filter((member) => truth.row(epoch, member).included)
     assert(voters.length > 10)
-    for (const voter of voters) assert((ledger.row(epoch, voter).inclusion_delay ?? 0) >= 2, `${voter}`)
+    for (const voter of voters) assert((truth.row(epoch, voter).inclusion_delay ?? 0) >= 2, `${voter}`)
     const [one = 0] = voters
     assert((await dayOf(one, day))?.avgInclusionDelay !== 1)
   })
 
-  test('an orphan, a slashing, an exit, a newcomer, one that never paid enough', async () => {
+  test('the demo has an orphaned block, a slashing, an exit, a new validator and an incomplete deposit', async () => {
     const { orphan, slashed, accuser, leaver, newcomer, halfPaid } = roles
     const card = async (index: number) =>
       (await callHandler(metadata, context, { validator_index_or_pubkey: String(index) })).body
@@ -182,7 +182,7 @@ describe("the demo world's validators", () => {
     assert.equal((await card(halfPaid.validator)).activationEpoch, null)
   })
 
-  test('chain days begin at noon: those of the calendar hold other epochs', async () => {
+  test('chain days begin at noon, so UTC days contain other epochs', async () => {
     const input = { validator_index_or_pubkey: '12', limit: 100 }
     const chain = (await callHandler(effectiveness, context, input)).body.results
     const utc = (await callHandler(effectiveness, context, { ...input, utc: true })).body.results
@@ -193,7 +193,7 @@ describe("the demo world's validators", () => {
     assert.match(String(utc[1]?.startTimestamp), /T00:00:00/)
   })
 
-  test('whoever paid for a deposit was funded on the demo chain, and a label is at the end of that trail', async () => {
+  test('depositors are funded on the demo chain, and their trails end at a label', async () => {
     await loadExplorer(context, demoSeed)
     const rows = await context.state.all<{ address: string }>(
       "select distinct '0x' || lower(hex(address)) as address from validator_deposits",
@@ -201,15 +201,15 @@ describe("the demo world's validators", () => {
     assert(rows.length > 30)
     let labelled = 0
     for (const { address } of rows) {
-      const told = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
-      assert(told.is === 'body')
-      assert(told.body.result.hops.length > 0, address)
-      if (told.body.result.hops.some(({ label }) => label)) labelled += 1
+      const outcome = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
+      assert(outcome.is === 'body')
+      assert(outcome.body.result.hops.length > 0, address)
+      if (outcome.body.result.hops.some(({ label }) => label)) labelled += 1
     }
     assert(labelled > rows.length / 2, `${labelled} of ${rows.length}`)
   })
 
-  test('a later start takes the chains up where the folder has them, and loading again changes nothing', async () => {
+  test('a restart continues from the stored epochs, and a second load changes nothing', async () => {
     const before = await daysOf(context, 'mainnet')
     const later = await startDemoValidators(demoSeed, clock)
     try {
@@ -225,7 +225,7 @@ describe("the demo world's validators", () => {
     }
   })
 
-  test('it goes on: with time there are new epochs, and the follower reads them', async () => {
+  test('new epochs appear with time, and the follower reads them', async () => {
     const now = { ...context, clock }
     clock.advance(2 * epochMs.hoodi)
     const hoodi = await (await openFollower(now, 'hoodi')).catchUp(new AbortController().signal)

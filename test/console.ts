@@ -80,9 +80,9 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
       paths,
       board,
       findings,
-      ask: request,
+      request,
       signIn,
-      admission: authorizer,
+      authorizer,
     },
     async [Symbol.asyncDispose]() {
       await httpServer.close()

@@ -93,7 +93,7 @@ export async function collectAnswers(server: QuietServer): Promise<Answers> {
   const network = streams.find(({ name }) => name === 'network hoodi') as Record<string, unknown> | undefined
   assert(network, 'the network is in the coverage report')
   // The status depends on the time of the previous report.
-  const { standing: _, ...stored } = network
+  const { status: _, ...stored } = network
   answers.coverage = JSON.stringify(stored)
   return answers
 }

@@ -107,8 +107,8 @@ test('a restored backup of a running server returns the same responses', async (
   for (const [name, response] of Object.entries(before as object)) assert.deepEqual(after[name], response, name)
 
   // The restored server accepts the link: the backup contains the signing secret.
-  const moved = new URL(String(link))
-  const download = await restoredServer.inject({ url: `${moved.pathname}${moved.search}` })
+  const restoredLink = new URL(String(link))
+  const download = await restoredServer.inject({ url: `${restoredLink.pathname}${restoredLink.search}` })
   assert.equal(download.statusCode, 200)
   const manifest = JSON.parse(await readFile(join(dir, 'copy', 'manifest.json'), 'utf8')) as Manifest
   assert.deepEqual(manifest.rows, rows)

@@ -53,20 +53,20 @@ const operationOf = (endpoint: Endpoint): Operation => {
 }
 
 describe('the document', () => {
-  test('the linter finds nothing: no error, no warning', async () => assert.deepEqual(await lint(openapi()), []))
+  test('the linter reports no errors and no warnings', async () => assert.deepEqual(await lint(openapi()), []))
 
-  test('the linter does look: an example that breaks its schema is found', async () => {
+  test('the linter reports an example that does not match its schema', async () => {
     const broken = JSON.stringify(openapi()).replaceAll(/"block":\d+/g, '"block":"many"')
     assert.match((await lint(JSON.parse(broken))).join('\n'), /no-invalid-media-type-examples/)
   })
 
-  test('schemas are written once and referred to, so the document stays below 12 kB per endpoint', () => {
+  test('schemas are referenced, so the document stays below 12 kB per endpoint', () => {
     const text = JSON.stringify(openapi())
     assert.equal(text.split('"imageUrlOptimized"').length - 1, 1)
     assert.ok(text.length < 12_000 * all.length, String(text.length))
   })
 
-  test('the server address is the one that was given', () => {
+  test('the document has the given server URL', () => {
     assert.deepEqual(openapi({ serverUrl: 'https://data.house.net' }).servers, [{ url: 'https://data.house.net' }])
   })
 })
@@ -75,7 +75,7 @@ for (const endpoint of all) {
   describe(endpoint.id, () => {
     const operation = operationOf(endpoint)
 
-    test('every input is there, in its place and with a description', () => {
+    test('every input is present with its location and a description', () => {
       for (const [name, schema] of Object.entries(endpoint.input.properties)) {
         assert.ok('description' in (schema as object), `${name} has no description`)
         const place = inputLocation(endpoint, name)
@@ -100,7 +100,7 @@ for (const endpoint of all) {
       }
     })
 
-    test('its own example fits the contract, input and reply', () => {
+    test('input and reply of its example match the contract', () => {
       assert.deepEqual(checker(endpoint.input)(structuredClone(endpoint.example.input)), [])
       assert.deepEqual(checker(endpoint.reply)(structuredClone(endpoint.example.reply)), [])
       if (endpoint.stream) return
@@ -110,7 +110,7 @@ for (const endpoint of all) {
   })
 }
 
-test('4.1 and 4.3 are one operation that names both', () => {
+test('4.1 and 4.3 are one operation that describes both', () => {
   const operation = operationOf(contract['explorer.fundedBy'])
   assert.equal(operation.operationId, 'explorer.labelListV2-fundedBy')
   const address = operation.parameters.find(({ name }) => name === 'address')
@@ -122,7 +122,7 @@ describe('failures', () => {
   for (const group of Object.keys(shapes) as Group[]) {
     const [endpoint, route] = groupRoutes.findLast(([, { group: own }]) => own === group) as [EndpointId, Endpoint]
 
-    test(`${group}: the examples are what the server words, and fit the group's failure schema`, () => {
+    test(`${group}: the examples are responses of the server and match the group's failure schema`, () => {
       for (const code of Object.keys(faults) as FaultCode[]) {
         const { status, body } = failureExample(route, code)
         const terms = { limit: route.perSecond ?? 3, plan: route.plan }
@@ -133,7 +133,7 @@ describe('failures', () => {
       }
     })
 
-    test(`${group}: the client retries exactly what the fault table says passes`, () => {
+    test(`${group}: the client retries exactly the faults that are temporary`, () => {
       for (const { code, status, body } of failuresOf(contract[endpoint])) {
         const at = { group, endpoint, status, requestId: undefined, retryAfterMs: undefined }
         assert.equal(toGroupError(at, body)?.retryable, faults[code].retry === 'later', code)

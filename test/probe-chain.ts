@@ -16,15 +16,15 @@ export async function openProbeChain(
 ) {
   const chain = new SimulatedChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
-  const sim = new SimulatedNode(chain, capabilities, 2000)
-  const url = await sim.listen()
+  const simulated = new SimulatedNode(chain, capabilities, 2000)
+  const url = await simulated.listen()
   const context = await openContext({
     explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
   })
   const real = { ...context, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
-    ...{ chain, sim, context, steady },
+    ...{ chain, simulated, context, steady },
     /** An account whose first funding matches. Fails if the seed has none. */
     someone(fits: (funding: NonNullable<ReturnType<SimulatedChain['firstFunding']>>) => boolean): string {
       const account = steady.find((address) => {
@@ -43,7 +43,7 @@ export async function openProbeChain(
     },
     ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
-      await sim[Symbol.asyncDispose]()
+      await simulated[Symbol.asyncDispose]()
       await context[Symbol.asyncDispose]()
     },
   }

@@ -125,7 +125,7 @@ describe('round trip', () => {
     })
   }
 
-  test('/markets/{id}: HEAD and 304 as for the slug, and the fixed paths beside it win', async () => {
+  test('/markets/{id} answers HEAD and 304 like the slug, and fixed paths take precedence', async () => {
     const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
     const head = await fetch(`${world.url}/markets/${id}`, { method: 'HEAD' })
     assert.equal(head.status, 200)
@@ -171,7 +171,7 @@ describe('round trip', () => {
     assert.ok(walked.length > 30)
   })
 
-  test('a signed download link works as given, and not when changed', async () => {
+  test('a signed download link works unless it was changed', async () => {
     const { result } = await client.explorer.labelListV2({ chainid: '1', format: 'csv' })
     assert.equal(typeof result, 'string')
     const link = String(result)
@@ -183,13 +183,13 @@ describe('round trip', () => {
   })
 
   test('each group fails with its own typed error', async () => {
-    const stranger = createClient({ baseUrl: world.url, key: 'tetrad:nobody:nothing', retries: 0 })
-    await assert.rejects(stranger.explorer.fundedBy({ address: world.samples.address }), { name: 'ExplorerError' })
+    const unknownKey = createClient({ baseUrl: world.url, key: 'tetrad:nobody:nothing', retries: 0 })
+    await assert.rejects(unknownKey.explorer.fundedBy({ address: world.samples.address }), { name: 'ExplorerError' })
     await assert.rejects(
-      stranger.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'daily' }),
+      unknownKey.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'daily' }),
       { name: 'FxError', status: 401 },
     )
-    await assert.rejects(stranger.validators.metadata({ validator_index_or_pubkey: '1' }), {
+    await assert.rejects(unknownKey.validators.metadata({ validator_index_or_pubkey: '1' }), {
       name: 'ValidatorsError',
       status: 401,
     })
@@ -199,7 +199,7 @@ describe('round trip', () => {
     })
   })
 
-  test('tiers: the label list needs enterprise, the funding lookup standard', async () => {
+  test('the label list needs the enterprise plan, the funding lookup the standard plan', async () => {
     const free = createClient({ baseUrl: world.url, key: await world.keyFor('free'), retries: 0 })
     const standard = createClient({ baseUrl: world.url, key: await world.keyFor('standard'), retries: 0 })
     await assert.rejects(free.explorer.fundedBy({ address: world.samples.address }), /standard/i)
@@ -207,7 +207,7 @@ describe('round trip', () => {
     assert.equal((await standard.explorer.fundedBy({ address: world.samples.address })).status, '1')
   })
 
-  test('4.3: two calls a second and no third, whatever the plan', async () => {
+  test('4.3 accepts two calls a second on every plan', async () => {
     const eager = createClient({ baseUrl: world.url, key: await world.keyFor('enterprise'), retries: 0 })
     const ask = () => eager.explorer.fundedBy({ address: world.samples.address })
     await ask()

@@ -21,7 +21,7 @@ describe('GET /console/keys', () => {
     await revokeKey(context.state, second.id, context.clock)
     site.clock.advance(day)
     const cookie = await site.signIn()
-    const reply = await site.ask('/console/keys', { cookie })
+    const reply = await site.request('/console/keys', { cookie })
     assert.equal(reply.status, 200)
     const { keys, total } = reply.json<KeyList>()
     assert.equal(total, 2)
@@ -48,7 +48,7 @@ describe('GET /console/keys?find=&page=', () => {
     const odd = await make('50%_Off!')
     const cookie = await site.signIn()
     const found = async (query: string) => {
-      const { keys, total, pageSize } = (await site.ask(`/console/keys?${query}`, { cookie })).json<KeyList>()
+      const { keys, total, pageSize } = (await site.request(`/console/keys?${query}`, { cookie })).json<KeyList>()
       return { names: keys.map(({ name }) => name), total, pageSize }
     }
     const first = await found('')
@@ -57,8 +57,8 @@ describe('GET /console/keys?find=&page=', () => {
     assert.deepEqual(await found('page=4'), { names: [], total: 204, pageSize: 100 })
     assert.deepEqual((await found('find=CALLER+20')).names, ['caller 202', 'caller 201', 'caller 200', 'caller 20'])
     assert.deepEqual((await found(`find=${odd.id.slice(1, -1).toUpperCase()}`)).names, ['50%_Off!'])
-    for (const words of ['0%_o', 'off!']) {
-      assert.deepEqual((await found(`find=${encodeURIComponent(words)}`)).names, ['50%_Off!'], words)
+    for (const text of ['0%_o', 'off!']) {
+      assert.deepEqual((await found(`find=${encodeURIComponent(text)}`)).names, ['50%_Off!'], text)
     }
     assert.equal((await found('find=r%25')).total, 0)
     await make('Ärger GmbH')
@@ -75,9 +75,11 @@ describe('GET /console/keys?find=&page=', () => {
       context.random,
     )
     const names = async (cookie: string) =>
-      (await site.ask('/console/keys', { cookie })).json<KeyList>().keys.map(({ name, state }) => `${name} ${state}`)
+      (await site.request('/console/keys', { cookie }))
+        .json<KeyList>()
+        .keys.map(({ name, state }) => `${name} ${state}`)
     const early = await site.signIn()
-    await site.ask('/console/key', { method: 'POST', cookie: early })
+    await site.request('/console/key', { method: 'POST', cookie: early })
     site.clock.advance(day / 4)
     assert.deepEqual((await names(early)).sort(), ['console active', 'kept expired'])
     const late = await site.signIn()
@@ -89,7 +91,7 @@ describe('GET /console/keys?find=&page=', () => {
   for (const query of ['page=0', 'page=x', 'page=1&page=2', `find=${'a'.repeat(101)}`, 'find=a&find=b'])
     test(`400: ${query.slice(0, 20)}`, async () => {
       await using site = await openConsole()
-      assert.equal((await site.ask(`/console/keys?${query}`, { cookie: await site.signIn() })).status, 400)
+      assert.equal((await site.request(`/console/keys?${query}`, { cookie: await site.signIn() })).status, 400)
     })
 })
 
@@ -98,7 +100,7 @@ describe('POST /console/keys', () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     const body = { name: 'ci', plan: 'lite', groups: ['markets', 'fx'], expiresAt: '2027-01-31T00:00:00Z', admin: true }
-    const reply = await site.ask('/console/keys', { method: 'POST', cookie, body })
+    const reply = await site.request('/console/keys', { method: 'POST', cookie, body })
     assert.equal(reply.status, 200)
     const { id, key } = reply.json<NewKeyReply>()
     assert.equal(splitKey(key)?.id, id)
@@ -107,10 +109,10 @@ describe('POST /console/keys', () => {
       [record?.name, record?.plan, record?.groups, record?.admin, record?.expiresAtMs],
       ['ci', 'lite', ['fx', 'markets'], true, Date.UTC(2027, 0, 31)],
     )
-    assert.doesNotMatch((await site.ask('/console/keys', { cookie })).body, new RegExp(key.split(':')[2] ?? '-'))
+    assert.doesNotMatch((await site.request('/console/keys', { cookie })).body, new RegExp(key.split(':')[2] ?? '-'))
   })
 
-  const wrong: readonly [words: string, body: object, message: RegExp][] = [
+  const wrong: readonly [description: string, body: object, message: RegExp][] = [
     ['no name', { plan: 'free' }, /name is required/],
     ['an empty name', { name: '', plan: 'free' }, /name must be 1 to 100 printable characters/],
     ['an unknown plan', { name: 'a', plan: 'gold' }, /plan must be one of/],
@@ -124,10 +126,10 @@ describe('POST /console/keys', () => {
     ],
     ['a name that does not exist', { name: 'a', plan: 'free', pln: 1 }, /pln is not a known name/],
   ]
-  for (const [words, body, message] of wrong) {
-    test(`400: ${words}`, async () => {
+  for (const [description, body, message] of wrong) {
+    test(`400: ${description}`, async () => {
       await using site = await openConsole()
-      const reply = await site.ask('/console/keys', { method: 'POST', cookie: await site.signIn(), body })
+      const reply = await site.request('/console/keys', { method: 'POST', cookie: await site.signIn(), body })
       assert.equal(reply.status, 400)
       const { error } = reply.json<{ error: { code: string; message: string } }>()
       assert.equal(error.code, 'input.invalid')
@@ -142,7 +144,7 @@ describe('POST /console/keys/{id}', () => {
     const cookie = await site.signIn()
     const newKey = { name: 'a', plan: 'free', groups: ['fx'], expiresAtMs: testNowMs + day } as const
     const { id } = await createKey(site.context.state, newKey, site.context.clock, site.context.random)
-    const edit = (body: object, of = id) => site.ask(`/console/keys/${of}`, { method: 'POST', cookie, body })
+    const edit = (body: object, of = id) => site.request(`/console/keys/${of}`, { method: 'POST', cookie, body })
     const reply = await edit({ plan: 'standard', expiresAt: '2027-01-31T00:00:00Z' })
     assert.equal(reply.status, 200)
     const { name, plan, groups, expiresAt } = reply.json<KeyView>()
@@ -152,7 +154,7 @@ describe('POST /console/keys/{id}', () => {
     assert.equal((await edit({ name: 'b' }, 'unknown')).status, 404)
   })
 
-  const wrong: readonly [words: string, body: object][] = [
+  const wrong: readonly [description: string, body: object][] = [
     ['nothing named', {}],
     ['an unknown plan', { plan: 'gold' }],
     ['no group at all', { groups: [] }],
@@ -160,8 +162,8 @@ describe('POST /console/keys/{id}', () => {
     ['an expiry without a time zone', { expiresAt: '2027-01-01T00:00:00' }],
     ['a secret', { secret: 'x' }],
   ]
-  for (const [words, body] of wrong) {
-    test(`400: ${words}`, async () => {
+  for (const [description, body] of wrong) {
+    test(`400: ${description}`, async () => {
       await using site = await openConsole()
       const cookie = await site.signIn()
       const { id } = await createKey(
@@ -171,7 +173,7 @@ describe('POST /console/keys/{id}', () => {
         site.context.random,
       )
       const before = await findKey(site.context.state, id)
-      const reply = await site.ask(`/console/keys/${id}`, { method: 'POST', cookie, body })
+      const reply = await site.request(`/console/keys/${id}`, { method: 'POST', cookie, body })
       assert.equal(reply.status, 400)
       assert.equal(reply.json<{ error: { code: string } }>().error.code, 'input.invalid')
       assert.deepEqual(await findKey(site.context.state, id), before)
@@ -190,10 +192,11 @@ describe('POST /console/keys/{id}/secret', () => {
       site.context.random,
     )
     const { id } = before
-    const rotate = (body: object, of = id) => site.ask(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
+    const rotate = (body: object, of = id) =>
+      site.request(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
     // 404 means that the key was accepted.
     const said = async (key: string) =>
-      (await site.ask('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
+      (await site.request('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
     assert.equal(await said(before.key), 404)
     const reply = await rotate({})
     assert.equal(reply.status, 200)
@@ -221,10 +224,10 @@ describe('DELETE /console/keys/{id}', () => {
       site.context.clock,
       site.context.random,
     )
-    const reply = await site.ask(`/console/keys/${id}`, { method: 'DELETE', cookie })
+    const reply = await site.request(`/console/keys/${id}`, { method: 'DELETE', cookie })
     assert.deepEqual([reply.status, reply.json()], [200, { id, revoked: true }])
     assert.equal((await findKey(site.context.state, id))?.revokedAtMs, testNowMs)
-    assert.equal((await site.ask('/console/keys/unknown', { method: 'DELETE', cookie })).status, 404)
+    assert.equal((await site.request('/console/keys/unknown', { method: 'DELETE', cookie })).status, 404)
   })
 })
 
@@ -244,7 +247,7 @@ describe('GET /console/keys/{id}/usage', () => {
       { day: today, keyId: 'other', endpoint, outcome: 'accepted', calls: 9 },
     ] as const
     await addUsage(state, counts, new Map())
-    const reply = await site.ask(`/console/keys/${id}/usage?days=30`, { cookie })
+    const reply = await site.request(`/console/keys/${id}/usage?days=30`, { cookie })
     const usage = reply.json<KeyUsage>()
     assert.deepEqual([usage.id, usage.from, usage.to], [id, '2026-10-17', '2026-11-15'])
     assert.deepEqual(
@@ -255,23 +258,23 @@ describe('GET /console/keys/{id}/usage', () => {
       ],
     )
     assert.equal(usage.days[0]?.endpoints['markets.bySlug']?.refused['limit.second'], 1)
-    assert.equal((await site.ask('/console/keys/anonymous/usage', { cookie })).status, 200)
+    assert.equal((await site.request('/console/keys/anonymous/usage', { cookie })).status, 200)
   })
 
   test('400: more days than are stored; 404: unknown key', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     for (const days of ['0', '401', '-1', 'x', '1.5', '']) {
-      assert.equal((await site.ask(`/console/keys/anonymous/usage?days=${days}`, { cookie })).status, 400, days)
+      assert.equal((await site.request(`/console/keys/anonymous/usage?days=${days}`, { cookie })).status, 400, days)
     }
-    assert.equal((await site.ask('/console/keys/anonymous/usage?days=400', { cookie })).status, 200)
-    assert.equal((await site.ask('/console/keys/unknown/usage', { cookie })).status, 404)
+    assert.equal((await site.request('/console/keys/anonymous/usage?days=400', { cookie })).status, 200)
+    assert.equal((await site.request('/console/keys/unknown/usage', { cookie })).status, 404)
   })
 })
 
 test('GET /console/plans 200: the current limits, lowest plan first', async () => {
   await using site = await openConsole({ plans: { free: { perSecond: 1 } } })
-  const { plans } = (await site.ask('/console/plans', { cookie: await site.signIn() })).json<PlanList>()
+  const { plans } = (await site.request('/console/plans', { cookie: await site.signIn() })).json<PlanList>()
   assert.deepEqual(plans[0], { name: 'free', perSecond: 1, perDay: 100_000 })
   assert.deepEqual(plans.at(-1), { name: 'enterprise', perSecond: 0, perDay: 0 })
 })

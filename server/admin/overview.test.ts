@@ -21,10 +21,10 @@ describe('GET /console/overview', () => {
   test('200: checks, streams, sources and requests', async () => {
     await using site = await openConsole(settings)
     const cookie = await site.signIn()
-    await site.ask('/markets/slug/nothing')
-    await site.ask('/v0/eth/validators/1')
+    await site.request('/markets/slug/nothing')
+    await site.request('/v0/eth/validators/1')
     site.clock.advance(60_000)
-    const reply = await site.ask('/console/overview', { cookie })
+    const reply = await site.request('/console/overview', { cookie })
     assert.equal(reply.status, 200)
     const overview = reply.json<Overview>()
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('GET /console/overview', () => {
     await using site = await openConsole(settings)
     site.findings.push({ name: 'node of chain 1', ok: false, message: `${secretUrl} answered with status 500` })
     site.board.feed({ source: 'main', is: 'failed', failures: 3, reason: `${secretUrl}: no answer` })
-    const reply = await site.ask('/console/overview', { cookie: await site.signIn() })
+    const reply = await site.request('/console/overview', { cookie: await site.signIn() })
     assert.doesNotMatch(reply.body, /verysecret|user:word/)
     const { ready, sources, checks } = reply.json<Overview>()
     assert.equal(ready, false)
@@ -71,13 +71,13 @@ describe('GET /console/overview', () => {
   test('200: the overview is computed at most once a second', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const ask = async () => (await site.ask('/console/overview', { cookie })).body
-    const first = await ask()
-    await site.ask('/markets/slug/nothing')
+    const request = async () => (await site.request('/console/overview', { cookie })).body
+    const first = await request()
+    await site.request('/markets/slug/nothing')
     site.clock.advance(999)
-    assert.equal(await ask(), first)
+    assert.equal(await request(), first)
     site.clock.advance(1)
-    assert.notEqual(await ask(), first)
+    assert.notEqual(await request(), first)
   })
 })
 
@@ -85,12 +85,12 @@ describe('progress', () => {
   test('a chain: 600 blocks in 10 s, 1400 to go → 60/s, 24 s', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
-    const tell = board.chain('1')
-    tell({ is: 'plan', blocks: 2000, finalUntil: 2000 })
+    const report = board.chain('1')
+    report({ is: 'plan', blocks: 2000, finalUntil: 2000 })
     for (let at = 0; at < 6; at++) {
       // 10 s in six steps of 100 blocks
       clock.advance(at < 5 ? 1667 : 10_000 - 5 * 1667)
-      tell({ is: 'range', range: { from: at * 100, until: at * 100 + 100 }, rows: 1 })
+      report({ is: 'range', range: { from: at * 100, until: at * 100 + 100 }, rows: 1 })
     }
     assert.deepEqual(board.views(), [
       {
@@ -103,11 +103,11 @@ describe('progress', () => {
   test('a chain at its head: blocks of the last minute, nothing remaining', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
-    const tell = board.chain('1')
-    tell({ is: 'unfinalized', head: 1000, revertedBlocks: 0 })
+    const report = board.chain('1')
+    report({ is: 'unfinalized', head: 1000, revertedBlocks: 0 })
     for (let at = 1; at <= 20; at++) {
       clock.advance(12_000)
-      tell({ is: 'unfinalized', head: 1000 + at, revertedBlocks: 0 })
+      report({ is: 'unfinalized', head: 1000 + at, revertedBlocks: 0 })
     }
     const [view] = board.views()
     assert.deepEqual([view?.done, view?.perSecond, view?.remaining, view?.etaSeconds], [20, 0.083, 0, 0])
@@ -143,10 +143,10 @@ describe('progress', () => {
   test('at most about a hundred samples are kept', () => {
     const clock = new ManualClock(testNowMs)
     const board = new ProgressBoard(clock)
-    const tell = board.chain('1')
+    const report = board.chain('1')
     for (let at = 0; at < 5000; at++) {
       clock.advance(20)
-      tell({ is: 'range', range: { from: at, until: at + 1 }, rows: 0 })
+      report({ is: 'range', range: { from: at, until: at + 1 }, rows: 0 })
     }
     const [view] = board.views()
     assert.equal(view?.done, 5000)

@@ -13,7 +13,7 @@ describe('POST /console/session', () => {
   test('200: a link is exchanged for a cookie of 12 hours that scripts and other sites cannot read', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
-    const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
+    const reply = await site.request('/console/session', { method: 'POST', body: { token } })
     assert.equal(reply.status, 200)
     const { signedIn, expiresAt } = reply.json()
     assert.deepEqual([signedIn, expiresAt], [true, new Date(site.clock.now() + sessionMs).toISOString()])
@@ -29,17 +29,17 @@ describe('POST /console/session', () => {
   test('200: with a public https URL, the cookie is Secure', async () => {
     await using site = await openConsole({ server: { publicUrl: 'https://data.example' } })
     const { token } = await createLink(site.context)
-    const reply = await site.ask('/console/session', { method: 'POST', body: { token } })
+    const reply = await site.request('/console/session', { method: 'POST', body: { token } })
     assert.match(String(reply.headers['set-cookie']), /; Secure$/)
   })
 
   test('401: a link works once, also with concurrent requests', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
-    const ask = () => site.ask('/console/session', { method: 'POST', body: { token } })
-    const both = await Promise.all([ask(), ask()])
+    const request = () => site.request('/console/session', { method: 'POST', body: { token } })
+    const both = await Promise.all([request(), request()])
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 401])
-    const late = await ask()
+    const late = await request()
     assert.deepEqual([late.status, codeOf(late)], [401, 'console.link'])
   })
 
@@ -47,27 +47,28 @@ describe('POST /console/session', () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     site.clock.advance(linkMs)
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 401)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: { token } })).status, 401)
     const { token: next } = await createLink(site.context)
     site.clock.advance(linkMs - 1)
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: next } })).status, 200)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: { token: next } })).status, 200)
   })
 
   test('401: a wrong secret with a valid id is rejected, and the link stays valid', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const wrong = token.replace(/.{3}$/, 'AAA')
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token: wrong } })).status, 401)
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: { token } })).status, 200)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: { token: wrong } })).status, 401)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: { token } })).status, 200)
   })
 
   test('429: invalid links are throttled together with invalid keys; a valid link still works', async () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
-    const attempt = (body: object) => site.ask('/console/session', { method: 'POST', body })
-    const claim = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
+    const attempt = (body: object) => site.request('/console/session', { method: 'POST', body })
+    const credentials = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
-    for (let tries = 0; tries < 3; tries++) await assert.rejects(site.admission.authorize(metadata, claim), Fault)
+    for (let tries = 0; tries < 3; tries++)
+      await assert.rejects(site.authorizer.authorize(metadata, credentials), Fault)
     for (let tries = 0; tries < 2; tries++) assert.equal((await attempt({ token: 'x' })).status, 401)
     const sixth = await attempt({ token: 'x' })
     assert.deepEqual([sixth.status, codeOf(sixth)], [429, 'key.throttled'])
@@ -78,16 +79,16 @@ describe('POST /console/session', () => {
 
   test('400: a body without a token is rejected', async () => {
     await using site = await openConsole()
-    const reply = await site.ask('/console/session', { method: 'POST', body: { tokn: 1 } })
+    const reply = await site.request('/console/session', { method: 'POST', body: { tokn: 1 } })
     assert.deepEqual([reply.status, codeOf(reply)], [400, 'input.invalid'])
     assert.match(reply.body, /token is required/)
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: '{' })).status, 400)
-    assert.equal((await site.ask('/console/session', { method: 'POST', body: '['.repeat(1025) })).status, 413)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: '{' })).status, 400)
+    assert.equal((await site.request('/console/session', { method: 'POST', body: '['.repeat(1025) })).status, 413)
   })
 })
 
 describe('a change must come from the same origin', () => {
-  const cases: readonly [words: string, headers: Record<string, string>, status: number][] = [
+  const cases: readonly [description: string, headers: Record<string, string>, status: number][] = [
     ['our own origin', { origin: ownOrigin }, 200],
     ['the same host behind a proxy that hides https', { origin: 'https://console.test' }, 200],
     ['the browser says so itself', { origin: '', 'sec-fetch-site': 'same-origin' }, 200],
@@ -101,8 +102,8 @@ describe('a change must come from the same origin', () => {
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['a form in disguise', { 'content-type': 'text/plain' }, 415],
   ]
-  for (const [words, headers, status] of cases) {
-    test(`${status}: ${words}`, async () => {
+  for (const [description, headers, status] of cases) {
+    test(`${status}: ${description}`, async () => {
       await using site = await openConsole()
       const cookie = await site.signIn()
       const { token } = await createLink(site.context)
@@ -115,14 +116,17 @@ describe('a change must come from the same origin', () => {
         ['POST', `/console/keys/${id}/secret`, {}],
       ] as const
       for (const [method, url, body] of changes) {
-        assert.equal((await site.ask(url, { method, body, cookie, headers })).status, status, `${method} ${url}`)
+        assert.equal((await site.request(url, { method, body, cookie, headers })).status, status, `${method} ${url}`)
       }
     })
   }
 
   test('405: a page of another origin gets no CORS headers', async () => {
     await using site = await openConsole()
-    const reply = await site.ask('/console/keys', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
+    const reply = await site.request('/console/keys', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example' },
+    })
     assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD, POST'])
     assert.equal(reply.headers['access-control-allow-methods'], undefined)
   })
@@ -131,7 +135,7 @@ describe('a change must come from the same origin', () => {
 describe('GET and DELETE /console/session', () => {
   test('200: returns whether the operator is signed in, and the groups', async () => {
     await using site = await openConsole({ groups: { fx: { enabled: false }, markets: { host: 'markets.example' } } })
-    const before = (await site.ask('/console/session')).json()
+    const before = (await site.request('/console/session')).json()
     assert.equal(before.signedIn, false)
     assert.equal('expiresAt' in before, false)
     const groups = before.groups as Record<string, { enabled: boolean; host: string }>
@@ -141,29 +145,29 @@ describe('GET and DELETE /console/session', () => {
       { id: '137', name: 'Polygon' },
     ])
     const cookie = await site.signIn()
-    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, true)
-    assert.equal((await site.ask('/console/session', { cookie: `a=b; ${cookie}; c=d` })).json().signedIn, true)
+    assert.equal((await site.request('/console/session', { cookie })).json().signedIn, true)
+    assert.equal((await site.request('/console/session', { cookie: `a=b; ${cookie}; c=d` })).json().signedIn, true)
   })
 
   test('200: a session ends after 12 hours, with or without activity', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     site.clock.advance(sessionMs - 1)
-    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, true)
+    assert.equal((await site.request('/console/session', { cookie })).json().signedIn, true)
     site.clock.advance(1)
-    assert.equal((await site.ask('/console/session', { cookie })).json().signedIn, false)
-    assert.equal((await site.ask('/console/keys', { cookie })).status, 401)
+    assert.equal((await site.request('/console/session', { cookie })).json().signedIn, false)
+    assert.equal((await site.request('/console/keys', { cookie })).status, 401)
   })
 
   test('200: signing out ends only this session, deletes the cookie, and can be repeated', async () => {
     await using site = await openConsole()
     const [cookie, other] = [await site.signIn(), await site.signIn()]
-    const out = await site.ask('/console/session', { method: 'DELETE', cookie })
+    const out = await site.request('/console/session', { method: 'DELETE', cookie })
     assert.equal(out.status, 200)
     assert.match(String(out.headers['set-cookie']), /^tetrad-session=; .*Max-Age=0$/)
-    assert.equal((await site.ask('/console/keys', { cookie })).status, 401)
-    assert.equal((await site.ask('/console/keys', { cookie: other })).status, 200)
-    assert.equal((await site.ask('/console/session', { method: 'DELETE', cookie })).status, 200)
+    assert.equal((await site.request('/console/keys', { cookie })).status, 401)
+    assert.equal((await site.request('/console/keys', { cookie: other })).status, 200)
+    assert.equal((await site.request('/console/session', { method: 'DELETE', cookie })).status, 200)
   })
 })
 
@@ -171,32 +175,33 @@ describe('POST /console/key', () => {
   test('200: a key for all groups, the same in every tab, which ends with the session', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const ask = async () =>
-      (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string; expiresAt: string }>()
-    const { key, expiresAt } = await ask()
+    const request = async () =>
+      (await site.request('/console/key', { method: 'POST', cookie })).json<{ key: string; expiresAt: string }>()
+    const { key, expiresAt } = await request()
     assert.equal(expiresAt, new Date(site.clock.now() + sessionMs).toISOString())
-    assert.deepEqual(await ask(), { key, expiresAt })
-    const claim = { authorization: `Bearer ${key}`, address: '10.0.0.1', query: {} }
+    assert.deepEqual(await request(), { key, expiresAt })
+    const credentials = { authorization: `Bearer ${key}`, address: '10.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
     const id = key.split(':')[1] ?? ''
-    assert.deepEqual(await site.admission.authorize(metadata, claim), { keyId: id, plan: 'enterprise' })
+    assert.deepEqual(await site.authorizer.authorize(metadata, credentials), { keyId: id, plan: 'enterprise' })
     assert.deepEqual(
       (await listKeys(site.context.state)).map(({ name, admin }) => [name, admin]),
       [['console', false]],
     )
-    await site.ask('/console/session', { method: 'DELETE', cookie })
-    await assert.rejects(site.admission.authorize(metadata, claim), { code: 'key.invalid' })
+    await site.request('/console/session', { method: 'DELETE', cookie })
+    await assert.rejects(site.authorizer.authorize(metadata, credentials), { code: 'key.invalid' })
     assert.equal(await findKey(site.context.state, id), undefined)
   })
 
   test('200: a repeated request writes nothing, so cached keys stay valid', async () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
-    const ask = async () => (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
-    const key = await ask()
+    const request = async () =>
+      (await site.request('/console/key', { method: 'POST', cookie })).json<{ key: string }>().key
+    const key = await request()
     await editKey(site.context.state, splitKey(key)?.id ?? '', { plan: 'lite' }, site.clock)
     const revision = await keyRevision(site.context.state)
-    assert.equal(await ask(), key)
+    assert.equal(await request(), key)
     assert.equal(await keyRevision(site.context.state), revision)
     assert.equal((await findKey(site.context.state, splitKey(key)?.id ?? ''))?.plan, 'lite')
   })
@@ -210,17 +215,17 @@ describe('POST /console/key', () => {
     ]
     for (const end of ends) {
       const cookie = await site.signIn()
-      const ask = () => site.ask('/console/key', { method: 'POST', cookie })
-      const { id = '' } = splitKey((await ask()).json<{ key: string }>().key) ?? {}
+      const request = () => site.request('/console/key', { method: 'POST', cookie })
+      const { id = '' } = splitKey((await request()).json<{ key: string }>().key) ?? {}
       await end(id)
       const ended = await findKey(state, id)
-      const reply = await ask()
+      const reply = await request()
       assert.deepEqual([reply.status, codeOf(reply)], [403, 'console.key'])
       assert.match(reply.body, /Sign out and sign in again/)
       assert.deepEqual(await findKey(state, id), ended)
-      assert.equal((await site.ask('/console/keys', { cookie })).status, 200)
+      assert.equal((await site.request('/console/keys', { cookie })).status, 200)
       const next = await site.signIn()
-      assert.equal((await site.ask('/console/key', { method: 'POST', cookie: next })).status, 200)
+      assert.equal((await site.request('/console/key', { method: 'POST', cookie: next })).status, 200)
     }
   })
 
@@ -228,7 +233,7 @@ describe('POST /console/key', () => {
     await using site = await openConsole()
     const cookie = await site.signIn()
     site.clock.advance(3_600_000)
-    const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
+    const { key } = (await site.request('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
     const record = await findKey(site.context.state, key.split(':')[1] ?? '')
     assert.equal(record?.expiresAtMs, site.clock.now() - 3_600_000 + sessionMs)
   })
@@ -255,10 +260,10 @@ describe('operator routes need a session', () => {
       for (const method of methods.filter((one) => !forAll.has(`${one} ${path}`))) {
         for (const cookie of [undefined, stale, 'tetrad-session=', 'tetrad-session=tetrad:session-1:x', 'other=1']) {
           const url = path.replace('{id}', 'anonymous')
-          const answer = await site.ask(url, { method, ...(cookie !== undefined && { cookie }) })
-          assert.equal(answer.status, 401, `${method} ${path} ${cookie}`)
-          if (method !== ('HEAD' as string)) assert.equal(codeOf(answer), 'console.session', `${method} ${path}`)
-          assert.equal(answer.headers['access-control-allow-origin'], undefined)
+          const response = await site.request(url, { method, ...(cookie !== undefined && { cookie }) })
+          assert.equal(response.status, 401, `${method} ${path} ${cookie}`)
+          if (method !== ('HEAD' as string)) assert.equal(codeOf(response), 'console.session', `${method} ${path}`)
+          assert.equal(response.headers['access-control-allow-origin'], undefined)
           walked += 1
         }
       }
@@ -269,7 +274,7 @@ describe('operator routes need a session', () => {
   test('404: a disabled console has no routes', async () => {
     await using site = await openConsole({ console: { enabled: false } })
     for (const url of ['/', '/docs', '/assets/index-one.js', '/console/session', '/console/overview']) {
-      assert.equal((await site.ask(url)).status, 404, url)
+      assert.equal((await site.request(url)).status, 404, url)
     }
   })
 })
@@ -277,13 +282,13 @@ describe('operator routes need a session', () => {
 test('tokens, cookies and keys are never logged', async () => {
   await using site = await openConsole()
   const { token } = await createLink(site.context)
-  const signedIn = await site.ask('/console/session', { method: 'POST', body: { token } })
+  const signedIn = await site.request('/console/session', { method: 'POST', body: { token } })
   const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
-  const { key } = (await site.ask('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
-  await site.ask('/console/session', { method: 'POST', body: { token } })
-  await site.ask('/console/keys', { method: 'POST', cookie, body: { name: 'x', plan: 'free' } })
-  await site.ask(`/console/keys/${encodeURIComponent(token)}`, { method: 'DELETE', cookie })
-  await site.ask(`/console/keys/${encodeURIComponent(cookie)}/usage`, { cookie })
+  const { key } = (await site.request('/console/key', { method: 'POST', cookie })).json<{ key: string }>()
+  await site.request('/console/session', { method: 'POST', body: { token } })
+  await site.request('/console/keys', { method: 'POST', cookie, body: { name: 'x', plan: 'free' } })
+  await site.request(`/console/keys/${encodeURIComponent(token)}`, { method: 'DELETE', cookie })
+  await site.request(`/console/keys/${encodeURIComponent(cookie)}/usage`, { cookie })
   site.context.log.warn({ token, cookie, key }, 'somebody forgot')
   assert.ok(site.lines.length >= 7, `${site.lines.length} lines`)
   const secrets = [token, cookie, key].map((text) => text.split(':').at(-1) ?? '')
@@ -305,7 +310,7 @@ describe('storage', () => {
     assert.equal(await signIn(context, links[0] ?? ''), undefined)
     assert.ok(await signIn(context, links[19] ?? ''))
     const first = await site.signIn()
-    await site.ask('/console/key', { method: 'POST', cookie: first })
+    await site.request('/console/key', { method: 'POST', cookie: first })
     assert.equal((await listKeys(context.state)).length, 1)
     for (let made = 0; made < 64; made++) {
       context.clock.advance(1)

@@ -18,7 +18,7 @@ describe('the page', () => {
   test('200: at / and /docs, without a session, with a policy that blocks external content', async () => {
     await using site = await openConsole()
     for (const url of ['/', '/docs', '/?utm=1']) {
-      const reply = await site.ask(url)
+      const reply = await site.request(url)
       assert.equal(reply.status, 200)
       assert.match(reply.body, /index-one\.js/)
       assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
@@ -36,15 +36,15 @@ describe('the page', () => {
     await using site = await openConsole({
       groups: { markets: { host: 'markets.example' }, fx: { host: 'fx.example', enabled: false } },
     })
-    const reply = await site.ask('/', { headers: { host: 'anything.example' } })
+    const reply = await site.request('/', { headers: { host: 'anything.example' } })
     assert.equal(reply.status, 200)
     assert.match(String(reply.headers['content-security-policy']), /connect-src 'self' markets\.example:\*;/)
   })
 
   test('304: an unchanged page is not sent again', async () => {
     await using site = await openConsole()
-    const { etag } = (await site.ask('/')).headers
-    const again = await site.ask('/', { headers: { 'if-none-match': String(etag) } })
+    const { etag } = (await site.request('/')).headers
+    const again = await site.request('/', { headers: { 'if-none-match': String(etag) } })
     assert.deepEqual([again.status, again.body], [304, ''])
   })
 
@@ -52,36 +52,37 @@ describe('the page', () => {
     await using site = await openConsole()
     const head = await fetch(site.url, { method: 'HEAD' })
     assert.deepEqual([head.status, await head.text()], [200, ''])
-    assert.equal(head.headers.get('content-length'), String((await site.ask('/')).body.length))
+    assert.equal(head.headers.get('content-length'), String((await site.request('/')).body.length))
   })
 
   test('503: a console that is not built explains how to build it, and works once it is built', async () => {
     await using site = await openConsole({}, { built: false })
-    const reply = await site.ask('/')
+    const reply = await site.request('/')
     assert.equal(reply.status, 503)
     assert.match(reply.body, /npm run console/)
-    assert.equal((await site.ask('/assets/index-one.js')).status, 404)
+    assert.equal((await site.request('/assets/index-one.js')).status, 404)
     await build(site.dir, 'one')
-    assert.equal((await site.ask('/')).status, 200)
-    assert.equal((await site.ask('/assets/index-one.js')).status, 200)
+    assert.equal((await site.request('/')).status, 200)
+    assert.equal((await site.request('/assets/index-one.js')).status, 200)
   })
 
   test('200: a new build is detected, and the assets of the previous one stay available', async () => {
     await using site = await openConsole()
-    assert.match((await site.ask('/')).body, /index-one\.js/)
+    assert.match((await site.request('/')).body, /index-one\.js/)
     await rm(site.dir, { recursive: true })
     await build(site.dir, 'another')
-    assert.match((await site.ask('/')).body, /index-another\.js/)
-    for (const word of ['one', 'another']) assert.equal((await site.ask(`/assets/index-${word}.js`)).status, 200, word)
+    assert.match((await site.request('/')).body, /index-another\.js/)
+    for (const word of ['one', 'another'])
+      assert.equal((await site.request(`/assets/index-${word}.js`)).status, 200, word)
     await rm(site.dir, { recursive: true })
     await build(site.dir, 'third')
-    await site.ask('/')
-    assert.equal((await site.ask('/assets/index-one.js')).status, 404)
+    await site.request('/')
+    assert.equal((await site.request('/assets/index-one.js')).status, 404)
   })
 
   test('405: only GET and HEAD are allowed', async () => {
     await using site = await openConsole()
-    const reply = await site.ask('/', { method: 'POST' })
+    const reply = await site.request('/', { method: 'POST' })
     assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD'])
   })
 })
@@ -89,27 +90,27 @@ describe('the page', () => {
 describe('assets', () => {
   test('200: with content type, immutable caching and compression', async () => {
     await using site = await openConsole()
-    const plain = await site.ask('/assets/index-one.js')
+    const plain = await site.request('/assets/index-one.js')
     assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8')
     assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable')
-    const ask = (accept: string) => site.ask('/assets/index-one.js', { headers: { 'accept-encoding': accept } })
-    const [br, gz] = [await ask('gzip, deflate, br'), await ask('gzip, br;q=0')]
+    const request = (accept: string) => site.request('/assets/index-one.js', { headers: { 'accept-encoding': accept } })
+    const [br, gz] = [await request('gzip, deflate, br'), await request('gzip, br;q=0')]
     assert.deepEqual([br.headers['content-encoding'], gz.headers['content-encoding']], ['br', 'gzip'])
     assert.equal(brotliDecompressSync(br.bytes).toString(), plain.body)
     assert.equal(gunzipSync(gz.bytes).toString(), plain.body)
     assert.equal(new Set([plain, br, gz].map(({ headers }) => headers.etag)).size, 3)
-    const css = await site.ask('/assets/index-one.css', { headers: { 'accept-encoding': 'br' } })
+    const css = await site.request('/assets/index-one.css', { headers: { 'accept-encoding': 'br' } })
     assert.deepEqual(
       [css.headers['content-type'], css.headers['content-encoding']],
       ['text/css; charset=utf-8', undefined],
     )
-    assert.equal((await site.ask('/favicon.svg')).headers['content-type'], 'image/svg+xml')
+    assert.equal((await site.request('/favicon.svg')).headers['content-type'], 'image/svg+xml')
   })
 
   test('404: only files of the build, whatever the path', async () => {
     await using site = await openConsole()
     await writeFile(join(site.dir, '../tetrad-outside.txt'), 'secret')
-    await site.ask('/')
+    await site.request('/')
     for (const name of [
       ...['nothing.js', '..%2findex.html', '%2e%2e%2ffavicon.svg', '..%2f..%2ftetrad-outside.txt', '..', '.'],
       ...['%2e%2e', '..%5cindex.html', 'index-one.js%00', '%2fetc%2fpasswd', 'constructor', '__proto__'],

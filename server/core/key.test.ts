@@ -25,7 +25,7 @@ test('a key is created, split and joined again', () => {
 
 test('text of another form is not a key', () => {
   const text = keyText(key)
-  const strangers = [
+  const texts = [
     '',
     'tetrad',
     'tetrad::',
@@ -44,7 +44,7 @@ test('text of another form is not a key', () => {
     `tetrad:${key.id}`,
     'tetrad:'.repeat(100_000),
   ]
-  for (const stranger of strangers) assert.equal(splitKey(stranger), undefined, stranger.slice(0, 80))
+  for (const text of texts) assert.equal(splitKey(text), undefined, text.slice(0, 80))
 })
 
 test('the digest is the SHA-256 of the whole key, so it is valid only for its id', () => {

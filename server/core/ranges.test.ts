@@ -36,14 +36,14 @@ describe('compared with a set of numbers', () => {
       fc.property(anyRanges, anyRange, (ranges, span) => {
         const tidy = merge(ranges)
         const covered = new Set(numbersOf(ranges))
-        const asked = numbersOf([span])
+        const requested = numbersOf([span])
         assert.deepEqual(
           numbersOf(within(tidy, span)),
-          asked.filter((at) => covered.has(at)),
+          requested.filter((at) => covered.has(at)),
         )
         assert.deepEqual(
           numbersOf(holes(tidy, span)),
-          asked.filter((at) => !covered.has(at)),
+          requested.filter((at) => !covered.has(at)),
         )
       }),
     )

@@ -61,8 +61,8 @@ test('the secret of a key is removed from repeated values', () => {
 })
 
 test('every pattern in the contract and in the FX settings has a description', () => {
-  const [told] = checker(PatternText('^[a-z]+$', 'be small letters'))('A')
-  assert.equal(told?.message, 'must be small letters')
+  const [problem] = checker(PatternText('^[a-z]+$', 'be small letters'))('A')
+  assert.equal(problem?.message, 'must be small letters')
   const [untold] = checker(Type.String({ pattern: '^[a-z]+$' }))('A')
   assert.equal(untold?.message, 'must match ^[a-z]+$')
   const wordless: string[] = []

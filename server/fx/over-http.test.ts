@@ -88,12 +88,12 @@ function tests() {
         await assert.rejects(other.fx.quote({ id: quote.id }), { status: 404 })
         await assert.rejects(plain.fx.quote({ id: 'x' }), { status: 400, code: 2 })
 
-        const stranger = createClient({ baseUrl: server.url, retries: 0 })
-        const { publicKey } = await stranger.fx.receiptKey()
+        const anonymous = createClient({ baseUrl: server.url, retries: 0 })
+        const { publicKey } = await anonymous.fx.receiptKey()
         const receipt = await plain.fx.receipt({ id: quote.id })
         const checks = checkReceipt(receipt, { publicKeys: [publicKey] })
         assert.ok(checks.length > 5 && checks.every(({ ok }) => ok), JSON.stringify(checks))
-        await assert.rejects(stranger.fx.receipt({ id: quote.id }), { status: 401 })
+        await assert.rejects(anonymous.fx.receipt({ id: quote.id }), { status: 401 })
 
         const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
         const signature = await plain.fx.signQuote(quote, taker)

@@ -29,88 +29,88 @@ import type { Handler } from './handler.ts'
 describe('key', () => {
   test('a valid key gives key id and plan', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'standard')
-    assert.deepEqual(await admission.authorize(quote, bearing(key)), { keyId: id, plan: 'standard' })
-    assert.deepEqual(await admission.authorize(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
-    assert.deepEqual(await admission.authorize(market, bearing(key)), { keyId: id, plan: 'standard' })
-    assert.deepEqual(await admission.authorize(market, querying(key)), { keyId: id, plan: 'standard' })
-    await admission.close()
+    assert.deepEqual(await authorizer.authorize(quote, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await authorizer.authorize(fundedBy, querying(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await authorizer.authorize(market, bearing(key)), { keyId: id, plan: 'standard' })
+    assert.deepEqual(await authorizer.authorize(market, querying(key)), { keyId: id, plan: 'standard' })
+    await authorizer.close()
   })
 
   test('an endpoint that changes data needs an admin key on every plan', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const admin: Handler = { ...quote, endpoint: { ...quote.endpoint, admin: true } }
     const { key: plain } = await makeKey(context, 'enterprise')
     const { id, key } = await makeKey(context, 'free', { admin: true })
     const { key: elsewhere } = await makeKey(context, 'free', { admin: true, groups: ['markets'] })
-    const refused = await attempt(admission, admin, bearing(plain))
+    const refused = await attempt(authorizer, admin, bearing(plain))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.status], ['key.group', 403])
     assert.match(refused.publicMessage, /admin key/)
-    assert.deepEqual(await admission.authorize(admin, bearing(key)), { keyId: id, plan: 'free' })
-    assert.equal(await codeOf(admission, admin, bearing(elsewhere)), 'key.group')
-    assert.equal(await codeOf(admission, quote, bearing(plain)), 'accepted')
-    await admission.close()
+    assert.deepEqual(await authorizer.authorize(admin, bearing(key)), { keyId: id, plan: 'free' })
+    assert.equal(await codeOf(authorizer, admin, bearing(elsewhere)), 'key.group')
+    assert.equal(await codeOf(authorizer, quote, bearing(plain)), 'accepted')
+    await authorizer.close()
   })
 
   test('the case of the bearer scheme is ignored', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { key } = await makeKey(context, 'enterprise')
     for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
       assert.equal(
-        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        await codeOf(authorizer, quote, { authorization, address: testAddress, query: {} }),
         'accepted',
         authorization,
       )
     }
-    await admission.close()
+    await authorizer.close()
   })
 
   test('a key in the wrong place, an empty key and another scheme count as no key', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { key } = await makeKey(context, 'enterprise')
-    assert.equal(await codeOf(admission, quote, querying(key)), 'key.missing')
-    assert.equal(await codeOf(admission, fundedBy, bearing(key)), 'key.missing')
-    assert.equal(await codeOf(admission, fundedBy, querying('  ')), 'key.missing')
+    assert.equal(await codeOf(authorizer, quote, querying(key)), 'key.missing')
+    assert.equal(await codeOf(authorizer, fundedBy, bearing(key)), 'key.missing')
+    assert.equal(await codeOf(authorizer, fundedBy, querying('  ')), 'key.missing')
     for (const authorization of ['Bearer', 'Bearer ', 'Basic dTpw', `Bearer${key}`, key]) {
       assert.equal(
-        await codeOf(admission, quote, { authorization, address: testAddress, query: {} }),
+        await codeOf(authorizer, quote, { authorization, address: testAddress, query: {} }),
         'key.missing',
         authorization,
       )
     }
-    await admission.close()
+    await authorizer.close()
   })
 
   test('malformed, unknown, wrong, revoked and expired keys get the same error', async () => {
     await using context = await openContext({ keys: { badKeysMax: 100 } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const good = await makeKey(context)
     const revoked = await makeKey(context)
     const expired = await makeKey(context, 'free', { expiresAtMs: testNowMs + 1000 })
-    assert.equal(await codeOf(admission, quote, bearing(expired.key)), 'accepted')
+    assert.equal(await codeOf(authorizer, quote, bearing(expired.key)), 'accepted')
     await revokeKey(context.state, revoked.id, context.clock)
     context.clock.advance(1000)
     const unknown = `tetrad:0000000000000000:${wrongSecret}`
     const wrong = `tetrad:${good.id}:${wrongSecret}`
     const bad = ['YourApiKeyToken', `${good.key}x`, unknown, wrong, revoked.key, expired.key]
-    const told = []
+    const faults = []
     for (const key of bad) {
-      const fault = await attempt(admission, quote, bearing(key))
+      const fault = await attempt(authorizer, quote, bearing(key))
       assert.ok(fault instanceof Fault, key)
-      told.push(
+      faults.push(
         JSON.stringify([fault.code, fault.publicMessage, fault.message, fault.problems, fault.terms, fault.headers]),
       )
       const everything = `${fault.stack}${JSON.stringify(fault)}`
       assert.ok(!everything.includes(key) && !everything.includes(wrongSecret), 'the fault repeats the key')
     }
-    assert.equal(new Set(told).size, 1, told.join('\n'))
-    assert.match(told[0] ?? '', /^\["key\.invalid"/)
-    await admission.close()
+    assert.equal(new Set(faults).size, 1, faults.join('\n'))
+    assert.match(faults[0] ?? '', /^\["key\.invalid"/)
+    await authorizer.close()
   })
 
   test('the log removes the secret of a key', async () => {
@@ -121,27 +121,27 @@ describe('key', () => {
 
   test('a revocation by another process takes effect with the next call', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'enterprise')
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, quote, bearing(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, quote, bearing(key)), 'accepted')
     const other = await openState(context.dir, context.settings.store)
     await revokeKey(other, id, context.clock)
     await other.close()
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.invalid')
-    await admission.close()
+    assert.equal(await codeOf(authorizer, quote, bearing(key)), 'key.invalid')
+    await authorizer.close()
   })
 
   test('after a rotation only the new secret is valid', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const wanted = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
     const before = await issueKey(context.state, wanted, context.clock, context.random)
-    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'accepted')
+    assert.equal(await codeOf(authorizer, quote, bearing(before.key)), 'accepted')
     const after = await issueKey(context.state, wanted, context.clock, context.random)
-    assert.equal(await codeOf(admission, quote, bearing(before.key)), 'key.invalid')
-    assert.equal(await codeOf(admission, quote, bearing(after.key)), 'accepted')
-    await admission.close()
+    assert.equal(await codeOf(authorizer, quote, bearing(before.key)), 'key.invalid')
+    assert.equal(await codeOf(authorizer, quote, bearing(after.key)), 'accepted')
+    await authorizer.close()
   })
 
   test('a verified key is read again only after a key was changed, not after every commit', async () => {
@@ -154,88 +154,88 @@ describe('key', () => {
       },
     })
     const { key } = await makeKey(context, 'enterprise')
-    const admission = await openAuthorizer({ ...context, state })
-    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    const authorizer = await openAuthorizer({ ...context, state })
+    for (let call = 0; call < 10; call++) await authorizer.authorize(quote, bearing(key))
     assert.equal(reads, 1)
-    await admission.flush()
-    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    await authorizer.flush()
+    for (let call = 0; call < 10; call++) await authorizer.authorize(quote, bearing(key))
     assert.equal(reads, 1)
     await makeKey(context, 'free')
-    for (let call = 0; call < 10; call++) await admission.authorize(quote, bearing(key))
+    for (let call = 0; call < 10; call++) await authorizer.authorize(quote, bearing(key))
     assert.equal(reads, 2)
-    await admission.close()
+    await authorizer.close()
   })
 })
 
 describe('open group', () => {
   test('a caller without a key is anonymous and limited by address', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const from = (where: string): Credentials => ({ address: where, query: {} })
-    const nobody = { keyId: 'anonymous', plan: 'free', network: testAddress }
-    assert.deepEqual(await admission.authorize(market, from(testAddress)), nobody)
-    assert.deepEqual(await admission.authorize(market, { ...from(testAddress), apikey: '' }), nobody)
-    const refused = await attempt(admission, market, from(testAddress))
+    const anonymous = { keyId: 'anonymous', plan: 'free', network: testAddress }
+    assert.deepEqual(await authorizer.authorize(market, from(testAddress)), anonymous)
+    assert.deepEqual(await authorizer.authorize(market, { ...from(testAddress), apikey: '' }), anonymous)
+    const refused = await attempt(authorizer, market, from(testAddress))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
-    assert.equal(await codeOf(admission, market, from('203.0.113.8')), 'accepted')
+    assert.equal(await codeOf(authorizer, market, from('203.0.113.8')), 'accepted')
     // All IPv6 addresses of a /64 network are one caller.
     for (const where of ['2001:db8::1', '2001:db8::2'])
-      assert.equal(await codeOf(admission, market, from(where)), 'accepted')
-    assert.equal(await codeOf(admission, market, from('2001:db8::3')), 'limit.second')
-    await admission.flush()
+      assert.equal(await codeOf(authorizer, market, from(where)), 'accepted')
+    assert.equal(await codeOf(authorizer, market, from('2001:db8::3')), 'limit.second')
+    await authorizer.flush()
     const [usage] = await usageOf(context.state, { keyId: 'anonymous', days: 1, nowMs: testNowMs })
     assert.deepEqual([usage?.accepted, usage?.refused['limit.second']], [5, 2])
-    await admission.close()
+    await authorizer.close()
   })
 
   test('the limit of callers without a key applies to all open paths of all groups together', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const receiptKey: Handler = { ...market, endpoint: extensions['fx.receiptKey'] }
-    const claim: Credentials = { address: testAddress, query: {} }
-    assert.equal(await codeOf(admission, receiptKey, claim), 'accepted')
-    assert.equal(await codeOf(admission, market, claim), 'accepted')
-    assert.equal(await codeOf(admission, receiptKey, claim), 'limit.second')
-    await admission.close()
+    const credentials: Credentials = { address: testAddress, query: {} }
+    assert.equal(await codeOf(authorizer, receiptKey, credentials), 'accepted')
+    assert.equal(await codeOf(authorizer, market, credentials), 'accepted')
+    assert.equal(await codeOf(authorizer, receiptKey, credentials), 'limit.second')
+    await authorizer.close()
   })
 
   test('a valid key is used and counted; an invalid one is refused', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 1 } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { id, key } = await makeKey(context, 'enterprise')
-    for (let call = 0; call < 5; call++) assert.equal((await admission.authorize(market, bearing(key))).keyId, id)
-    assert.equal(await codeOf(admission, market, querying('YourApiKeyToken')), 'key.invalid')
-    await admission.flush()
+    for (let call = 0; call < 5; call++) assert.equal((await authorizer.authorize(market, bearing(key))).keyId, id)
+    assert.equal(await codeOf(authorizer, market, querying('YourApiKeyToken')), 'key.invalid')
+    await authorizer.flush()
     assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 5)
-    await admission.close()
+    await authorizer.close()
   })
 
   test('the setting requires a key', async () => {
     await using context = await openContext({ markets: { requireKey: true } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const { key } = await makeKey(context)
-    assert.equal(await codeOf(admission, market, { address: testAddress, query: {} }), 'key.missing')
-    assert.equal(await codeOf(admission, market, querying(key)), 'accepted')
-    await admission.close()
+    assert.equal(await codeOf(authorizer, market, { address: testAddress, query: {} }), 'key.missing')
+    assert.equal(await codeOf(authorizer, market, querying(key)), 'accepted')
+    await authorizer.close()
   })
 })
 
 describe('group, plan, check of the handler', () => {
   test('a key works only for its groups', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const groups: readonly Group[] = ['explorer', 'markets']
     const { key } = await makeKey(context, 'enterprise', { groups })
-    assert.equal(await codeOf(admission, quote, bearing(key)), 'key.group')
-    assert.equal(await codeOf(admission, labels, querying(key)), 'accepted')
-    assert.equal(await codeOf(admission, market, bearing(key)), 'accepted')
-    await admission.close()
+    assert.equal(await codeOf(authorizer, quote, bearing(key)), 'key.group')
+    assert.equal(await codeOf(authorizer, labels, querying(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, market, bearing(key)), 'accepted')
+    await authorizer.close()
   })
 
   test('a lower plan is refused with the name of the needed plan; that plan and higher ones pass', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const cases: readonly (readonly [Handler, Plan, string])[] = [
       [fundedBy, 'lite', 'standard'],
       [fundedBy, 'standard', ''],
@@ -243,45 +243,45 @@ describe('group, plan, check of the handler', () => {
       [labels, 'professional', 'enterprise'],
       [labels, 'enterprise', ''],
     ]
-    for (const [answer, plan, needed] of cases) {
+    for (const [handler, plan, needed] of cases) {
       const { key } = await makeKey(context, plan)
-      const outcome = await attempt(admission, answer, querying(key))
+      const outcome = await attempt(authorizer, handler, querying(key))
       if (needed === '') assert.ok(!(outcome instanceof Fault), plan)
       else
         assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.terms], ['plan.too_low', { plan: needed }])
     }
-    await admission.close()
+    await authorizer.close()
   })
 
   test('the limit of an endpoint may exempt a plan: enterprise keys check any number of signatures', async () => {
     await using context = await openContext()
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const check: Handler = { ...quote, endpoint: extensions['fx.checkSignature'] }
-    const codes = async (answer: Handler, plan: Plan, claim: (key: string) => Credentials) => {
+    const codes = async (handler: Handler, plan: Plan, credentials: (key: string) => Credentials) => {
       const { key } = await makeKey(context, plan)
-      return [0, 1, 2].map(() => codeOf(admission, answer, claim(key)))
+      return [0, 1, 2].map(() => codeOf(authorizer, handler, credentials(key)))
     }
     const [passed, full] = ['accepted', 'limit.second']
     assert.deepEqual(await Promise.all(await codes(check, 'enterprise', bearing)), [passed, passed, passed])
     assert.deepEqual(await Promise.all(await codes(check, 'professional', bearing)), [passed, passed, full])
     assert.deepEqual(await Promise.all(await codes(fundedBy, 'enterprise', querying)), [passed, passed, full])
-    await admission.close()
+    await authorizer.close()
   })
 
   test('the check of the handler runs after the plan and before the limits', async () => {
     await using context = await openContext({ plans: { standard: { perSecond: 1 } } })
-    const admission = await openAuthorizer(context)
+    const authorizer = await openAuthorizer(context)
     const gated = handlerOf('explorer.fundedBy', ({ chainid }) => {
       if (chainid === '9') throw new Fault('explorer.chain_unsupported')
     })
     const low = await makeKey(context, 'lite')
     const high = await makeKey(context, 'standard')
-    const claim = (key: string, chainid: string): Credentials => ({ ...querying(key), query: { chainid } })
-    assert.equal(await codeOf(admission, gated, claim(low.key, '9')), 'plan.too_low')
-    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
-    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'accepted')
-    assert.equal(await codeOf(admission, gated, claim(high.key, '1')), 'limit.second')
-    assert.equal(await codeOf(admission, gated, claim(high.key, '9')), 'explorer.chain_unsupported')
-    await admission.close()
+    const credentials = (key: string, chainid: string): Credentials => ({ ...querying(key), query: { chainid } })
+    assert.equal(await codeOf(authorizer, gated, credentials(low.key, '9')), 'plan.too_low')
+    assert.equal(await codeOf(authorizer, gated, credentials(high.key, '9')), 'explorer.chain_unsupported')
+    assert.equal(await codeOf(authorizer, gated, credentials(high.key, '1')), 'accepted')
+    assert.equal(await codeOf(authorizer, gated, credentials(high.key, '1')), 'limit.second')
+    assert.equal(await codeOf(authorizer, gated, credentials(high.key, '9')), 'explorer.chain_unsupported')
+    await authorizer.close()
   })
 })

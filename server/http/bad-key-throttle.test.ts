@@ -20,25 +20,25 @@ import { openAuthorizer } from './authorize.ts'
 import { BadKeyThrottle } from './bad-key-throttle.ts'
 
 test('five bad keys within 30 s are allowed; then bad keys are throttled until the first one leaves the window', () => {
-  const guard = new BadKeyThrottle(5, 30_000)
-  for (const atMs of [0, 1000, 2000, 3000, 4000]) assert.equal(guard.countBadKey('a', atMs), 0)
-  assert.equal(guard.countBadKey('a', 5000), 25_000)
-  assert.equal(guard.countBadKey('b', 5000), 0)
+  const throttle = new BadKeyThrottle(5, 30_000)
+  for (const atMs of [0, 1000, 2000, 3000, 4000]) assert.equal(throttle.countBadKey('a', atMs), 0)
+  assert.equal(throttle.countBadKey('a', 5000), 25_000)
+  assert.equal(throttle.countBadKey('b', 5000), 0)
   // Throttled keys are not counted: at 30 s the first one leaves the window, and one more key throttles again.
-  assert.equal(guard.countBadKey('a', 29_999), 1)
-  assert.equal(guard.countBadKey('a', 30_000), 1000)
+  assert.equal(throttle.countBadKey('a', 29_999), 1)
+  assert.equal(throttle.countBadKey('a', 30_000), 1000)
 })
 
 test('at most five bad keys of one address get key.invalid within any 30 s', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
   fc.assert(
     fc.property(arrivals, (steps) => {
-      const guard = new BadKeyThrottle(5, 30_000)
+      const throttle = new BadKeyThrottle(5, 30_000)
       const answeredMs: number[] = []
       let nowMs = 0
       for (const step of steps) {
         nowMs += step
-        if (guard.countBadKey('a', nowMs) === 0) answeredMs.push(nowMs)
+        if (throttle.countBadKey('a', nowMs) === 0) answeredMs.push(nowMs)
       }
       for (const fromMs of answeredMs) {
         assert.ok(answeredMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + 30_000).length <= 5)
@@ -48,58 +48,58 @@ test('at most five bad keys of one address get key.invalid within any 30 s', () 
 })
 
 test('with too many addresses, bad keys of a new one are throttled', () => {
-  const guard = new BadKeyThrottle(1, 30_000)
-  for (let n = 0; n < 100_000; n++) guard.countBadKey(`a${n}`, 0)
-  assert.equal(guard.countBadKey('late', 1), 30_000)
+  const throttle = new BadKeyThrottle(1, 30_000)
+  for (let n = 0; n < 100_000; n++) throttle.countBadKey(`a${n}`, 0)
+  assert.equal(throttle.countBadKey('late', 1), 30_000)
 })
 
 test('the sixth bad key within 30 s is throttled; afterwards bad keys are checked again', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   for (let n = 0; n < 5; n++) {
-    assert.equal(await codeOf(admission, quote, bearing(`tetrad:k${n}:${wrongSecret}`)), 'key.invalid')
+    assert.equal(await codeOf(authorizer, quote, bearing(`tetrad:k${n}:${wrongSecret}`)), 'key.invalid')
     context.clock.advance(1000)
   }
-  const sixth = await attempt(admission, quote, bearing('anything'))
+  const sixth = await attempt(authorizer, quote, bearing('anything'))
   assert.deepEqual(sixth instanceof Fault && [sixth.code, sixth.retryAfterMs], ['key.throttled', 25_000])
-  assert.equal(await codeOf(admission, fundedBy, querying('anything')), 'key.throttled')
-  assert.equal(await codeOf(admission, quote, bearing('anything', '203.0.113.8')), 'key.invalid')
+  assert.equal(await codeOf(authorizer, fundedBy, querying('anything')), 'key.throttled')
+  assert.equal(await codeOf(authorizer, quote, bearing('anything', '203.0.113.8')), 'key.invalid')
   // Throttled attempts do not extend the time.
   context.clock.advance(24_999)
-  assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.throttled')
+  assert.equal(await codeOf(authorizer, quote, bearing('anything')), 'key.throttled')
   context.clock.advance(1)
-  assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.throttled')
+  assert.equal(await codeOf(authorizer, quote, bearing('anything')), 'key.throttled')
   context.clock.advance(30_000)
-  assert.equal(await codeOf(admission, quote, bearing('anything')), 'key.invalid')
-  await admission.close()
+  assert.equal(await codeOf(authorizer, quote, bearing('anything')), 'key.invalid')
+  await authorizer.close()
 })
 
 test('a valid key is accepted from an address that sends bad ones, even at its first use', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const known = await makeKey(context, 'enterprise')
   const unknown = await makeKey(context, 'enterprise')
-  await admission.authorize(quote, bearing(known.key))
-  for (let n = 0; n < 6; n++) await attempt(admission, quote, bearing('bad'))
-  assert.equal(await codeOf(admission, quote, bearing(known.key)), 'accepted')
-  assert.equal(await codeOf(admission, quote, bearing(unknown.key)), 'accepted')
+  await authorizer.authorize(quote, bearing(known.key))
+  for (let n = 0; n < 6; n++) await attempt(authorizer, quote, bearing('bad'))
+  assert.equal(await codeOf(authorizer, quote, bearing(known.key)), 'accepted')
+  assert.equal(await codeOf(authorizer, quote, bearing(unknown.key)), 'accepted')
   for (const bad of [`tetrad:${known.id}:${wrongSecret}`, 'anything']) {
-    assert.equal(await codeOf(admission, quote, bearing(bad)), 'key.throttled')
+    assert.equal(await codeOf(authorizer, quote, bearing(bad)), 'key.throttled')
   }
   await revokeKey(context.state, known.id, context.clock)
-  assert.equal(await codeOf(admission, quote, bearing(known.key)), 'key.throttled')
-  await admission.close()
+  assert.equal(await codeOf(authorizer, quote, bearing(known.key)), 'key.throttled')
+  await authorizer.close()
 })
 
 test('valid keys, missing keys and refused valid keys do not count as bad keys', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { key } = await makeKey(context)
   for (let n = 0; n < 20; n++) {
-    await attempt(admission, quote, { address: testAddress, query: {} })
-    await attempt(admission, quote, bearing(key))
-    await attempt(admission, labels, querying(key))
+    await attempt(authorizer, quote, { address: testAddress, query: {} })
+    await attempt(authorizer, quote, bearing(key))
+    await attempt(authorizer, labels, querying(key))
   }
-  assert.equal(await codeOf(admission, quote, bearing('bad')), 'key.invalid')
-  await admission.close()
+  assert.equal(await codeOf(authorizer, quote, bearing('bad')), 'key.invalid')
+  await authorizer.close()
 })

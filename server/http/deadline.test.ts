@@ -28,32 +28,32 @@ test('errors are passed on, and the request is no longer in flight', async () =>
 test('the signal aborts at the time limit and when the caller disconnects', async () => {
   const clock = new ManualClock(0)
   const deadlines = openDeadlines(clock, 5000)
-  const told: string[] = []
+  const aborted: string[] = []
   const stuck = (name: string) => (signal: AbortSignal) =>
     new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => {
-        told.push(name)
+        aborted.push(name)
         reject(signal.reason)
       })
     })
   let leave = () => {}
-  const gone = deadlines.within(stuck('gone'), (tell) => {
-    leave = tell
+  const gone = deadlines.within(stuck('gone'), (disconnect) => {
+    leave = disconnect
   })
   leave()
   await assert.rejects(gone, { code: 'server.timeout' })
   const late = deadlines.within(stuck('late'))
   clock.advance(6000)
   await assert.rejects(late, { code: 'server.timeout' })
-  assert.deepEqual(told, ['gone', 'late'])
+  assert.deepEqual(aborted, ['gone', 'late'])
   // After the response, a disconnect does not abort the signal.
   let signal: AbortSignal | undefined
   await deadlines.within(
     async (own) => {
       signal = own
     },
-    (tell) => {
-      leave = tell
+    (disconnect) => {
+      leave = disconnect
     },
   )
   leave()

@@ -30,25 +30,25 @@ describe('HealthMonitor', () => {
 
   test('does not start a check again while it is running', async () => {
     const { clock, watch } = openWatch()
-    let asked = 0
-    let answer = (_: object) => {}
+    let started = 0
+    let finish = (_: object) => {}
     const ask = () =>
       watch.check('slow', () => {
-        asked += 1
+        started += 1
         return new Promise<object>((resolve) => {
-          answer = resolve
+          finish = resolve
         })
       })
     const first = ask()
     clock.advance(5000)
     assert.equal(await first, undefined)
     const second = ask()
-    answer({ late: true })
+    finish({ late: true })
     assert.deepEqual(await second, { late: true })
-    assert.equal(asked, 1)
+    assert.equal(started, 1)
     const third = ask()
-    answer({ again: true })
-    assert.deepEqual([await third, asked], [{ again: true }, 2])
+    finish({ again: true })
+    assert.deepEqual([await third, started], [{ again: true }, 2])
   })
 
   test('logs a failing check once a minute', async () => {

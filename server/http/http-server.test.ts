@@ -22,10 +22,10 @@ const shapeOf = (group: string): ErrorFormat => ({
 })
 
 /** Returns its id and its input. */
-const echo = (endpoint: Endpoint, reply?: (visit: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
-  ...createHandler(endpoint, shapeOf(endpoint.group), async (input, _context, visit) => {
-    await reply?.(visit)
-    const headers: Record<string, string> = showOrigin ? { 'x-origin': visit.origin } : {}
+const echo = (endpoint: Endpoint, reply?: (info: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
+  ...createHandler(endpoint, shapeOf(endpoint.group), async (input, _context, info) => {
+    await reply?.(info)
+    const headers: Record<string, string> = showOrigin ? { 'x-origin': info.origin } : {}
     return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }
   }),
 })
@@ -36,11 +36,11 @@ const everyone: Authorizer = {
   close: async () => {},
 }
 
-async function openTestDoor(
+async function openTestServer(
   settings: object = {},
   options: {
-    admission?: Authorizer
-    reply?: (visit: RequestInfo) => Promise<void>
+    authorizer?: Authorizer
+    reply?: (info: RequestInfo) => Promise<void>
     lines?: string[]
     /** Sent as a header of the responses. */
     showOrigin?: boolean
@@ -48,21 +48,21 @@ async function openTestDoor(
 ) {
   const context = await openContext({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
   const counted: string[] = []
-  const house = createApp(
+  const app = createApp(
     { ...context, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
     Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply, options.showOrigin)),
-    options.admission ?? everyone,
+    options.authorizer ?? everyone,
     { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
   )
-  const door = await startHttpServer(house, [
+  const httpServer = await startHttpServer(app, [
     { path: '/healthz', read: async () => ({ status: 200, headers: {}, body: '{}' }) },
   ])
   return {
-    door,
-    url: door.url,
+    httpServer,
+    url: httpServer.url,
     counted,
     async [Symbol.asyncDispose]() {
-      await door.close()
+      await httpServer.close()
       await context[Symbol.asyncDispose]()
     },
   }
@@ -88,16 +88,16 @@ const codeOf = async (response: Response) => ((await response.json()) as { code?
 test('the signal of a handler aborts when the caller disconnects, and not after the response', async () => {
   const signals: (AbortSignal | undefined)[] = []
   const arrived = Promise.withResolvers<void>()
-  const told = Promise.withResolvers<void>()
-  await using server = await openTestDoor(
+  const aborted = Promise.withResolvers<void>()
+  await using server = await openTestServer(
     {},
     {
       reply: async ({ signal }) => {
         signals.push(signal)
         if (signals.length > 1) return
-        signal?.addEventListener('abort', () => told.resolve())
+        signal?.addEventListener('abort', () => aborted.resolve())
         arrived.resolve()
-        await told.promise
+        await aborted.promise
       },
     },
   )
@@ -106,7 +106,7 @@ test('the signal of a handler aborts when the caller disconnects, and not after 
   await arrived.promise
   hangUp.abort()
   await assert.rejects(gone)
-  await told.promise
+  await aborted.promise
   assert.equal((await fetch(`${server.url}/v0/eth/validators/1`)).status, 200)
   assert.deepEqual(
     signals.map((signal) => signal?.aborted),
@@ -116,7 +116,7 @@ test('the signal of a handler aborts when the caller disconnects, and not after 
 
 describe('match', () => {
   test('4.1 and 4.3 share a path and are selected by module and action, ignoring case', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const ask = (query: string) => fetch(`${server.url}/v2/api?${query}`)
     assert.equal(await idOf(await ask('module=nametag&action=getlabelmasterlist')), 'explorer.labelListV2')
     assert.equal(await idOf(await ask('MODULE=account&Action=fundedby&Address=0x1')), 'explorer.fundedBy')
@@ -126,20 +126,20 @@ describe('match', () => {
   })
 
   test('group A also accepts parameters as a form', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const body = new URLSearchParams({ module: 'account', action: 'fundedby', address: '0x1', __proto__: 'x' })
     assert.equal(await idOf(await fetch(`${server.url}/v2/api`, { method: 'POST', body })), 'explorer.fundedBy')
   })
 
   test('the literal path of 4.5 takes precedence over the path parameter of 4.7', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const ask = (path: string) => fetch(`${server.url}/v0/eth/validators/${path}`)
     assert.equal(await idOf(await ask('effectiveness?indices=1')), 'validators.aggregateEffectiveness')
     assert.equal(await idOf(await ask('12')), 'validators.metadata')
   })
 
   test('a wrong method gets 405 with allow, an unknown path 404, in the error format of the group', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const wrong = await fetch(`${server.url}/markets/slug/a`, { method: 'DELETE' })
     assert.equal(wrong.status, 405)
     assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
@@ -156,7 +156,7 @@ describe('match', () => {
   })
 
   test('every wrong method gets 405, with or without a body', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const answered = ['GET', 'HEAD', 'OPTIONS', 'CONNECT']
     for (const method of METHODS.filter((one) => !answered.includes(one))) {
       for (const body of ['', 'x']) {
@@ -168,13 +168,13 @@ describe('match', () => {
   })
 
   test('malformed percent-encoding is a parameter error in the format of the group', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const response = await fetch(`${server.url}/markets/slug/%zz`)
     assert.deepEqual(await response.json(), { group: 'markets', code: 'input.invalid' })
   })
 
   test('HEAD is like GET without the body', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const head = await fetch(`${server.url}/markets/slug/a`, { method: 'HEAD' })
     const get = await fetch(`${server.url}/markets/slug/a`)
     assert.equal(head.status, 200)
@@ -183,17 +183,20 @@ describe('match', () => {
   })
 
   test('a disabled group, or one under another host name, gets 404', async () => {
-    await using server = await openTestDoor({
+    await using server = await openTestServer({
       groups: { markets: { enabled: false }, validators: { host: 'ratings.example' } },
     })
     assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.disabled')
     assert.equal(await codeOf(await fetch(`${server.url}/v0/eth/validators/1`)), 'route.unknown')
-    const named = await server.door.inject({ url: '/v0/eth/validators/1', headers: { host: 'Ratings.example:8080' } })
+    const named = await server.httpServer.inject({
+      url: '/v0/eth/validators/1',
+      headers: { host: 'Ratings.example:8080' },
+    })
     assert.equal(named.statusCode, 200)
   })
 
   test('aliases translate paths, headers and fields', async () => {
-    await using server = await openTestDoor({
+    await using server = await openTestServer({
       aliases: {
         paths: { '/rated/{v}': '/v0/eth/validators/{v}' },
         requestHeaders: { 'x-rated-network': 'x-validator-network' },
@@ -209,7 +212,7 @@ describe('match', () => {
 
 describe('limits', () => {
   test('a request line beyond 16 KiB gets 414, except for 4.5, which accepts a megabyte', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const long = 'a'.repeat(17_000)
     assert.equal((await fetch(`${server.url}/markets/slug/x?y=${long}`)).status, 414)
     const indices = Array.from({ length: 10_000 }, (_, at) => at).join(',')
@@ -226,7 +229,7 @@ describe('limits', () => {
 
   test('only 4.5 accepts a megabyte; other paths return 414 and log a short line', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor(
+    await using server = await openTestServer(
       { aliases: { paths: { '/rated/{x}': '/v0/eth/validators/{x}' } } },
       { lines },
     )
@@ -241,7 +244,7 @@ describe('limits', () => {
       '/rated/1',
     ]) {
       assert.equal(
-        (await server.door.inject({ url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
+        (await server.httpServer.inject({ url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
         path === '/v2/api' ? 200 : 414,
         path,
       )
@@ -255,8 +258,8 @@ describe('limits', () => {
   })
 
   test('too many parameters are refused before the key is checked, in queries and forms', async () => {
-    const admission: Authorizer = { ...everyone, authorize: () => Promise.reject(new Fault('key.missing')) }
-    await using server = await openTestDoor({}, { admission })
+    const authorizer: Authorizer = { ...everyone, authorize: () => Promise.reject(new Fault('key.missing')) }
+    await using server = await openTestServer({}, { authorizer })
     const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
     const repeated = await fetch(`${server.url}/v2/api`, { ...form, body: 'a&'.repeat(32_768) })
     assert.equal(await codeOf(repeated), 'input.invalid')
@@ -270,7 +273,7 @@ describe('limits', () => {
 
   test('connections beyond connectionsMax are closed and logged once', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({ server: { connectionsMax: 1 } }, { lines })
+    await using server = await openTestServer({ server: { connectionsMax: 1 } }, { lines })
     const { hostname, port } = new URL(server.url)
     const first = connect(Number(port), hostname)
     await once(first, 'connect')
@@ -281,7 +284,7 @@ describe('limits', () => {
   })
 
   test('headers beyond 16 KiB get 431 and a body beyond 64 KiB 413, in the error format of the group', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const headers = { 'x-padding': 'a'.repeat(20_000) }
     const heavy = await fetch(`${server.url}/v0/eth/validators/1`, { headers })
     assert.equal(heavy.status, 431)
@@ -297,7 +300,7 @@ describe('limits', () => {
   })
 
   test('a client that sends its request too slowly is disconnected', async () => {
-    await using server = await openTestDoor({ server: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
+    await using server = await openTestServer({ server: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     const drip = setInterval(() => socket.write('x'), 100)
@@ -313,7 +316,7 @@ describe('limits', () => {
   })
 
   test('invalid HTTP gets 400 and the connection is closed', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     socket.end('\x16\x03\x01 not http\r\n\r\n')
@@ -328,7 +331,7 @@ describe('limits', () => {
   test('a caller that disconnects is counted as client_gone and not logged as a failure', async () => {
     const arrived = Promise.withResolvers<void>()
     const lines: string[] = []
-    await using server = await openTestDoor(
+    await using server = await openTestServer(
       {},
       {
         lines,
@@ -352,7 +355,7 @@ describe('limits', () => {
 
   test('a reset connection and an aborted upload are counted as client_gone', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({}, { lines })
+    await using server = await openTestServer({}, { lines })
     const { hostname, port } = new URL(server.url)
     const counted = async (count: number) => {
       while (server.counted.length < count) await new Promise((resolve) => setImmediate(resolve))
@@ -375,7 +378,7 @@ describe('limits', () => {
   })
 
   test('a request beyond the time limit gets server.timeout', async () => {
-    await using server = await openTestDoor(
+    await using server = await openTestServer(
       { server: { responseTimeoutMs: 100, stopTimeoutMs: 0 } },
       { reply: () => new Promise(() => {}) },
     )
@@ -387,7 +390,7 @@ describe('limits', () => {
 
 describe('headers', () => {
   test('a valid request id of the caller is kept, otherwise a new one is used', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const ask = (id: string) => fetch(`${server.url}/markets/slug/a`, { headers: { 'x-request-id': id } })
     assert.equal((await ask('mine-1')).headers.get('x-request-id'), 'mine-1')
     const first = (await ask('has space')).headers.get('x-request-id')
@@ -397,7 +400,7 @@ describe('headers', () => {
   })
 
   test('cross-origin requests are allowed, and preflight requests answered', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const read = await fetch(`${server.url}/markets/slug/a`, { headers: { origin: 'https://other.example' } })
     assert.equal(read.headers.get('access-control-allow-origin'), '*')
     const before = await fetch(`${server.url}/v0/eth/validators/1`, {
@@ -406,20 +409,20 @@ describe('headers', () => {
     })
     assert.equal(before.status, 204)
     assert.match(before.headers.get('access-control-allow-headers') ?? '', /authorization/)
-    await using closed = await openTestDoor({ server: { cors: false } })
+    await using closed = await openTestServer({ server: { cors: false } })
     assert.equal((await fetch(`${closed.url}/markets/slug/a`)).headers.get('access-control-allow-origin'), null)
     const refused = await fetch(`${closed.url}/markets/slug/a`, { method: 'OPTIONS' })
     assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
   })
 
   test('an unknown expect header is ignored, and the response has a request id', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     const head = 'GET /markets/slug/a HTTP/1.1\r\nhost: x\r\nexpect: the-unexpected\r\nconnection: close\r\n\r\n'
     assert.match(await exchange(server.url, head), /^HTTP\/1\.1 200 [\s\S]*\r\nx-request-id: /)
   })
 
   test('every response has security headers, including errors', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     for (const path of ['/markets/slug/a', '/nowhere', '/healthz', '/markets/slug/a%20b']) {
       const response = await fetch(server.url + path)
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff', path)
@@ -434,7 +437,7 @@ describe('errors', () => {
   test('an unexpected error is a 500 and one log line with the request id, without stack, path or key', async () => {
     const lines: string[] = []
     const key = 'tetrad:abc:verysecretsecret'
-    await using server = await openTestDoor(
+    await using server = await openTestServer(
       {},
       {
         lines,
@@ -458,13 +461,13 @@ describe('errors', () => {
   })
 
   test('authorization errors have the format of the group and are counted by code', async () => {
-    const admission: Authorizer = {
+    const authorizer: Authorizer = {
       ...everyone,
       authorize: async () => {
         throw new Fault('key.missing')
       },
     }
-    await using server = await openTestDoor({}, { admission })
+    await using server = await openTestServer({}, { authorizer })
     const response = await fetch(`${server.url}/v0/eth/validators/1`)
     assert.equal(response.status, 401)
     assert.equal(response.headers.get('www-authenticate'), 'Bearer')
@@ -472,13 +475,13 @@ describe('errors', () => {
   })
 
   test('the body of a caller without a key is not checked', async () => {
-    const admission: Authorizer = {
+    const authorizer: Authorizer = {
       ...everyone,
       authorize: async () => {
         throw new Fault('key.missing')
       },
     }
-    await using server = await openTestDoor({}, { admission })
+    await using server = await openTestServer({}, { authorizer })
     const response = await fetch(`${server.url}/v1/exchange/fx/quotes`, { method: 'POST', body: '{' })
     assert.equal(response.status, 401)
   })
@@ -494,7 +497,7 @@ describe('closing', () => {
     const inside = new Promise<void>((resolve) => {
       entered = resolve
     })
-    const server = await openTestDoor(
+    const server = await openTestServer(
       {},
       {
         reply: async () => {
@@ -513,7 +516,7 @@ describe('closing', () => {
   })
 
   test('a request that never ends is aborted after stopTimeoutMs', async () => {
-    const server = await openTestDoor({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
+    const server = await openTestServer({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
     const flying = fetch(`${server.url}/markets/slug/a`)
     const outcome = assert.rejects(flying)
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -525,15 +528,15 @@ describe('closing', () => {
 describe('behind proxies', () => {
   test('the caller is the address that the outermost own proxy saw; the rest of the header is ignored', async () => {
     const seen: string[] = []
-    const admission: Authorizer = {
+    const authorizer: Authorizer = {
       ...everyone,
-      authorize: async (_answer, claim) => {
-        seen.push(claim.address)
+      authorize: async (_handler, credentials) => {
+        seen.push(credentials.address)
         return { keyId: 'test', plan: 'enterprise' }
       },
     }
-    await using direct = await openTestDoor({}, { admission })
-    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { admission })
+    await using direct = await openTestServer({}, { authorizer })
+    await using behindOne = await openTestServer({ server: { proxyHops: 1 } }, { authorizer })
     const headers = { 'x-forwarded-for': '10.0.0.1, 203.0.113.7' }
     await fetch(`${direct.url}/markets/slug/a`, { headers })
     await fetch(`${behindOne.url}/markets/slug/a`, { headers })
@@ -542,19 +545,19 @@ describe('behind proxies', () => {
 
   test('x-forwarded-for without proxyHops logs a warning once an hour', async () => {
     const lines: string[] = []
-    await using direct = await openTestDoor({}, { lines })
+    await using direct = await openTestServer({}, { lines })
     const headers = { 'x-forwarded-for': '203.0.113.7' }
     for (let call = 0; call < 3; call++) await fetch(`${direct.url}/markets/slug/a`, { headers })
     assert.equal(lines.filter((line) => line.includes('server.proxyHops')).length, 1)
     const none: string[] = []
-    await using behindOne = await openTestDoor({ server: { proxyHops: 1 } }, { lines: none })
+    await using behindOne = await openTestServer({ server: { proxyHops: 1 } }, { lines: none })
     await fetch(`${behindOne.url}/markets/slug/a`, { headers })
     assert.deepEqual(none, [])
   })
 })
 
 describe('links', () => {
-  const originFor = async (server: Awaited<ReturnType<typeof openTestDoor>>, host: string) => {
+  const originFor = async (server: Awaited<ReturnType<typeof openTestServer>>, host: string) => {
     const heard = await exchange(
       server.url,
       `GET /markets/slug/a HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
@@ -564,7 +567,7 @@ describe('links', () => {
 
   test('use the Host header only if it is an IP address, localhost or a configured name', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({ groups: { fx: { host: 'fx.example' } } }, { lines, showOrigin: true })
+    await using server = await openTestServer({ groups: { fx: { host: 'fx.example' } } }, { lines, showOrigin: true })
     for (const host of ['localhost:9999', '192.0.2.7:80', '[2001:db8::1]:80', 'FX.example', '192.0.2.7']) {
       assert.equal(await originFor(server, host), `http://${host}`)
     }
@@ -573,7 +576,7 @@ describe('links', () => {
       assert.equal(await originFor(server, host), server.url, host)
     }
     assert.equal(lines.filter((line) => line.includes('server.publicUrl')).length, 1)
-    await using named = await openTestDoor({ server: { publicUrl: 'https://data.example' } }, { showOrigin: true })
+    await using named = await openTestServer({ server: { publicUrl: 'https://data.example' } }, { showOrigin: true })
     assert.equal(await originFor(named, 'localhost'), 'https://data.example')
   })
 })
@@ -581,7 +584,7 @@ describe('links', () => {
 describe('logs and metrics', () => {
   test('keys in paths and request ids are removed from the log, also if percent-encoded', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await using server = await openTestServer({ log: { requests: 'all' } }, { lines })
     await fetch(`${server.url}/markets/slug/tetrad%3Ademo%3Averysecretsecret`)
     await fetch(`${server.url}/markets/slug/te%74rad%3ademo%253averysecretsecret%ff`)
     await fetch(`${server.url}/nowhere/tetrad:demo:verysecretsecret`, {
@@ -593,7 +596,7 @@ describe('logs and metrics', () => {
 
   test('every refusal is logged and counted, without a duration', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({}, { lines })
+    await using server = await openTestServer({}, { lines })
     await fetch(`${server.url}/nowhere`)
     await fetch(`${server.url}/markets/slug/a`, { method: 'PUT' })
     await fetch(`${server.url}/markets/slug/a?x=${'y'.repeat(17_000)}`)
@@ -605,7 +608,7 @@ describe('logs and metrics', () => {
     const lines: string[] = []
     const detail = '/var/lib/tetrad/state.sqlite cannot grow because the disk is full'
     const reply = () => Promise.reject(new Fault('store.unavailable', { detail }))
-    await using server = await openTestDoor({}, { lines, reply })
+    await using server = await openTestServer({}, { lines, reply })
     for (let call = 0; call < 5; call += 1) await fetch(`${server.url}/markets/slug/a`)
     const said = lines.filter((line) => line.includes('"msg":"request failed"'))
     assert.equal(said.length, 1)
@@ -617,7 +620,7 @@ describe('logs and metrics', () => {
     const lines: string[] = []
     const detail = 'http://node.test: eth_getBalance: header not found'
     const reply = () => Promise.reject(new Fault('explorer.node_unavailable', { detail }))
-    await using server = await openTestDoor({}, { lines, reply })
+    await using server = await openTestServer({}, { lines, reply })
     const response = await fetch(`${server.url}/markets/slug/a`)
     assert.doesNotMatch(await response.text(), /header not found/)
     const [request] = lines.filter((line) => line.includes('"msg":"request"'))
@@ -626,14 +629,14 @@ describe('logs and metrics', () => {
 
   test('every kind of success is `ok` in the log and in the metrics', async () => {
     const lines: string[] = []
-    await using server = await openTestDoor({ log: { requests: 'all' } }, { lines })
+    await using server = await openTestServer({ log: { requests: 'all' } }, { lines })
     await fetch(`${server.url}/markets/slug/a`)
     assert.deepEqual(server.counted, ['markets.bySlug ok'])
     assert.equal(JSON.parse(lines[0] ?? '').outcome, 'ok')
   })
 
   test('a path parameter that is too long gets 414', async () => {
-    await using server = await openTestDoor()
+    await using server = await openTestServer()
     assert.equal((await fetch(`${server.url}/v0/eth/validators/${'1'.repeat(17_000)}`)).status, 414)
   })
 })

@@ -41,17 +41,17 @@ test('while the server stops, every response closes its connection, so that no c
   const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   const agents = Array.from({ length: callers }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
   const all = (path: string) => Promise.all(agents.map((agent) => ask(agent, `${server.url}${path}`)))
-  const told = (answers: Awaited<ReturnType<typeof all>>) => [
+  const connectionsOf = (answers: Awaited<ReturnType<typeof all>>) => [
     ...new Set(answers.map(({ reused, headers }) => `${reused ? 'old' : 'new'} ${headers.connection}`)),
   ]
-  assert.deepEqual(told(await all('/healthz')), ['new keep-alive'])
-  assert.deepEqual(told(await all('/markets/slug/none')), ['old keep-alive'])
+  assert.deepEqual(connectionsOf(await all('/healthz')), ['new keep-alive'])
+  assert.deepEqual(connectionsOf(await all('/markets/slug/none')), ['old keep-alive'])
   const closed = server.close()
   await waiting
   try {
     for (const path of ['/healthz', '/markets/slug/none', '/nowhere']) {
       const expected = path === '/healthz' ? 'old close' : 'new close'
-      assert.deepEqual(told(await all(path)), [expected], path)
+      assert.deepEqual(connectionsOf(await all(path)), [expected], path)
     }
   } finally {
     over()

@@ -11,47 +11,47 @@ import type { Handler } from './handler.ts'
 
 test('spec section 8: the funding lookup accepts 2 calls per second on every plan', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   for (const plan of ['standard', 'enterprise'] as const) {
     const { key } = await makeKey(context, plan)
-    assert.equal(await codeOf(admission, fundedBy, querying(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, fundedBy, querying(key)), 'accepted')
     context.clock.advance(400)
-    assert.equal(await codeOf(admission, fundedBy, querying(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, fundedBy, querying(key)), 'accepted')
     context.clock.advance(100)
-    const refused = await attempt(admission, fundedBy, querying(key))
+    const refused = await attempt(authorizer, fundedBy, querying(key))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 500])
     context.clock.advance(499)
-    assert.equal(await codeOf(admission, fundedBy, querying(key)), 'limit.second')
+    assert.equal(await codeOf(authorizer, fundedBy, querying(key)), 'limit.second')
     context.clock.advance(1)
-    assert.equal(await codeOf(admission, fundedBy, querying(key)), 'accepted')
+    assert.equal(await codeOf(authorizer, fundedBy, querying(key)), 'accepted')
   }
-  await admission.close()
+  await authorizer.close()
 })
 
 test('the limit with the longest wait is reported', async () => {
   await using context = await openContext({ plans: { standard: { perSecond: 3 } } })
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { key } = await makeKey(context, 'standard')
-  await admission.authorize(quote, bearing(key))
+  await authorizer.authorize(quote, bearing(key))
   context.clock.advance(300)
-  await admission.authorize(fundedBy, querying(key))
-  await admission.authorize(fundedBy, querying(key))
+  await authorizer.authorize(fundedBy, querying(key))
+  await authorizer.authorize(fundedBy, querying(key))
   // The limit of the plan (3) is free in 700 ms, when the first call leaves; that of the endpoint (2) in 1000 ms.
-  const refused = await attempt(admission, fundedBy, querying(key))
+  const refused = await attempt(authorizer, fundedBy, querying(key))
   assert.deepEqual(refused instanceof Fault && [refused.terms.limit, refused.retryAfterMs], [2, 1000])
-  const elsewhere = await attempt(admission, quote, bearing(key))
+  const elsewhere = await attempt(authorizer, quote, bearing(key))
   assert.deepEqual(elsewhere instanceof Fault && [elsewhere.terms.limit, elsewhere.retryAfterMs], [3, 700])
-  await admission.close()
+  await authorizer.close()
 })
 
 test('a refused call counts towards no limit', async () => {
   await using context = await openContext({ plans: { standard: { perSecond: 4, perDay: 5 } } })
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { id, key } = await makeKey(context, 'standard')
-  const tries = async (answer: Handler, claim: Credentials, count: number) => {
+  const tries = async (handler: Handler, credentials: Credentials, count: number) => {
     const codes = []
-    for (let call = 0; call < count; call++) codes.push(await codeOf(admission, answer, claim))
+    for (let call = 0; call < count; call++) codes.push(await codeOf(authorizer, handler, credentials))
     return codes.filter((code) => code === 'accepted').length
   }
   assert.equal(await tries(fundedBy, querying(key), 10), 2)
@@ -59,11 +59,11 @@ test('a refused call counts towards no limit', async () => {
   assert.equal(await tries(quote, bearing(key), 10), 2)
   context.clock.advance(1000)
   assert.equal(await tries(quote, bearing(key), 10), 1)
-  assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
-  await admission.flush()
+  assert.equal(await codeOf(authorizer, quote, bearing(key)), 'limit.day')
+  await authorizer.flush()
   const [usage] = await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs })
   assert.deepEqual([usage?.accepted, usage?.refused['limit.second'], usage?.refused['limit.day']], [5, 16, 10])
-  await admission.close()
+  await authorizer.close()
 })
 
 test('the daily limit lasts until the next UTC midnight and survives a restart', async () => {
@@ -87,22 +87,22 @@ test('the daily limit lasts until the next UTC midnight and survives a restart',
 
 test('keys are limited separately', async () => {
   await using context = await openContext({ plans: { free: { perSecond: 1 } } })
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const one = await makeKey(context)
   const two = await makeKey(context)
-  assert.equal(await codeOf(admission, quote, bearing(one.key)), 'accepted')
-  assert.equal(await codeOf(admission, quote, bearing(one.key)), 'limit.second')
-  assert.equal(await codeOf(admission, quote, bearing(two.key)), 'accepted')
-  await admission.close()
+  assert.equal(await codeOf(authorizer, quote, bearing(one.key)), 'accepted')
+  assert.equal(await codeOf(authorizer, quote, bearing(one.key)), 'limit.second')
+  assert.equal(await codeOf(authorizer, quote, bearing(two.key)), 'accepted')
+  await authorizer.close()
 })
 
 test('concurrent calls do not exceed a limit', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { key } = await makeKey(context)
-  const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(admission, quote, bearing(key))))
+  const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(authorizer, quote, bearing(key))))
   assert.equal(codes.filter((code) => code === 'accepted').length, 3)
-  await admission.close()
+  await authorizer.close()
 })
 
 test('no rolling second exceeds a limit, no call within the limits is refused, and usage has the same counts', async () => {
@@ -122,19 +122,19 @@ test('no rolling second exceeds a limit, no call within the limits is refused, a
     fc.asyncProperty(limits, arrivals, async (standard, calls) => {
       await context.state.write((tx) => tx.run('delete from usage'))
       const clock = new ManualClock(testNowMs)
-      const admission = await openAuthorizer({ ...context, clock, settings: settingsWith({ plans: { standard } }) })
+      const authorizer = await openAuthorizer({ ...context, clock, settings: settingsWith({ plans: { standard } }) })
       const accepted: { atMs: number; funded: boolean }[] = []
       for (const { stepMs, funded, mine } of calls) {
         clock.advance(stepMs)
         const shown = mine ? key : other.key
-        const code = await codeOf(admission, funded ? fundedBy : quote, { ...bearing(shown), apikey: shown })
+        const code = await codeOf(authorizer, funded ? fundedBy : quote, { ...bearing(shown), apikey: shown })
         if (!mine) continue
         const recent = accepted.filter(({ atMs }) => atMs > clock.now() - 1000)
         const fits = recent.length < standard.perSecond && !(funded && recent.filter((call) => call.funded).length >= 2)
         assert.equal(code, accepted.length >= standard.perDay ? 'limit.day' : fits ? 'accepted' : 'limit.second')
         if (code === 'accepted') accepted.push({ atMs: clock.now(), funded })
       }
-      await admission.close()
+      await authorizer.close()
       const [usage] = await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs })
       assert.equal(usage?.accepted ?? 0, accepted.length)
     }),

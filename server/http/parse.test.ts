@@ -6,7 +6,7 @@ import { aggregateFields } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { parser, type RequestParts } from './parse.ts'
 
-const arrival = (changes: Partial<RequestParts>): RequestParts => ({
+const requestWith = (changes: Partial<RequestParts>): RequestParts => ({
   params: {},
   query: {},
   headers: {},
@@ -30,7 +30,7 @@ describe('query', () => {
   const parse = parser(contract['validators.aggregateEffectiveness'])
 
   test('defaults are filled in; other inputs are absent', () => {
-    assert.deepEqual(parse(arrival({ query: { indices: '7' } })), {
+    assert.deepEqual(parse(requestWith({ query: { indices: '7' } })), {
       network: 'mainnet',
       indices: [7],
       filterType: 'day',
@@ -40,25 +40,25 @@ describe('query', () => {
   })
 
   test('a list accepts repeated and comma-separated values, also mixed', () => {
-    assert.deepEqual(parse(arrival({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
+    assert.deepEqual(parse(requestWith({ query: { indices: ['1', '2,3'] } })).indices, [1, 2, 3])
   })
 
   test('a list has a maximum, and further items are not parsed', () => {
     const fields = aggregateFields.length
     const include = (count: number) =>
-      problemsOf(() => parse(arrival({ query: { indices: '7', include: Array(count).fill('earnings') } })))
+      problemsOf(() => parse(requestWith({ query: { indices: '7', include: Array(count).fill('earnings') } })))
     assert.deepEqual(include(fields), [])
     assert.deepEqual(include(fields + 1), [`query.include must have at most ${fields} items`])
     // The error stays short for long lists with many problems.
     const indices = `${'1,'.repeat(10_001)}${'x,'.repeat(100_000)}`
     assert.deepEqual(
-      problemsOf(() => parse(arrival({ query: { indices } }))),
+      problemsOf(() => parse(requestWith({ query: { indices } }))),
       ['query.indices must have at most 10000 items'],
     )
   })
 
   test('an empty value counts as absent', () => {
-    const input = parse(arrival({ query: { indices: '7', from: '', pubkeys: '' } }))
+    const input = parse(requestWith({ query: { indices: '7', from: '', pubkeys: '' } }))
     assert.equal(input.from, undefined)
     assert.equal(input.pubkeys, undefined)
   })
@@ -66,7 +66,7 @@ describe('query', () => {
   for (const text of ['0x10', '1e3', ' 7', '7.0', '+7', '99999999999999999999', 'NaN', '٧']) {
     test(`"${text}" is not an integer`, () => {
       assert.deepEqual(
-        problemsOf(() => parse(arrival({ query: { indices: text } }))),
+        problemsOf(() => parse(requestWith({ query: { indices: text } }))),
         ['query.indices.0 must be integer'],
       )
     })
@@ -75,7 +75,7 @@ describe('query', () => {
   test('all problems are reported, with location and wire name', () => {
     assert.deepEqual(
       problemsOf(() =>
-        parse(arrival({ query: { size: '1001', groupBy: 'pool' }, headers: { 'x-validator-network': 'moon' } })),
+        parse(requestWith({ query: { size: '1001', groupBy: 'pool' }, headers: { 'x-validator-network': 'moon' } })),
       ).sort(),
       [
         'header.x-validator-network must be one of mainnet, hoodi, holesky',
@@ -87,26 +87,26 @@ describe('query', () => {
 
   test('a single value that is repeated is refused', () => {
     assert.deepEqual(
-      problemsOf(() => parse(arrival({ query: { indices: '1', size: ['1', '2'] } }))),
+      problemsOf(() => parse(requestWith({ query: { indices: '1', size: ['1', '2'] } }))),
       ['query.size must be given once'],
     )
   })
 
   test('a list of 10 000 bad values gets a short error', () => {
     const indices = Array.from({ length: 10_000 }, () => 'x').join(',')
-    assert.equal(problemsOf(() => parse(arrival({ query: { indices } }))).length, 20)
+    assert.equal(problemsOf(() => parse(requestWith({ query: { indices } }))).length, 20)
   })
 })
 
 describe('path and booleans', () => {
   test('path values and both spellings of booleans are parsed', () => {
     const parse = parser(contract['markets.bySlug'])
-    assert.deepEqual(parse(arrival({ params: { slug: 'a-b' }, query: { include_tag: '0' } })), {
+    assert.deepEqual(parse(requestWith({ params: { slug: 'a-b' }, query: { include_tag: '0' } })), {
       slug: 'a-b',
       include_tag: false,
     })
     assert.deepEqual(
-      problemsOf(() => parse(arrival({ params: { slug: 'a b' }, query: { include_tag: 'maybe' } }))).sort(),
+      problemsOf(() => parse(requestWith({ params: { slug: 'a b' }, query: { include_tag: 'maybe' } }))).sort(),
       ['path.slug must be 1 to 256 letters, digits, points, hyphens, _ and ~', 'query.include_tag must be boolean'],
     )
   })
@@ -115,7 +115,7 @@ describe('path and booleans', () => {
 describe('body', () => {
   const parse = parser(contract['fx.createQuote'])
   const send = (text: string, contentType = 'application/json') =>
-    parse(arrival({ body: new TextEncoder().encode(text), contentType, headers: { 'idempotency-key': 'k1' } }))
+    parse(requestWith({ body: new TextEncoder().encode(text), contentType, headers: { 'idempotency-key': 'k1' } }))
   const good = '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC"},"tenor":"instant"}'
 
   test('body, headers and defaults form one input', () => {
@@ -127,13 +127,13 @@ describe('body', () => {
 
   test('an empty idempotency key is refused; an empty cursor counts as absent', () => {
     const body = new TextEncoder().encode(good)
-    const empty = arrival({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
+    const empty = requestWith({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
     assert.deepEqual(
       problemsOf(() => parse(empty)),
       ['header.idempotency-key must have at least 1 character'],
     )
     const stream = parser(extensions['markets.changeStream'])
-    assert.equal(stream(arrival({ headers: { 'last-event-id': '' } })).lastEventId, undefined)
+    assert.equal(stream(requestWith({ headers: { 'last-event-id': '' } })).lastEventId, undefined)
   })
 
   test('another content type is body.type', () => {
@@ -143,10 +143,13 @@ describe('body', () => {
 
   test('broken JSON and broken UTF-8 are body.invalid_json', () => {
     assert.throws(() => send('{'), { code: 'body.invalid_json' })
-    assert.throws(() => parse(arrival({ body: Uint8Array.of(0x22, 0xff, 0x22), contentType: 'application/json' })), {
-      code: 'body.invalid_json',
-    })
-    assert.throws(() => parse(arrival({ contentType: 'application/json' })), { code: 'body.invalid_json' })
+    assert.throws(
+      () => parse(requestWith({ body: Uint8Array.of(0x22, 0xff, 0x22), contentType: 'application/json' })),
+      {
+        code: 'body.invalid_json',
+      },
+    )
+    assert.throws(() => parse(requestWith({ contentType: 'application/json' })), { code: 'body.invalid_json' })
   })
 
   test('bodies that are not objects and fields of the wrong type are refused', () => {
@@ -177,9 +180,9 @@ describe('body', () => {
   })
 
   test('a required format is described in words, not as a pattern', () => {
-    const asked =
+    const body =
       '{"from":{"currency":"USDC","amount":"1,5"},"to":{"currency":"EURC"},"tenor":"daily","recipientAddress":"0x1"}'
-    assert.deepEqual(problemsOf(() => send(asked)).sort(), [
+    assert.deepEqual(problemsOf(() => send(body)).sort(), [
       'body.from.amount must be a decimal text with at most six decimals, such as "1000.5"',
       'body.recipientAddress must be 0x and 40 hexadecimal digits',
     ])

@@ -56,12 +56,12 @@ test('temporary errors have retry-after in whole seconds, at least 1', () => {
 })
 
 test('incomplete responses have retry-after', () => {
-  const answer = {
+  const handler = {
     endpoint: contract['explorer.fundedBy'],
     errorFormat: defaultErrorFormat,
     handle: () => Promise.reject(),
   }
-  const headersOf = (more: object) => render(answer, () => '{}', { is: 'body', body: {}, ...more }).headers
+  const headersOf = (more: object) => render(handler, () => '{}', { is: 'body', body: {}, ...more }).headers
   assert.equal(headersOf({ retryAfterMs: 39_001 })['retry-after'], '40')
   assert.equal('retry-after' in headersOf({}), false)
 })

@@ -18,7 +18,7 @@ import { UsageCounter } from './usage-counter.ts'
 
 const here: Endpoint = contract['explorer.fundedBy']
 const elsewhere: Endpoint = contract['fx.createQuote']
-const party = (changes: Partial<LimitedCaller> = {}): LimitedCaller => ({
+const callerWith = (changes: Partial<LimitedCaller> = {}): LimitedCaller => ({
   keyId: 'k',
   perSecond: 3,
   perDay: 0,
@@ -54,7 +54,7 @@ const still = (clock: ManualClock): Clock => ({
 })
 
 /** The result in one line. */
-const told = (fault: Awaited<ReturnType<SharedLimits['consume']>>): string =>
+const outcomeOf = (fault: Awaited<ReturnType<SharedLimits['consume']>>): string =>
   fault ? `${fault.code} ${fault.terms.limit} ${fault.retryAfterMs}` : 'accepted'
 
 const until = async (is: () => boolean, tries = 1000): Promise<void> => {
@@ -77,8 +77,8 @@ describe('limits in Redis', { skip: noRedis }, () => {
     const calls = fc.array(fc.record({ step, fixed: fc.boolean(), caller: fc.nat(2) }), { maxLength: 40, size: 'max' })
     const limits = fc.record({ perSecond: fc.nat(4), perDay: fc.nat(12) })
     const seen = new Map<string, number>()
-    const moved = new ManualClock(testNowMs)
-    const clock = still(moved)
+    const manualClock = new ManualClock(testNowMs)
+    const clock = still(manualClock)
     const [own, common] = [
       await UsageCounter.open({ ...context, clock }),
       await UsageCounter.open({ ...context, clock }),
@@ -89,16 +89,19 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await fc.assert(
       fc.asyncProperty(limits, calls, async (allowed, arrivals) => {
         // A new day, and more than a second after the start of Redis.
-        moved.advance(86_400_000)
+        manualClock.advance(86_400_000)
         for (const { step, fixed, caller } of arrivals) {
-          moved.advance(step)
+          manualClock.advance(step)
           await time.at(clock.now())
-          const who = party({ ...allowed, ...[{ keyId: 'a' }, { keyId: 'b' }, { keyId: 'x', network: 'n' }][caller] })
+          const who = callerWith({
+            ...allowed,
+            ...[{ keyId: 'a' }, { keyId: 'b' }, { keyId: 'x', network: 'n' }][caller],
+          })
           const endpoint = fixed ? here : elsewhere
-          const expected = told(alone.consume(who, endpoint))
-          assert.equal(told(await shared.consume(who, endpoint)), expected)
-          const word = expected.split(' ')[0] ?? ''
-          seen.set(word, (seen.get(word) ?? 0) + 1)
+          const expected = outcomeOf(alone.consume(who, endpoint))
+          assert.equal(outcomeOf(await shared.consume(who, endpoint)), expected)
+          const outcome = expected.split(' ')[0] ?? ''
+          seen.set(outcome, (seen.get(outcome) ?? 0) + 1)
           const day = Math.floor(clock.now() / 86_400_000)
           if (allowed.perDay > 0) assert.equal(common.acceptedOn(day, who.keyId), own.acceptedOn(day, who.keyId))
         }
@@ -106,8 +109,8 @@ describe('limits in Redis', { skip: noRedis }, () => {
       { numRuns: 60 },
     )
     await shared.close()
-    for (const ledger of [own, common]) await ledger.close()
-    for (const word of ['accepted', 'limit.second', 'limit.day']) assert.ok((seen.get(word) ?? 0) > 20, word)
+    for (const counter of [own, common]) await counter.close()
+    for (const outcome of ['accepted', 'limit.second', 'limit.day']) assert.ok((seen.get(outcome) ?? 0) > 20, outcome)
   })
 
   test('several processes that use one key get exactly its limits together', async () => {
@@ -139,31 +142,31 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
     await using context = await openContext()
-    const ledger = await UsageCounter.open(context)
+    const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, ledger, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open(context, counter, { url: server.url, time: ownTime })
     const ask = async (atMs: number) => {
       await time.at(atMs)
-      return told(await shared.consume(party({ perSecond: 1 }), elsewhere))
+      return outcomeOf(await shared.consume(callerWith({ perSecond: 1 }), elsewhere))
     }
     assert.equal(await ask(testNowMs + 5000), 'accepted')
     assert.equal(await ask(testNowMs - 3_600_000), 'limit.second 1 1000')
     assert.equal(await ask(testNowMs - 3_600_000 + 999), 'limit.second 1 1')
     assert.equal(await ask(testNowMs - 3_600_000 + 1000), 'accepted')
     await shared.close()
-    await ledger.close()
+    await counter.close()
   })
 
   test('a Redis without data gets the count of the day, and allows endpoint limits after a second', async () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
     await using context = await openContext()
-    const ledger = await UsageCounter.open(context)
+    const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, ledger, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open(context, counter, { url: server.url, time: ownTime })
     const ask = async (atMs: number, endpoint = elsewhere) => {
       await time.at(atMs)
-      return told(await shared.consume(party({ perSecond: 0, perDay: 3 }), endpoint))
+      return outcomeOf(await shared.consume(callerWith({ perSecond: 0, perDay: 3 }), endpoint))
     }
     assert.equal(await ask(testNowMs), 'accepted')
     assert.equal(await ask(testNowMs), 'accepted')
@@ -173,7 +176,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     assert.equal(await ask(testNowMs + 1000, here), 'accepted')
     assert.equal(await ask(testNowMs + 1000), `limit.day 3 ${12 * 3_600_000 - 1000}`)
     await shared.close()
-    await ledger.close()
+    await counter.close()
   })
 
   test('a Redis without data does not reset the daily count, for processes with and without earlier calls', async () => {
@@ -182,42 +185,42 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     await time.at(testNowMs)
     const open = async () => {
-      const ledger = await UsageCounter.open(context)
-      return { ledger, limits: await SharedLimits.open(context, ledger, { url: server.url, time: ownTime }) }
+      const counter = await UsageCounter.open(context)
+      return { counter, limits: await SharedLimits.open(context, counter, { url: server.url, time: ownTime }) }
     }
     const [one, two, three] = [await open(), await open(), await open()]
     const ask = async ({ limits }: typeof one) =>
-      told(await limits.consume(party({ perSecond: 0, perDay: 3 }), elsewhere))
+      outcomeOf(await limits.consume(callerWith({ perSecond: 0, perDay: 3 }), elsewhere))
     const full = `limit.day 3 ${12 * 3_600_000}`
-    const asked = [await ask(one), await ask(one), await ask(one), await ask(two)]
-    assert.deepEqual(asked, ['accepted', 'accepted', 'accepted', full])
+    const outcomes = [await ask(one), await ask(one), await ask(one), await ask(two)]
+    assert.deepEqual(outcomes, ['accepted', 'accepted', 'accepted', full])
     await time.wipe()
     await time.at(testNowMs)
     // The second process knows that the daily limit is reached before it is stored, and passes it to Redis.
     assert.equal(await ask(two), full)
-    await one.ledger.flush()
+    await one.counter.flush()
     await time.wipe()
     await time.at(testNowMs)
     assert.equal(await ask(three), full)
-    for (const { limits, ledger } of [one, two, three]) {
+    for (const { limits, counter } of [one, two, three]) {
       await limits.close()
-      await ledger.close()
+      await counter.close()
     }
   })
 })
 
 describe('Redis outage', { skip: noRedis }, () => {
   interface Watched {
-    readonly told: boolean[]
+    readonly reported: boolean[]
     readonly lines: string[]
   }
   const watched = async (context: TestContext, url: string) => {
-    const seen: Watched = { told: [], lines: [] }
+    const seen: Watched = { reported: [], lines: [] }
     const log = openLog('info', (line) => seen.lines.push(line))
-    const told = (shared: boolean) => seen.told.push(shared)
+    const report = (shared: boolean) => seen.reported.push(shared)
     const settings = { ...context.settings, limits: url }
     const world = { ...context, settings, log, clock: systemClock }
-    const admission = await openAuthorizer(world, undefined, undefined, told)
+    const admission = await openAuthorizer(world, undefined, undefined, report)
     return { ...seen, admission, [Symbol.asyncDispose]: () => admission.close() }
   }
 
@@ -227,20 +230,20 @@ describe('Redis outage', { skip: noRedis }, () => {
       await using context = await openContext({ plans: { standard: { perSecond: 0, perDay: 2 } } })
       await using at = await watched(context, server.url)
       const { key } = await makeKey(context, 'standard')
-      const claim = { ...querying(key), authorization: `Bearer ${key}` }
+      const credentials = { ...querying(key), authorization: `Bearer ${key}` }
       const other = querying((await makeKey(context, 'standard')).key)
-      assert.deepEqual(at.told, [true])
+      assert.deepEqual(at.reported, [true])
       if (how === 'killed') await server.kill()
       else server.freeze()
       const codes = []
-      for (let call = 0; call < 5; call++) codes.push(await codeOf(at.admission, quote, claim))
+      for (let call = 0; call < 5; call++) codes.push(await codeOf(at.admission, quote, credentials))
       assert.deepEqual(codes, ['accepted', 'accepted', 'limit.day', 'limit.day', 'limit.day'])
       for (let call = 0; call < 5; call++) {
         assert.equal(await codeOf(at.admission, fundedBy, other), 'limit.unavailable')
       }
-      await until(() => at.told.length === 2)
+      await until(() => at.reported.length === 2)
       await systemClock.sleep(600)
-      assert.deepEqual(at.told, [true, false], 'it is tried again and again, and told once')
+      assert.deepEqual(at.reported, [true, false], 'it retries, but reports once')
       assert.equal(at.lines.filter((line) => line.includes('Redis does not respond')).length, 1)
       if (how === 'killed') await server.start()
       else server.thaw()
@@ -251,8 +254,8 @@ describe('Redis outage', { skip: noRedis }, () => {
         })
         return code === 'accepted'
       })
-      assert.equal(at.told[2], true)
-      assert.equal(at.lines.length, at.told.length)
+      assert.equal(at.reported[2], true)
+      assert.equal(at.lines.length, at.reported.length)
       assert.ok(!at.lines.join('').includes(key))
     })
   }
@@ -263,12 +266,12 @@ describe('Redis outage', { skip: noRedis }, () => {
     await using one = await watched(context, server.url)
     await using two = await watched(context, server.url)
     const { key } = await makeKey(context, 'standard')
-    const claim = { ...querying(key), authorization: `Bearer ${key}` }
-    for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.admission, quote, claim), 'accepted')
+    const credentials = { ...querying(key), authorization: `Bearer ${key}` }
+    for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.admission, quote, credentials), 'accepted')
     await server.kill()
     await server.start()
-    await until(() => two.told.length === 3)
-    assert.equal(await codeOf(two.admission, quote, claim), 'limit.day')
+    await until(() => two.reported.length === 3)
+    assert.equal(await codeOf(two.admission, quote, credentials), 'limit.day')
   })
 
   test('a server starts without Redis, and the password is not logged', async () => {
@@ -276,7 +279,7 @@ describe('Redis outage', { skip: noRedis }, () => {
     await using at = await watched(context, 'redis://user:hidden-word@127.0.0.1:1')
     const { key } = await makeKey(context)
     assert.equal(await codeOf(at.admission, quote, { ...querying(key), authorization: `Bearer ${key}` }), 'accepted')
-    assert.deepEqual(at.told, [false])
+    assert.deepEqual(at.reported, [false])
     assert.match(at.lines.join(''), /ECONNREFUSED/)
     assert.ok(!at.lines.join('').includes('hidden-word'))
   })

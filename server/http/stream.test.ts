@@ -52,7 +52,7 @@ async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<P
 }
 
 async function until(what: () => boolean): Promise<void> {
-  for (let turns = 0; turns < 10_000 && !what(); turns++) await new Promise((resolve) => setTimeout(resolve, 1))
+  for (let turn = 0; turn < 10_000 && !what(); turn++) await new Promise((resolve) => setTimeout(resolve, 1))
   assert.ok(what())
 }
 

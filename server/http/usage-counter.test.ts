@@ -22,32 +22,32 @@ import { openAuthorizer } from './authorize.ts'
 
 test('counts and last-used times are written periodically', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { id, key } = await makeKey(context)
-  await admission.authorize(quote, bearing(key))
+  await authorizer.authorize(quote, bearing(key))
   assert.deepEqual(await usageOf(context.state, { days: 1, nowMs: testNowMs }), [])
   const before = context.state.version()
   context.clock.advance(250)
   while (context.state.version() === before) await new Promise((resolve) => setImmediate(resolve))
   assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 1)
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs)
-  await admission.close()
+  await authorizer.close()
 })
 
 test('the last-used time of a key is stored at the first call of a minute and at its end', async () => {
   await using context = await openContext()
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const { id, key } = await makeKey(context, 'enterprise')
-  const breath = () => new Promise((resolve) => setImmediate(resolve))
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
   const stored = async () => ((await findKey(context.state, id))?.lastUsedAtMs ?? 0) - testNowMs
   /** One call and one write period. */
   const callAndTick = async () => {
-    await admission.authorize(quote, bearing(key))
+    await authorizer.authorize(quote, bearing(key))
     const before = context.state.version()
     context.clock.advance(250)
-    while (context.state.version() === before) await breath()
+    while (context.state.version() === before) await nextTurn()
     // A tick during the previous write would be skipped, so wait for its end.
-    for (let breaths = 0; breaths < 50; breaths++) await breath()
+    for (let turn = 0; turn < 50; turn++) await nextTurn()
   }
   await callAndTick()
   assert.equal(await stored(), 0)
@@ -57,36 +57,36 @@ test('the last-used time of a key is stored at the first call of a minute and at
   for (let beats = 2; beats < 240; beats++) {
     assert.equal(context.state.version(), before)
     context.clock.advance(250)
-    await breath()
+    await nextTurn()
   }
-  while (context.state.version() === before) await breath()
+  while (context.state.version() === before) await nextTurn()
   assert.equal(await stored(), 250, 'at the end of the minute')
   assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 2)
-  await admission.authorize(quote, bearing(key))
-  await admission.close()
+  await authorizer.authorize(quote, bearing(key))
+  await authorizer.close()
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 240 * 250)
 })
 
 test('counts that could not be written are kept, logged once, and written later', async () => {
   await using context = await openContext()
   let broken = false
-  const told: string[] = []
+  const logged: string[] = []
   const state = stateWith(context.state, {
     write: (work) => (broken ? Promise.reject(new Fault('store.unavailable')) : context.state.write(work)),
   })
-  const log = { ...context.log, error: (_fields: object, words: string) => void told.push(words) }
-  const admission = await openAuthorizer({ ...context, state, log })
+  const log = { ...context.log, error: (_fields: object, message: string) => void logged.push(message) }
+  const authorizer = await openAuthorizer({ ...context, state, log })
   const { id, key } = await makeKey(context, 'enterprise')
   broken = true
   for (let tick = 0; tick < 4; tick++) {
-    await admission.authorize(quote, bearing(key))
+    await authorizer.authorize(quote, bearing(key))
     context.clock.advance(250)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  await assert.rejects(admission.flush(), { code: 'store.unavailable' })
-  assert.equal(told.length, 1)
+  await assert.rejects(authorizer.flush(), { code: 'store.unavailable' })
+  assert.equal(logged.length, 1)
   broken = false
-  await admission.close()
+  await authorizer.close()
   assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 4)
   assert.equal((await findKey(context.state, id))?.lastUsedAtMs, testNowMs + 750)
 })
@@ -104,12 +104,12 @@ test('flush waits for a running write and stores everything that was counted bef
     },
   })
   // The first write is the pruning at the start, the second the periodic one.
-  const admission = await openAuthorizer({ ...context, state })
-  await admission.authorize(quote, bearing(key))
+  const authorizer = await openAuthorizer({ ...context, state })
+  await authorizer.authorize(quote, bearing(key))
   context.clock.advance(250)
-  await admission.authorize(quote, bearing(key))
+  await authorizer.authorize(quote, bearing(key))
   let flushed = false
-  const flush = admission.flush().then(() => {
+  const flush = authorizer.flush().then(() => {
     flushed = true
   })
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -117,7 +117,7 @@ test('flush waits for a running write and stores everything that was counted bef
   hold.resolve()
   await flush
   assert.equal((await usageOf(context.state, { keyId: id, days: 1, nowMs: testNowMs }))[0]?.accepted, 2)
-  await admission.close()
+  await authorizer.close()
 })
 
 test('old days are deleted at the start and when the day changes', async () => {
@@ -129,13 +129,13 @@ test('old days are deleted at the start and when the day changes', async () => {
   }))
   await addUsage(context.state, counts, new Map())
   const kept = async () => (await context.state.all('select day from usage where key_id = ?', 'a')).length
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   assert.equal(await kept(), 1)
   context.clock.advance(dayMs)
-  await admission.authorize(quote, bearing(key))
-  await admission.flush()
+  await authorizer.authorize(quote, bearing(key))
+  await authorizer.flush()
   assert.equal(await kept(), 0)
-  await admission.close()
+  await authorizer.close()
 })
 
 test('calls are counted by day, also if the clock is set back across midnight', async () => {
@@ -147,14 +147,14 @@ test('calls are counted by day, also if the clock is set back across midnight', 
     sleep: (waitMs) => context.clock.sleep(waitMs),
     every: () => () => {},
   }
-  const admission = await openAuthorizer({ ...context, clock })
+  const authorizer = await openAuthorizer({ ...context, clock })
   const { id, key } = await makeKey(context)
-  for (let call = 0; call < 2; call++) assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
+  for (let call = 0; call < 2; call++) assert.equal(await codeOf(authorizer, quote, bearing(key)), 'accepted')
   nowMs = testNowMs + 12 * 3_600_000
-  assert.equal(await codeOf(admission, quote, bearing(key)), 'accepted')
+  assert.equal(await codeOf(authorizer, quote, bearing(key)), 'accepted')
   nowMs -= 1
-  assert.equal(await codeOf(admission, quote, bearing(key)), 'limit.day')
-  await admission.close()
+  assert.equal(await codeOf(authorizer, quote, bearing(key)), 'limit.day')
+  await authorizer.close()
   const days = await usageOf(context.state, { keyId: id, days: 2, nowMs: testNowMs + 86_400_000 })
   assert.deepEqual(
     days.map(({ day, accepted }) => `${day} ${accepted}`),
@@ -164,20 +164,20 @@ test('calls are counted by day, also if the clock is set back across midnight', 
 
 test('every refusal is reported, with the key id only for valid keys', async () => {
   await using context = await openContext({ keys: { badKeysMax: 1 }, plans: { free: { perSecond: 1, perDay: 2 } } })
-  const told: string[] = []
-  const admission = await openAuthorizer(context, (what, keyId) => void told.push(`${what} ${keyId}`))
+  const rejected: string[] = []
+  const authorizer = await openAuthorizer(context, (what, keyId) => void rejected.push(`${what} ${keyId}`))
   const { id, key } = await makeKey(context, 'free', { groups: ['fx', 'explorer'] })
-  await attempt(admission, quote, { address: testAddress, query: {} })
-  await attempt(admission, quote, bearing(key))
-  await attempt(admission, quote, bearing(key))
-  await attempt(admission, labels, querying(key))
-  await attempt(admission, market, querying(key))
+  await attempt(authorizer, quote, { address: testAddress, query: {} })
+  await attempt(authorizer, quote, bearing(key))
+  await attempt(authorizer, quote, bearing(key))
+  await attempt(authorizer, labels, querying(key))
+  await attempt(authorizer, market, querying(key))
   context.clock.advance(1000)
-  await attempt(admission, quote, bearing(key))
-  await attempt(admission, quote, bearing(key))
-  await attempt(admission, quote, bearing(`tetrad:${id}:${wrongSecret}`))
-  await attempt(admission, quote, bearing('bad'))
-  assert.deepEqual(told, [
+  await attempt(authorizer, quote, bearing(key))
+  await attempt(authorizer, quote, bearing(key))
+  await attempt(authorizer, quote, bearing(`tetrad:${id}:${wrongSecret}`))
+  await attempt(authorizer, quote, bearing('bad'))
+  assert.deepEqual(rejected, [
     'key.missing ',
     `limit.second ${id}`,
     `plan.too_low ${id}`,
@@ -186,5 +186,5 @@ test('every refusal is reported, with the key id only for valid keys', async () 
     'key.invalid ',
     'key.throttled ',
   ])
-  await admission.close()
+  await authorizer.close()
 })

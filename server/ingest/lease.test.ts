@@ -146,18 +146,18 @@ describe('two processes with manual clocks', () => {
 })
 
 describe('work that ends', () => {
-  /** Requests the lease; `said` is the result, once there is one. */
-  const asking = (context: LeaseContext, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
+  /** Requests the lease; `result` is set when it settles. */
+  const attemptLease = (context: LeaseContext, wait: boolean, work: (signal: AbortSignal) => Promise<unknown>) => {
     const stop = new AbortController()
-    const asked = { said: undefined as unknown, stop }
+    const attempt = { result: undefined as unknown, stop }
     const settled = (how: unknown) => {
-      asked.said = how
+      attempt.result = how
     }
     runUnderLease(context, { name: 'rates', wait }, work, stop.signal).then(
       (turn) => settled(turn ?? 'refused'),
       settled,
     )
-    return asked
+    return attempt
   }
 
   test('a free lease is held during the work and released, also if the work fails', async () => {
@@ -181,8 +181,8 @@ describe('work that ends', () => {
     await using one = await aProcess(context.dir, 'one')
     await settle()
     const begun: string[] = []
-    const hasty = asking(context, false, async () => begun.push('hasty'))
-    const patient = asking(context, true, async () => begun.push('patient'))
+    const hasty = attemptLease(context, false, async () => begun.push('hasty'))
+    const patient = attemptLease(context, true, async () => begun.push('patient'))
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 500) {
         context.clock.advance(500)
@@ -190,13 +190,13 @@ describe('work that ends', () => {
       }
     }
     await pass(4000)
-    assert.equal(hasty.said, undefined)
+    assert.equal(hasty.result, undefined)
     await one.move(5000)
     await pass(1000)
-    assert.equal(hasty.said, 'refused')
+    assert.equal(hasty.result, 'refused')
     await one.stop()
     await pass(1000)
-    assert.deepEqual([patient.said, begun], [{ done: 1 }, ['patient']])
+    assert.deepEqual([patient.result, begun], [{ done: 1 }, ['patient']])
   })
 
   test('a dead holder is replaced, also without wait', async () => {
@@ -204,28 +204,28 @@ describe('work that ends', () => {
     await using one = await aProcess(context.dir, 'one')
     await settle()
     assert.equal(one.holds(), true)
-    const asked = asking(context, false, async () => 'mine')
+    const attempt = attemptLease(context, false, async () => 'mine')
     for (let passed = 0; passed < 14_000; passed += 500) {
       context.clock.advance(500)
       await settle()
     }
-    assert.equal(asked.said, undefined)
+    assert.equal(attempt.result, undefined)
     for (let passed = 0; passed < 3000; passed += 500) {
       context.clock.advance(500)
       await settle()
     }
-    assert.deepEqual(asked.said, { done: 'mine' })
+    assert.deepEqual(attempt.result, { done: 'mine' })
   })
 
   test('the work does not start if the signal aborts during the wait', async () => {
     await using context = await openContext()
     await using _one = await aProcess(context.dir, 'one')
     await settle()
-    const asked = asking(context, true, async () => assert.fail('it began'))
+    const attempt = attemptLease(context, true, async () => assert.fail('it began'))
     await settle()
-    asked.stop.abort()
+    attempt.stop.abort()
     await settle()
-    assert.equal(asked.said, 'refused')
+    assert.equal(attempt.result, 'refused')
   })
 })
 
@@ -378,9 +378,9 @@ test('a failed ingester is logged, its remaining loops are stopped, and it is re
     left.map(({ aborted }) => aborted),
     [true, true, false],
   )
-  const told = lines.filter((line) => line.includes('"ingester":"markets"') && line.includes('the disk is full'))
-  assert.equal(told.length, 2)
-  assert.match(told[0] ?? '', /ingester failed; restarting it/)
+  const failures = lines.filter((line) => line.includes('"ingester":"markets"') && line.includes('the disk is full'))
+  assert.equal(failures.length, 2)
+  assert.match(failures[0] ?? '', /ingester failed; restarting it/)
   stop.abort()
   await ended
 })
@@ -406,20 +406,20 @@ describe('two real processes', () => {
 
   interface Child extends AsyncDisposable {
     readonly process: ChildProcess
-    readonly words: string[]
-    said(word: string): Promise<void>
+    readonly messages: string[]
+    waitFor(message: string): Promise<void>
   }
   const launch = (number: number, place: string): Child => {
     const file = new URL('../../test/ingester.ts', import.meta.url)
     const child = fork(file, [String(number), place, JSON.stringify(pace)], { stdio: 'inherit' })
-    const words: string[] = []
-    child.on('message', (word) => words.push(String(word)))
+    const messages: string[] = []
+    child.on('message', (message) => messages.push(String(message)))
     return {
       process: child,
-      words,
-      async said(word) {
-        for (let tries = 0; !words.includes(word); tries++) {
-          assert.ok(tries < 3000, `${number} did not say ${word}: ${words.slice(-5)}`)
+      messages,
+      async waitFor(message) {
+        for (let tries = 0; !messages.includes(message); tries++) {
+          assert.ok(tries < 3000, `process ${number} did not send ${message}: ${messages.slice(-5)}`)
           await systemClock.sleep(10)
         }
       },
@@ -443,10 +443,10 @@ describe('two real processes', () => {
     return () => state.all<Written>('select process, token from numbers order by id')
   }
   /** Each process wrote without interruption and under one token. */
-  const turnsOf = (rows: readonly Written[]) => {
-    const turns = rows.filter((row, index) => row.process !== rows[index - 1]?.process)
-    assert.equal(new Set(rows.map(({ process, token }) => `${process} ${token}`)).size, turns.length)
-    return turns.map(({ process }) => process)
+  const writersOf = (rows: readonly Written[]) => {
+    const runs = rows.filter((row, index) => row.process !== rows[index - 1]?.process)
+    assert.equal(new Set(rows.map(({ process, token }) => `${process} ${token}`)).size, runs.length)
+    return runs.map(({ process }) => process)
   }
 
   test('a killed process is replaced by the other', async () => {
@@ -454,12 +454,12 @@ describe('two real processes', () => {
     if (context.state.engine !== 'sqlite') return
     const numbers = await numbersIn(context.state)
     await using one = launch(1, context.dir)
-    await one.said('wrote')
+    await one.waitFor('wrote')
     await using two = launch(2, context.dir)
-    await two.said('up')
+    await two.waitFor('up')
     one.process.kill('SIGKILL')
-    await two.said('wrote')
-    assert.deepEqual(turnsOf(await numbers()), [1, 2])
+    await two.waitFor('wrote')
+    assert.deepEqual(writersOf(await numbers()), [1, 2])
   })
 
   test('on PostgreSQL a suspended process writes nothing after its lease has expired', {
@@ -471,19 +471,19 @@ describe('two real processes', () => {
     await using _closed = { [Symbol.asyncDispose]: () => state.close() }
     const numbers = await numbersIn(state)
     await using one = launch(1, url)
-    await one.said('wrote')
+    await one.waitFor('wrote')
     await using two = launch(2, url)
-    await two.said('up')
+    await two.waitFor('up')
     one.process.kill('SIGKILL')
-    await two.said('wrote')
+    await two.waitFor('wrote')
     await using three = launch(3, url)
-    await three.said('up')
+    await three.waitFor('up')
     two.process.kill('SIGSTOP')
-    await three.said('wrote')
+    await three.waitFor('wrote')
     two.process.kill('SIGCONT')
-    await two.said('ends')
-    const until = three.words.length + 20
-    while (three.words.length < until) await systemClock.sleep(10)
-    assert.deepEqual(turnsOf(await numbers()), [1, 2, 3])
+    await two.waitFor('ends')
+    const until = three.messages.length + 20
+    while (three.messages.length < until) await systemClock.sleep(10)
+    assert.deepEqual(writersOf(await numbers()), [1, 2, 3])
   })
 })

@@ -31,11 +31,11 @@ export function noteStep({ streams, clock }: StreamContext, stream: string): voi
 }
 
 /** `reach` is the position of the stream. If it has changed since the last call, another process made a step. */
-export function isMoving(context: StreamContext, stream: string, reach: number): boolean {
+export function isMoving(context: StreamContext, stream: string, position: number): boolean {
   const { streams, clock } = context
   const before = streams.reached.get(stream)
-  streams.reached.set(stream, reach)
-  if (before !== undefined && before !== reach) noteStep(context, stream)
+  streams.reached.set(stream, position)
+  if (before !== undefined && before !== position) noteStep(context, stream)
   const atMs = streams.stepMs.get(stream)
   return atMs !== undefined && clock.now() - atMs <= stalledAfterMs
 }

@@ -379,10 +379,10 @@ test('a shared database without shared limits is a warning', () => {
 
 describe('connectivity', () => {
   /** A server whose clock is off by `leadMs`. */
-  async function source(leadMs: number, answer: unknown) {
+  async function source(leadMs: number, body: unknown) {
     const server = createServer((_, response) => {
       response.setHeader('date', new Date(Date.now() + leadMs).toUTCString())
-      response.end(JSON.stringify(answer))
+      response.end(JSON.stringify(body))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rates?secret=1`

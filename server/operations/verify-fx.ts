@@ -36,8 +36,8 @@ export const rateVerification: Verification = {
     const { fx, groups } = context.settings
     if (!groups.fx.enabled || fx.sources.every(({ kind }) => kind === 'push'))
       return nothingToVerify('no source can be polled')
-    const { same, near, differing, far, silent } = await verifySources(context)
-    const notes = optionalNotes([`${same} identical, ${near} newer and close`], silent)
-    return { checked: same + near, differing, doubtful: far, ...notes }
+    const { same, close, differing, far, silent } = await verifySources(context)
+    const notes = optionalNotes([`${same} identical, ${close} newer and close`], silent)
+    return { checked: same + close, differing, doubtful: far, ...notes }
   },
 }

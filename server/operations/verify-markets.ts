@@ -51,13 +51,13 @@ export const marketRecordVerification: Verification = {
   async run(context, count) {
     const { groups, markets } = context.settings
     if (!groups.markets.enabled || markets.feeds.length === 0) return nothingToVerify('no feed is configured')
-    let [checked, movedOn] = [0, 0]
+    let [checked, changed] = [0, 0]
     const [doubtful, silent]: [string[], string[]] = [[], []]
     for (const feed of markets.feeds) {
       try {
         const read = await verifyFeed(context, feed, count, (until) => randomBelow(context, until))
         checked += read.same
-        movedOn += read.movedOn
+        changed += read.changed
         doubtful.push(...read.differing)
       } catch (error) {
         silent.push(`${feed.id}: ${errorMessage(error)}`)
@@ -67,7 +67,7 @@ export const marketRecordVerification: Verification = {
       checked,
       differing: [],
       doubtful,
-      ...optionalNotes(movedOn > 0 ? [`${movedOn} have changed since`] : [], silent),
+      ...optionalNotes(changed > 0 ? [`${changed} have changed since`] : [], silent),
     }
   },
 }

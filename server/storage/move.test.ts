@@ -184,14 +184,14 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       for (let steps = 1; ; steps += 9) {
         const stop = new AbortController()
         let seen = 0
-        const tell = ({ table }: MoveProgress) => {
+        const report = ({ table }: MoveProgress) => {
           seen += 1
           if (seen === steps) {
             stop.abort()
             stopped.push(table)
           }
         }
-        const work = moveStores(moves, tell, stop.signal)
+        const work = moveStores(moves, report, stop.signal)
         if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
         await assert.rejects(serve(), /a move to this database has not finished/)
       }

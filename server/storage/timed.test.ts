@@ -5,13 +5,13 @@ import { timedDuties, timedState } from './timed.ts'
 
 test('every operation is reported once with its database, after success and failure', async () => {
   await using context = await openContext()
-  const told: string[] = []
-  const tell = (port: string, operation: string, tookMs: number) => {
+  const reported: string[] = []
+  const report = (port: string, operation: string, tookMs: number) => {
     assert.ok(tookMs >= 0)
-    told.push(`${port} ${operation}`)
+    reported.push(`${port} ${operation}`)
   }
-  const state = timedState(context.state, context.clock, tell)
-  const duties = timedDuties(context.duties, context.clock, tell)
+  const state = timedState(context.state, context.clock, report)
+  const duties = timedDuties(context.duties, context.clock, report)
   assert.deepEqual({ ...(await state.get('select 1 as one')) }, { one: 1 })
   assert.equal((await state.all('select 1 as one union select 2 as one')).length, 2)
   assert.equal(await state.write(async () => 7), 7)
@@ -22,5 +22,5 @@ test('every operation is reported once with its database, after success and fail
   assert.equal(typeof (await duties.query('countRows', undefined)), 'object')
   await assert.rejects(duties.update('nonsense', {}))
   const ofState = ['state get', 'state all', 'state write', 'state get', 'state snapshot']
-  assert.deepEqual(told, [...ofState, 'duties get', 'duties all', 'duties query', 'duties write'])
+  assert.deepEqual(reported, [...ofState, 'duties get', 'duties all', 'duties query', 'duties write'])
 })

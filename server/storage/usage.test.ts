@@ -6,7 +6,7 @@ import { createKey, findKey } from './keys.ts'
 import { addUsage, dayOf, findAcceptedByKey, pruneUsage, type UsageOutcome, usageDaysKept, usageOf } from './usage.ts'
 
 const today = dayOf(testNowMs)
-const nobody = new Map<string, number>()
+const noLastUses = new Map<string, number>()
 const count = (day: number, keyId: string, endpoint: EndpointId, outcome: UsageOutcome, calls: number) => ({
   ...{ day, keyId, endpoint, outcome, calls },
 })
@@ -14,8 +14,8 @@ const none = { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day'
 
 test('counts of the same key, day, endpoint and outcome add up', async () => {
   await using context = await openContext()
-  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 3)], nobody)
-  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 4)], nobody)
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 3)], noLastUses)
+  await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 4)], noLastUses)
   assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 7)
 })
 
@@ -29,7 +29,7 @@ test('a report has accepted and refused calls by day, key and endpoint, newest d
     count(today, 'a', 'explorer.fundedBy', 'limit.second', 4),
     count(today, 'a', 'explorer.fundedBy', 'plan.too_low', 1),
   ]
-  await addUsage(context.state, counts, nobody)
+  await addUsage(context.state, counts, noLastUses)
   const report = await usageOf(context.state, { days: 2, nowMs: testNowMs })
   assert.deepEqual(
     report.map(({ day, keyId, accepted }) => `${day} ${keyId} ${accepted}`),
@@ -50,7 +50,7 @@ test('a report has accepted and refused calls by day, key and endpoint, newest d
 test('a report covers the requested days including today, and optionally one key', async () => {
   await using context = await openContext()
   const days = [0, 1, 2, 3].map((ago) => count(today - ago, 'a', 'fx.createQuote', 'accepted', 1))
-  await addUsage(context.state, [...days, count(today, 'b', 'fx.createQuote', 'accepted', 1)], nobody)
+  await addUsage(context.state, [...days, count(today, 'b', 'fx.createQuote', 'accepted', 1)], noLastUses)
   const daysOf = async (keyId: string | undefined, wanted: number) =>
     (await usageOf(context.state, { keyId, days: wanted, nowMs: testNowMs })).map(({ day }) => day)
   assert.deepEqual(await daysOf('a', 1), ['2026-11-15'])
@@ -69,7 +69,7 @@ test('the daily count is the number of accepted calls of all endpoints', async (
     count(today - 1, 'a', 'markets.bySlug', 'accepted', 800),
     count(today, 'b', 'markets.bySlug', 'accepted', 1),
   ]
-  await addUsage(context.state, counts, nobody)
+  await addUsage(context.state, counts, noLastUses)
   assert.deepEqual(
     await findAcceptedByKey(context.state, today),
     new Map([
@@ -90,7 +90,7 @@ test('rows older than usageDaysKept are deleted; the last day is kept', async ()
   await using context = await openContext()
   const oldest = today - usageDaysKept + 1
   const counts = [oldest - 1, oldest].map((day) => count(day, 'a', 'fx.createQuote', 'accepted', 1))
-  await addUsage(context.state, counts, nobody)
+  await addUsage(context.state, counts, noLastUses)
   await pruneUsage(context.state, today)
   assert.equal((await findAcceptedByKey(context.state, oldest - 1)).size, 0)
   assert.equal((await findAcceptedByKey(context.state, oldest)).size, 1)

@@ -11,7 +11,7 @@ import { type Funding, putFundings } from '../funding/fundings.ts'
 import { fundedBy } from './funded-by.ts'
 
 const address = `0x${'ab'.repeat(20)}`
-const stranger = `0x${'cd'.repeat(20)}`
+const unknownAddress = `0x${'cd'.repeat(20)}`
 const funding: Funding = {
   chain: '1',
   address,
@@ -73,7 +73,7 @@ describe('200', () => {
 
   test('200: "No data found" if every final block is indexed', async () => {
     await using context = await contextReading([[0, 100]], 100)
-    assert.deepEqual(await ask(context, stranger), {
+    assert.deepEqual(await ask(context, unknownAddress), {
       is: 'nothing',
       confidence: { asOf: 99, finality: 'finalized', coverage: 'complete' },
     })
@@ -82,9 +82,9 @@ describe('200', () => {
   test('503: no "No data found" once no node has confirmed the head for five minutes', async () => {
     await using context = await contextReading([[0, 100]], 100)
     context.clock.advance(300_000)
-    assert.equal((await ask(context, stranger)).is, 'nothing')
+    assert.equal((await ask(context, unknownAddress)).is, 'nothing')
     context.clock.advance(1000)
-    await assert.rejects(ask(context, stranger), (fault: Fault) => {
+    await assert.rejects(ask(context, unknownAddress), (fault: Fault) => {
       assert.equal(fault.code, 'explorer.not_covered')
       assert.match(
         fault.publicMessage,
@@ -101,7 +101,7 @@ describe('200', () => {
     const settings = { explorer: { chains: [{ id: '1', name: 'Late', firstBlock: 50 }] } }
     await using context = await contextReading([[50, 100]], 100, settings)
     assert.equal((await ask(context)).is, 'body')
-    assert.equal((await ask(context, stranger)).is, 'nothing')
+    assert.equal((await ask(context, unknownAddress)).is, 'nothing')
   })
 
   test('200: newly indexed blocks count at once', async () => {
@@ -114,7 +114,13 @@ describe('200', () => {
 
 describe('200 with a failure envelope', () => {
   const refused: readonly [name: string, ranges: [number, number][], head: number, whose: string, unread: RegExp][] = [
-    ['no record while the newest blocks are unread', [[0, 90]], 100, stranger, /^Blocks 90 to 99 of chain 1 have not/],
+    [
+      'no record while the newest blocks are unread',
+      [[0, 90]],
+      100,
+      unknownAddress,
+      /^Blocks 90 to 99 of chain 1 have not/,
+    ],
     [
       'a record with a hole before it',
       [
@@ -126,7 +132,7 @@ describe('200 with a failure envelope', () => {
       /^Blocks 30 to 39 of chain 1 have not/,
     ],
     ['a record with its own block unread', [[0, 60]], 100, address, /^Blocks 60 to 60 /],
-    ['no record on a chain without indexed blocks', [], 0, stranger, /^No block of chain 1 has been read/],
+    ['no record on a chain without indexed blocks', [], 0, unknownAddress, /^No block of chain 1 has been read/],
     ['a record on a chain without indexed blocks', [], 0, address, /^Blocks 0 to 60 /],
   ]
   for (const [name, ranges, head, whose, unread] of refused) {

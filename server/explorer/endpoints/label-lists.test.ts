@@ -76,9 +76,9 @@ describe('200', () => {
   test('200: with a format, the response is a link that is valid for labels.linkSeconds', async () => {
     await using context = await contextWith({ 1: 2 })
     for (const format of ['csv', 'json'] as const) {
-      const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format })).result)
-      assert.equal(claim.format, format)
-      assert.equal(Number(claim.expires), context.clock.now() / 1000 + 300)
+      const link = linkOf(bodyOf(await ask(context, { chainid: '1', format })).result)
+      assert.equal(link.format, format)
+      assert.equal(Number(link.expires), context.clock.now() / 1000 + 300)
     }
   })
 
@@ -98,8 +98,8 @@ describe('200', () => {
 
   test('200: the CSV file has a header line and every label', async () => {
     await using context = await contextWith({ 1: 2 })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'csv' })).result)
-    const { status, headers, bytes } = await readLabelExport(context, claim)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'csv' })).result)
+    const { status, headers, bytes } = await readLabelExport(context, link)
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^text\/csv/)
     assert.match(headers['content-disposition'] ?? '', /^attachment; filename="labelmasterlist_latest.csv"$/)
@@ -113,17 +113,17 @@ describe('200', () => {
 
   test('200: the JSON file is the array of the inline response', async () => {
     await using context = await contextWith({ 1: 2 })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
-    const { bytes } = await readLabelExport(context, claim)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const { bytes } = await readLabelExport(context, link)
     assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), bodyOf(await ask(context, { chainid: '1' })).result)
   })
 
   test('200: a link survives a restart, because the secret is stored', async () => {
     await using context = await contextWith({ 1: 1 })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     // A new context has empty caches.
     const again = createContext({ ...context, random: { ...context.random, bytes: () => new Uint8Array(32) } })
-    assert.equal((await readLabelExport(again, claim)).status, 200)
+    assert.equal((await readLabelExport(again, link)).status, 200)
   })
 })
 
@@ -146,13 +146,13 @@ describe('compression', () => {
       const headers = { 'accept-encoding': packing, 'if-none-match': packed.headers?.etag ?? '' }
       assert.equal((await ask(context, { chainid: '1' }, headers)).is, 'unchanged')
       for (const format of ['csv', 'json'] as const) {
-        const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format })).result)
-        const file = await readLabelExport(context, claim)
-        const smaller = await readLabelExport(context, { ...claim, acceptEncoding: packing })
+        const link = linkOf(bodyOf(await ask(context, { chainid: '1', format })).result)
+        const file = await readLabelExport(context, link)
+        const smaller = await readLabelExport(context, { ...link, acceptEncoding: packing })
         assert.equal(smaller.headers['content-encoding'], packing)
         assert.ok(smaller.bytes.length < file.bytes.length / 2)
         assert.deepEqual(unpack(smaller.bytes), Buffer.from(file.bytes))
-        const again = { ...claim, acceptEncoding: packing, ifNoneMatch: smaller.headers.etag }
+        const again = { ...link, acceptEncoding: packing, ifNoneMatch: smaller.headers.etag }
         assert.equal((await readLabelExport(context, again)).status, 304)
       }
     }
@@ -185,9 +185,9 @@ describe('304', () => {
       is: 'unchanged',
       headers: { etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' },
     })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
-    const file = await readLabelExport(context, claim)
-    assert.equal((await readLabelExport(context, { ...claim, ifNoneMatch: file.headers.etag })).status, 304)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const file = await readLabelExport(context, link)
+    assert.equal((await readLabelExport(context, { ...link, ifNoneMatch: file.headers.etag })).status, 304)
     const more = { chain: '1', slug: 'new', name: 'New', description: '', notes: '', updatedUnix: 1 }
     await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [more]))
     assert.equal((await ask(context, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
@@ -197,16 +197,16 @@ describe('304', () => {
 describe('403', () => {
   test('403: a link expires after labels.linkSeconds', async () => {
     await using context = await contextWith({ 1: 1 })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     context.clock.advance(299_999)
-    assert.equal((await readLabelExport(context, claim)).status, 200)
+    assert.equal((await readLabelExport(context, link)).status, 200)
     context.clock.advance(1)
-    await assert.rejects(readLabelExport(context, claim), { code: 'explorer.link', status: 403 })
+    await assert.rejects(readLabelExport(context, link), { code: 'explorer.link', status: 403 })
   })
 
   test('403: a link with a changed or missing part is rejected', async () => {
     await using context = await contextWith({ 1: 1, 137: 1 })
-    const claim = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
+    const link = linkOf(bodyOf(await ask(context, { chainid: '1', format: 'json' })).result)
     const changes = [
       { chain: '137' },
       { format: 'csv' },
@@ -218,7 +218,7 @@ describe('403', () => {
     ]
     for (const change of changes) {
       await assert.rejects(
-        readLabelExport(context, { ...claim, ...change }),
+        readLabelExport(context, { ...link, ...change }),
         { code: 'explorer.link' },
         JSON.stringify(change),
       )

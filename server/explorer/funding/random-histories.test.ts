@@ -52,7 +52,7 @@ const directly =
 
 interface Scenario {
   readonly chain: SimulatedChain
-  readonly sim: SimulatedNode
+  readonly simulated: SimulatedNode
   readonly node: ChainNode
   /** The node after a restart: its capabilities are tested again. */
   readonly reopen: () => ChainNode
@@ -71,7 +71,7 @@ function createScenario(seed: number, number: number): Scenario {
   const traces = [forms[seed % 3] as (typeof forms)[number]]
   // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
-  const sim = new SimulatedNode(chain, { traces, filterBlocks })
+  const simulated = new SimulatedNode(chain, { traces, filterBlocks })
   const settings = settingsWith({
     explorer: {
       chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
@@ -80,9 +80,9 @@ function createScenario(seed: number, number: number): Scenario {
   })
   const [settled] = settings.explorer.chains
   assert.ok(settled)
-  const reopen = () => openNode(settled, { clock: systemClock }, { post: directly(sim), backoffMs: 0 })
+  const reopen = () => openNode(settled, { clock: systemClock }, { post: directly(simulated), backoffMs: 0 })
   const index = { ...context, clock: systemClock, settings }
-  return { chain, sim, node: reopen(), reopen, index }
+  return { chain, simulated, node: reopen(), reopen, index }
 }
 
 const search = ({ node }: Scenario, address: string, fanOut: number) =>
@@ -180,7 +180,7 @@ async function assertProbeMatches(
 async function checkLiveIndex(seed: number, number: number): Promise<void> {
   const draws = createSeededRandom(`live ${seed}`)
   let at = createScenario(seed, number)
-  const { chain, sim, node, index } = at
+  const { chain, simulated, node, index } = at
   // Missing steps of a destroyed contract cannot be detected.
   const steady = () => chain.addresses().filter((address) => !chain.destroyed.has(address))
   // Prefer addresses with code: they are few, and the hard cases.
@@ -193,8 +193,8 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   for (let turn = 0; turn < 3; turn++) {
     // In the second round the only fault is incomplete trace_filter results.
     const kinds: readonly SimulatedFault[] = turn === 1 ? ['missing traces'] : faultKinds
-    sim.faults = { random: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
-    sim.meanwhile = () => {
+    simulated.faults = { random: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
+    simulated.meanwhile = () => {
       const event = draws.whole(0, 14)
       if (event === 0) chain.mine()
       if (event === 1) chain.reorg(draws.whole(1, 4), draws.whole(0, 5))
@@ -207,8 +207,8 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
     }
   }
   // Then without faults: every search must succeed and be right.
-  sim.faults = undefined
-  sim.meanwhile = undefined
+  simulated.faults = undefined
+  simulated.meanwhile = undefined
   at = { ...at, node: at.reopen() }
   chain.mine(draws.whole(0, 3))
   await catchUpIndex(index, node, () => {})

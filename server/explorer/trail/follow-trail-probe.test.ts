@@ -10,8 +10,8 @@ import { followTrail } from './follow-trail.ts'
 test('every hop is the first funding on the chain; a failing node ends the trail', async () => {
   const chain = new SimulatedChain({ seed: 'trail', finalLag: 10 })
   chain.mine(200)
-  await using sim = new SimulatedNode(chain, { traces: ['trace_block'] }, 2000)
-  const url = await sim.listen()
+  await using simulated = new SimulatedNode(chain, { traces: ['trace_block'] }, 2000)
+  const url = await simulated.listen()
   await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }] }] } })
   const real = { ...context, clock: systemClock }
   const follow = (address: string) => followTrail(real, '1', address, { depth: 100, timeoutMs: 60_000 })
@@ -41,7 +41,7 @@ test('every hop is the first funding on the chain; a failing node ends the trail
   assert.ok(longest >= 2, `the longest trail has ${longest} hops`)
 
   const [cold = ''] = funded.slice(12)
-  await sim[Symbol.asyncDispose]()
+  await simulated[Symbol.asyncDispose]()
   const { result } = await follow(cold || `0x${'99'.repeat(20)}`)
   assert.deepEqual([result.hops, result.end.reason], [[], 'unknown'])
   assert.match(result.end.message, /node/)

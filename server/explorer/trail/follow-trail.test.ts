@@ -207,9 +207,9 @@ describe('200', () => {
 
 test("over HTTP through the client: a key of the standard plan, the group's envelope, 2 calls a second", async () => {
   await using context = await contextWith([funding('exchange', 'a', 20)], { exchange: 'Harbour' })
-  const admission = await openAuthorizer(context)
+  const authorizer = await openAuthorizer(context)
   const server = await startHttpServer(
-    createApp({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail], admission, {
+    createApp({ ...context, settings: settingsWith({ server: { port: 0 } }) }, [trail], authorizer, {
       request: () => {},
     }),
     [],
@@ -234,7 +234,7 @@ test("over HTTP through the client: a key of the standard plan, the group's enve
     await assert.rejects(withoutKey.explorer.trail({ address: addressOf('a') }), /Missing\/Invalid API Key/)
   } finally {
     await server.close()
-    await admission.close()
+    await authorizer.close()
   }
 })
 

@@ -179,7 +179,7 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
   test('signs new quotes; earlier receipts keep their signatures', async () => {
     await using context = await openPriced()
     const made = [await requestQuote(context)]
-    for (let turns = 0; turns < 2; turns++) {
+    for (let round = 0; round < 2; round++) {
       context.clock.advance(86_400_000)
       await rotateReceiptKey(context)
       await storeRatesOfSources(context)
@@ -208,9 +208,9 @@ describe('behaviour/fx.md#receipt-keys: a new key', () => {
   test('is used at once by a running server, and the old private key is deleted', async () => {
     await using context = await openPriced()
     const { signature: before } = await receiptFor(context, (await requestQuote(context)).id)
-    const beside = await openState(context.dir, context.settings.store)
-    const made = await rotateReceiptKey({ ...context, state: beside })
-    await beside.close()
+    const secondStore = await openState(context.dir, context.settings.store)
+    const made = await rotateReceiptKey({ ...context, state: secondStore })
+    await secondStore.close()
     assert.notEqual(made.publicKey, before.publicKey)
     const { signature: after } = await receiptFor(context, (await requestQuote(context)).id)
     assert.deepEqual([after.keyId, after.publicKey], [made.id, made.publicKey])
@@ -236,10 +236,10 @@ describe('404', () => {
   test('an unknown quote and the quote of another key give the same response', async () => {
     await using context = await openPriced()
     const made = await requestQuote(context)
-    const stranger = testRequestInfo({ caller: { keyId: 'other', plan: 'enterprise' } })
+    const otherCaller = testRequestInfo({ caller: { keyId: 'other', plan: 'enterprise' } })
     const unknownId = '00000000-0000-4000-8000-000000000000'
     for (const endpoint of [quote, receipt]) {
-      assert.deepEqual(await endpoint.handle({ id: made.id }, context, stranger), { is: 'nothing' })
+      assert.deepEqual(await endpoint.handle({ id: made.id }, context, otherCaller), { is: 'nothing' })
       assert.deepEqual(await endpoint.handle({ id: unknownId }, context, testRequestInfo()), { is: 'nothing' })
     }
   })

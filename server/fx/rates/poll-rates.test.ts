@@ -235,9 +235,9 @@ test('a slow source delays neither other sources nor the stop', async () => {
 test('an outlier is excluded from quotes; without a majority, quotes are refused', async () => {
   const sources = ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000 }))
   await using context = await openContext({ fx: { sources } })
-  const say = (id: string, rate: string) =>
+  const publish = (id: string, rate: string) =>
     storeRates(context.state, id, [{ ...eurUsd(rate, context.clock.now()), source: id }], context.clock.now())
-  await Promise.all([say('a', '1.25'), say('b', '1.25'), say('c', '1.40')])
+  await Promise.all([publish('a', '1.25'), publish('b', '1.25'), publish('c', '1.40')])
   const statuses = async () =>
     (await readSourceHealth(context)).map(({ rates }) => rates.map(({ status }) => status).join())
   assert.deepEqual(await statuses(), ['used', 'used', 'outlier'])
@@ -245,12 +245,12 @@ test('an outlier is excluded from quotes; without a majority, quotes are refused
   const priced = await quoteFrom(context)
   assert.equal(priced.is === 'bytes' && JSON.parse(new TextDecoder().decode(priced.bytes)).rate, 0.7996)
   context.clock.advance(1)
-  await say('b', '1.40')
+  await publish('b', '1.40')
   context.clock.advance(1)
-  await say('a', '1.60')
+  await publish('a', '1.60')
   assert.deepEqual(await statuses(), ['outlier', 'used', 'used'])
   context.clock.advance(1)
-  await say('b', '1.20')
+  await publish('b', '1.20')
   assert.deepEqual(await statuses(), ['outlier', 'outlier', 'outlier'])
   const [finding] = await rateFindings(context)
   assert.equal(finding?.ok, false)
@@ -269,15 +269,15 @@ test('readiness distinguishes missing and disputed rates, also for tradable quot
     sources: ['a', 'b', 'c'].map((id) => ({ ...source, id, staleMs: 60_000, tradable: id !== 'c' })),
   }
   await using context = await openContext({ fx })
-  const say = (id: string, base: string, rate: string) =>
+  const publish = (id: string, base: string, rate: string) =>
     storeRates(context.state, id, [{ source: id, base, quote: 'USD', rate, atMs: testNowMs }], testNowMs)
-  await Promise.all([say('a', 'EUR', '1.25'), say('b', 'EUR', '1.40')])
+  await Promise.all([publish('a', 'EUR', '1.25'), publish('b', 'EUR', '1.40')])
   const message = async () => (await rateFindings(context))[0]?.message ?? ''
   assert.match(
     await message(),
     /^no fresh rate between USD and GBP; sources disagree on the rate between USD and EUR: a EUR/,
   )
-  await Promise.all([say('c', 'EUR', '1.25'), say('a', 'GBP', '1.5')])
+  await Promise.all([publish('c', 'EUR', '1.25'), publish('a', 'GBP', '1.5')])
   assert.match(await message(), /^sources for tradable quotes disagree on the rate between USD and EUR: a EUR/)
 })
 
@@ -333,8 +333,8 @@ test('a rate that its source no longer returns prices no quotes, even if it is n
   await using setup = await openSlowFeed()
   const { context, path, poll, rateStatus } = setup
   const time = new Date(testNowMs - 3_600_000).toISOString()
-  const say = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
-  await say()
+  const publish = () => writeFile(path, JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1.25', time }] }))
+  await publish()
   await poll()
   // For ten minutes the source returns the same rate.
   for (let polls = 0; polls < 120; polls++) await poll()
@@ -353,7 +353,7 @@ test('a rate that its source no longer returns prices no quotes, even if it is n
   const [ready] = await rateFindings(context)
   assert.equal(ready?.ok, false)
   assert.match(ready?.message ?? '', /a EUR\/USD 71 min old, unconfirmed; a failed 3 times in a row/)
-  await say()
+  await publish()
   await poll(40_000)
   assert.equal(await rateStatus(), 'used')
   assert.equal((await quoteFrom(context)).is, 'bytes')

@@ -223,7 +223,7 @@ test('an outlier is logged once, and once when it ends', async () => {
   }
   await using bare = await openContext()
   const path = (id: string) => join(bare.dir, `${id}.json`)
-  const say = (id: string, rate: string) => {
+  const publish = (id: string, rate: string) => {
     const time = new Date(bare.clock.now()).toISOString()
     return writeFile(path(id), JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time }] }))
   }
@@ -234,11 +234,11 @@ test('an outlier is logged once, and once when it ends', async () => {
   let polled = Promise.withResolvers<void>()
   const round = async (rates: readonly string[]) => {
     polled = Promise.withResolvers<void>()
-    for (const [at, rate] of rates.entries()) await say(sources[at]?.id ?? '', rate)
+    for (const [at, rate] of rates.entries()) await publish(sources[at]?.id ?? '', rate)
     bare.clock.advance(5000)
     await polled.promise
   }
-  for (const { id } of sources) await say(id, '1.25')
+  for (const { id } of sources) await publish(id, '1.25')
   const stopped = startRates(context, stop.signal, () => {
     polls += 1
     if (polls % 3 === 0) polled.resolve()

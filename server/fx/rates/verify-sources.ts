@@ -12,7 +12,7 @@ export interface SourceVerification {
   /** Same time and same rate as stored. */
   readonly same: number
   /** Newer than the stored rate, within the outlier limit. */
-  readonly near: number
+  readonly close: number
   /** Same time, different rate. */
   readonly differing: readonly string[]
   /** Newer than the stored rate, beyond the outlier limit. */
@@ -27,7 +27,7 @@ export async function verifySources(
   context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<SourceVerification> {
   const { fx } = context.settings
-  const sum = { same: 0, near: 0, differing: [] as string[], far: [] as string[], silent: [] as string[] }
+  const sum = { same: 0, close: 0, differing: [] as string[], far: [] as string[], silent: [] as string[] }
   for (const source of fx.sources) {
     const reader = openRateReader(source, fx, context.clock)
     if (!reader) continue
@@ -42,7 +42,7 @@ export async function verifySources(
   return sum
 }
 
-type VerificationTally = { same: number; near: number; differing: string[]; far: string[] }
+type VerificationTally = { same: number; close: number; differing: string[]; far: string[] }
 
 async function compareRate(
   { state, settings, clock }: Pick<FxContext, 'state' | 'settings' | 'clock'>,
@@ -62,7 +62,7 @@ async function compareRate(
   const latest = latestOfSource.find((other) => other.base === base && other.quote === quote)
   // A stale rate says nothing about a newer one. Staleness itself is reported by another finding.
   if (!latest || latest.atMs > atMs || !isFresh(latest, settings.fx.sources, clock.now())) return
-  if (isWithinTolerance(latest.rate, rate.rate, outlierPpm(settings.fx))) sum.near += 1
+  if (isWithinTolerance(latest.rate, rate.rate, outlierPpm(settings.fx))) sum.close += 1
   else sum.far.push(`${label}: stored ${latest.rate}, the source now returns ${rate.rate}`)
 }
 

@@ -20,7 +20,7 @@ if (missing) process.stderr.write(`SKIPPED: contract signers on a real EVM: ${mi
 
 const chainId = 1
 const owner = privateKeyToAccount(`0x${'42'.repeat(32)}`)
-const stranger = privateKeyToAccount(`0x${'43'.repeat(32)}`)
+const otherAccount = privateKeyToAccount(`0x${'43'.repeat(32)}`)
 const lentKey: Hex = `0x${'44'.repeat(32)}`
 const lent = privateKeyToAccount(lentKey)
 const plenty = 10n ** 24n
@@ -86,7 +86,7 @@ describe('a signer with code', { skip: missing }, () => {
 
   test('a contract that rejects the signature: bad, and Permit2 refuses it', async () => {
     const quote = await requestQuote('101')
-    const signature = await signQuote(quote, stranger)
+    const signature = await signQuote(quote, otherAccount)
     const { verdict, findings, chain: onChain } = await examine(quote, signature, wallet)
     assert.deepEqual([verdict, onChain], ['bad', { ...allOk, signature: false }])
     assert.ok(findings > 0)

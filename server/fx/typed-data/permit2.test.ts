@@ -203,13 +203,13 @@ for (const decimals of [
       const quote = await ask('daily')
       assert.ok(quote.collateral)
       const signature = await signQuote(quote, taker)
-      const stranger = await chain.deploy('Settlement', permit2)
-      assert.equal(await chain.settle(quote.typedData, taker.address, signature, stranger), 'InvalidSigner()')
+      const otherContract = await chain.deploy('Settlement', permit2)
+      assert.equal(await chain.settle(quote.typedData, taker.address, signature, otherContract), 'InvalidSigner()')
       const before = await chain.balanceOf(chain.given, chain.spender)
       assert.equal(await chain.settle(quote.typedData, taker.address, signature), 'settled')
-      const moved = (await chain.balanceOf(chain.given, chain.spender)) - before
-      assert.equal(moved, units(quote.collateral, decimals.given))
-      assert.ok(moved < units(quote.from.amount, decimals.given))
+      const received = (await chain.balanceOf(chain.given, chain.spender)) - before
+      assert.equal(received, units(quote.collateral, decimals.given))
+      assert.ok(received < units(quote.from.amount, decimals.given))
     })
 
     test('the server’s own digest is what the library signed, amounts beyond 2^53 included', async () => {

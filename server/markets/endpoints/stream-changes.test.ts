@@ -22,7 +22,7 @@ async function follow(context: TestContext, input: object, enough: (text: string
     for await (const chunk of outcome.chunks(stop.signal)) text += chunk
   })()
   await act()
-  for (let turns = 0; turns < 2000 && !enough(text); turns++) {
+  for (let tries = 0; tries < 2000 && !enough(text); tries++) {
     await new Promise((resolve) => setImmediate(resolve))
     context.clock.advance(250)
   }
@@ -64,12 +64,12 @@ test('invariant 2: filtered changes advance the cursor of the next heartbeat', a
 })
 
 describe('invariant 3: slots', () => {
-  const stranger = (network: string) => testRequestInfo({ caller: { keyId: anonymousId, plan: 'free', network } })
+  const anonymousFrom = (network: string) => testRequestInfo({ caller: { keyId: anonymousId, plan: 'free', network } })
   const withKey = (keyId: string, network: string) => testRequestInfo({ caller: { keyId, plan: 'free', network } })
 
   /** The first text of a stream, which stays open. */
-  async function begin(context: TestContext, visit: RequestInfo) {
-    const outcome = await changeStream.handle({}, context, visit)
+  async function begin(context: TestContext, info: RequestInfo) {
+    const outcome = await changeStream.handle({}, context, info)
     assert.ok(outcome.is === 'stream')
     const stop = new AbortController()
     const chunks = outcome.chunks(stop.signal)[Symbol.asyncIterator]()
@@ -78,7 +78,7 @@ describe('invariant 3: slots', () => {
 
   test('the limit applies per network address and per key', async () => {
     await using context = await openContext({ markets: { streamsPerCaller: 2, streamsMax: 5 } })
-    const [a, b] = [stranger('192.0.2.1'), stranger('192.0.2.2')]
+    const [a, b] = [anonymousFrom('192.0.2.1'), anonymousFrom('192.0.2.2')]
     const held = [await begin(context, a), await begin(context, a)]
     await assert.rejects(begin(context, a), { code: 'markets.streams_per_caller', status: 429, retryAfterMs: 10_000 })
     held.push(await begin(context, b), await begin(context, withKey('k1', '192.0.2.1')))
@@ -100,8 +100,8 @@ describe('invariant 3: slots', () => {
 
   test('an unread response takes no slot; of two concurrent streams for the last slot, one gets a retry time', async () => {
     await using context = await openContext({ markets: { streamsPerCaller: 1 } })
-    const visit = stranger('192.0.2.1')
-    const outcomes = await Promise.all([1, 2, 3].map(() => changeStream.handle({}, context, visit)))
+    const info = anonymousFrom('192.0.2.1')
+    const outcomes = await Promise.all([1, 2, 3].map(() => changeStream.handle({}, context, info)))
     const texts: string[] = []
     const stop = new AbortController()
     for (const outcome of outcomes.slice(1)) {

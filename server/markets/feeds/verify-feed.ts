@@ -16,7 +16,7 @@ import { sourceMs } from './source-time.ts'
 export interface FeedVerification {
   readonly same: number
   /** Changed at the source since it was read, or without a time of change. */
-  readonly movedOn: number
+  readonly changed: number
   /** Different content with the same time of change. */
   readonly differing: readonly string[]
 }
@@ -34,7 +34,7 @@ export async function verifyFeed(
 ): Promise<FeedVerification> {
   const page = [...(await readRandomPage(context, feed, draw))]
   const renames = new Renames(feed.fields)
-  const tally = { same: 0, movedOn: 0, differing: [] as string[] }
+  const tally = { same: 0, changed: 0, differing: [] as string[] }
   for (let taken = 0; taken < count && page.length > 0; taken++) {
     const [value] = page.splice(draw(page.length), 1)
     const stated = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
@@ -64,7 +64,7 @@ async function readRandomPage(
   return page.records
 }
 
-type VerificationTally = { same: number; movedOn: number; differing: string[] }
+type VerificationTally = { same: number; changed: number; differing: string[] }
 
 async function compareRecord(
   { state }: Pick<MarketsContext, 'state'>,
@@ -80,7 +80,7 @@ async function compareRecord(
   const stored = await currentRecords(state).record(kind, id)
   if (!stored) {
     const readUntilMs = (await readFeedState(state, feed.id))?.readUntilMs ?? null
-    if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.movedOn += 1
+    if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.changed += 1
     else tally.differing.push(`${kind} ${id}: listed by feed ${feed.id}, but not stored`)
     return
   }
@@ -92,7 +92,7 @@ async function compareRecord(
     statedMs !== sourceMs(stored.fields.updatedAt) ||
     (await isInOtherFeed(state, feed, id))
   ) {
-    tally.movedOn += 1
+    tally.changed += 1
   } else {
     const [field, [was, is]] = difference
     tally.differing.push(`${kind} ${id}: ${field} is ${shortJson(was)}, but ${shortJson(is)} in feed ${feed.id}`)

@@ -77,12 +77,12 @@ test('invariant 1: any records in any format, split anywhere, are returned uncha
         }[form]
         const bytes = bytesOf(text)
         const cuts = [...draws.take(1 + (bytes.length % 9))].map((draw) => draw % (bytes.length + 1))
-        const pieces = split(bytes, cuts)
+        const parts = split(bytes, cuts)
         assert.deepEqual(
-          pieces.map((piece) => ('text' in piece ? JSON.parse(piece.text) : piece)),
+          parts.map((part) => ('text' in part ? JSON.parse(part.text) : part)),
           JSON.parse(JSON.stringify(records)),
         )
-        assert.deepEqual(pieces, split(bytes), 'the same in one piece')
+        assert.deepEqual(parts, split(bytes), 'the same in one piece')
       },
     ),
     { numRuns: 500 },

@@ -10,12 +10,12 @@ import { openRpc } from './rpc.ts'
 async function detect(capabilities: SimulatedCapabilities) {
   const chain = new SimulatedChain({ seed: 'abilities' })
   chain.mine(40)
-  const sim = new SimulatedNode(chain, capabilities)
+  const simulated = new SimulatedNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
     clock: systemClock,
-    post: async (_, { body }) => (await sim.respond(body ?? '')).text,
+    post: async (_, { body }) => (await simulated.respond(body ?? '')).text,
     backoffMs: 0,
   })
   return detectCapabilities(rpc, 0, systemClock)
@@ -65,13 +65,13 @@ test('a method that never responds does not delay the other tests', async () => 
   chain.mine(40)
   for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
     const clock = new ManualClock(0)
-    const sim = new SimulatedNode(chain, all)
+    const simulated = new SimulatedNode(chain, all)
     const rpc = openRpc({
       chain: '1',
       rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
       clock,
       post: async (_, { body = '', timeoutMs }) => {
-        if (!body.includes(slow)) return (await sim.respond(body)).text
+        if (!body.includes(slow)) return (await simulated.respond(body)).text
         await clock.sleep(timeoutMs)
         throw new FetchError('timeout', `no response within ${timeoutMs} ms`)
       },

@@ -9,7 +9,7 @@ import { costs } from './capabilities.ts'
 import { CapabilityTracker } from './capability-tracker.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
-interface Sim {
+interface TestNode {
   readonly node: SimulatedNode
   readonly methods: string[]
   isDown: boolean
@@ -23,8 +23,8 @@ const chain = new SimulatedChain({ seed: 'abilities' })
 chain.mine(40)
 
 function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = systemClock) {
-  const sims = nodes.map(
-    (capabilities): Sim => ({
+  const testNodes = nodes.map(
+    (capabilities): TestNode => ({
       node: new SimulatedNode(chain, capabilities),
       methods: [],
       isDown: false,
@@ -34,22 +34,27 @@ function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = syste
   )
   const rpc = openRpc({
     chain: '1',
-    rpc: sims.map((_, at) => ({ url: `http://${at}/`, perSecond: 0, batchMax: 1, timeoutMs: 1000 })),
+    rpc: testNodes.map((_, at) => ({ url: `http://${at}/`, perSecond: 0, batchMax: 1, timeoutMs: 1000 })),
     clock,
     backoffMs: clock === systemClock ? 0 : 250,
     async post(url, { body }) {
-      const sim = sims[Number(new URL(url).hostname.split('.').at(-1))] ?? assert.fail(url)
-      if (sim.isDown) throw new FetchError('network', `${url} cannot be reached`)
-      if (sim.isSilent) await new Promise(() => {})
+      const testNode = testNodes[Number(new URL(url).hostname.split('.').at(-1))] ?? assert.fail(url)
+      if (testNode.isDown) throw new FetchError('network', `${url} cannot be reached`)
+      if (testNode.isSilent) await new Promise(() => {})
       const { id, method } = JSON.parse(body ?? '') as { id: number; method: string }
-      sim.methods.push(method)
-      const left = sim.errors.get(method) ?? 0
-      sim.errors.set(method, left - 1)
+      testNode.methods.push(method)
+      const left = testNode.errors.get(method) ?? 0
+      testNode.errors.set(method, left - 1)
       if (left > 0) return JSON.stringify({ id, error: { code: -32603, message: 'internal error' } })
-      return (await sim.node.respond(body ?? '')).text
+      return (await testNode.node.respond(body ?? '')).text
     },
   })
-  return { sims, rpc, tracker: new CapabilityTracker(rpc, 0, clock), sim: (at: number) => sims[at] ?? assert.fail() }
+  return {
+    testNodes,
+    rpc,
+    tracker: new CapabilityTracker(rpc, 0, clock),
+    testNode: (at: number) => testNodes[at] ?? assert.fail(),
+  }
 }
 
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
@@ -79,7 +84,7 @@ describe('each node', () => {
 
   test('has no capabilities while it is unreachable', async () => {
     const setup = openNodes([flat, untraced])
-    setup.sim(0).isDown = true
+    setup.testNode(0).isDown = true
     const [down, other] = await setup.tracker.perNode()
     assert.deepEqual([down?.can, other?.can?.has.debug_traceTransaction], [undefined, false])
     assert.match(down?.trouble ?? '', /cannot be reached/)
@@ -89,9 +94,9 @@ describe('each node', () => {
 
   test('is tested again by the next call if all were unreachable', async () => {
     const setup = openNodes([flat, flat])
-    for (const sim of setup.sims) sim.isDown = true
+    for (const testNode of setup.testNodes) testNode.isDown = true
     await assert.rejects(setup.tracker.combined(), { code: 'explorer.node_unavailable' })
-    for (const sim of setup.sims) sim.isDown = false
+    for (const testNode of setup.testNodes) testNode.isDown = false
     assert.equal((await setup.tracker.combined()).traces, 'trace_block')
   })
 })
@@ -100,7 +105,7 @@ describe('waiting for nodes', () => {
   test('ends two seconds after the first node was tested', async () => {
     const clock = new ManualClock(0)
     const setup = openNodes([flat, nested], clock)
-    setup.sim(0).isSilent = true
+    setup.testNode(0).isSilent = true
     let can: string | undefined
     void setup.tracker.combined().then(({ traces }) => {
       can = traces
@@ -117,7 +122,7 @@ describe('waiting for nodes', () => {
   test('ends at the deadline of the caller', async () => {
     const clock = new ManualClock(0)
     const setup = openNodes([flat], clock)
-    setup.sim(0).isDown = true
+    setup.testNode(0).isDown = true
     const failed = assert.rejects(setup.tracker.combined({ untilMs: 100 }), { code: 'explorer.node_unavailable' })
     await settled()
     clock.advance(100)
@@ -128,14 +133,14 @@ describe('waiting for nodes', () => {
 describe('unclear results', () => {
   test('a temporary error is retried immediately', async () => {
     const setup = openNodes([flat])
-    setup.sim(0).errors.set('trace_block', 1)
+    setup.testNode(0).errors.set('trace_block', 1)
     const can = await setup.tracker.combined()
     assert.deepEqual([can.traces, can.isClear], ['trace_block', true])
   })
 
   test('a temporary error of trace_filter is retried immediately', async () => {
     const setup = openNodes([flat])
-    setup.sim(0).errors.set('trace_filter', 1)
+    setup.testNode(0).errors.set('trace_filter', 1)
     const can = await setup.tracker.combined()
     assert.deepEqual([can.has.trace_filter, can.isClear], [true, true])
   })
@@ -143,7 +148,7 @@ describe('unclear results', () => {
   test('a node is tested again within a minute after it is back', async () => {
     const clock = new ManualClock(0)
     const setup = openNodes([flat, nested], clock)
-    setup.sim(0).isDown = true
+    setup.testNode(0).isDown = true
     /** Calls every second for slightly more than a minute. */
     const callForMinute = async () => {
       for (let second = 0; second < 80; second++) {
@@ -154,7 +159,7 @@ describe('unclear results', () => {
     }
     for (let minutes = 0; minutes < 40; minutes++) await callForMinute()
     assert.equal((await setup.tracker.combined()).traces, 'debug_traceBlockByNumber')
-    setup.sim(0).isDown = false
+    setup.testNode(0).isDown = false
     await callForMinute()
     assert.equal((await setup.tracker.combined()).traces, 'trace_block')
   })
@@ -162,7 +167,7 @@ describe('unclear results', () => {
   test('a persistent error means unsupported, for seconds instead of an hour', async () => {
     const clock = new ManualClock(0)
     const setup = openNodes([nested], clock)
-    setup.sim(0).errors.set('debug_traceBlockByNumber', 2)
+    setup.testNode(0).errors.set('debug_traceBlockByNumber', 2)
     assert.deepEqual([(await setup.tracker.combined()).traces, setup.tracker.known()?.isClear], [undefined, false])
     clock.advance(10_000)
     await setup.tracker.combined()
@@ -171,15 +176,15 @@ describe('unclear results', () => {
       [setup.tracker.known()?.traces, setup.tracker.known()?.isClear],
       ['debug_traceBlockByNumber', true],
     )
-    const before = setup.sim(0).methods.length
+    const before = setup.testNode(0).methods.length
     clock.advance(3_599_000)
     await setup.tracker.combined()
     await settled()
-    assert.equal(setup.sim(0).methods.length, before)
+    assert.equal(setup.testNode(0).methods.length, before)
     clock.advance(1000)
     await setup.tracker.combined()
     await settled()
-    assert.ok(setup.sim(0).methods.length > before)
+    assert.ok(setup.testNode(0).methods.length > before)
   })
 })
 
@@ -207,7 +212,7 @@ describe('choosing nodes', () => {
     const call: RpcCall = { method: 'trace_filter', params: [{ fromBlock: '0x0', toBlock: '0x1' }] }
     await setup.tracker.traceFilterNodes().call([call])
     assert.deepEqual(
-      setup.sims.map(({ methods }) => methods.at(-1) === 'trace_filter'),
+      setup.testNodes.map(({ methods }) => methods.at(-1) === 'trace_filter'),
       [false, false, true],
     )
     setup.tracker.distrustTraceFilter()

@@ -16,7 +16,7 @@ const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
 const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
 function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) => boolean = () => false) {
-  const sim = new SimulatedNode(chain, capabilities)
+  const simulated = new SimulatedNode(chain, capabilities)
   const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
     chain: '1',
@@ -27,7 +27,7 @@ function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) 
       const calls = [JSON.parse(body)].flat()
       sent.push(...calls)
       if (calls.some(({ method }) => isDown(method))) throw new FetchError('network', 'http://sim cannot be reached')
-      return (await sim.respond(body)).text
+      return (await simulated.respond(body)).text
     },
   })
   return { rpc, sent }

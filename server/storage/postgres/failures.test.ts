@@ -36,23 +36,23 @@ class Line implements AsyncDisposable {
   silent = false
 
   constructor(port: number) {
-    this.#server = createServer((near) => {
-      const far = connect(port, '127.0.0.1')
-      this.#ends.add(near).add(far)
+    this.#server = createServer((client) => {
+      const database = connect(port, '127.0.0.1')
+      this.#ends.add(client).add(database)
       const breakOff = () => {
-        near.destroy()
-        far.destroy()
+        client.destroy()
+        database.destroy()
       }
-      for (const end of [near, far]) end.on('error', breakOff).on('close', breakOff)
-      near.on('data', (chunk) => {
+      for (const end of [client, database]) end.on('error', breakOff).on('close', breakOff)
+      client.on('data', (chunk) => {
         if (this.silent) return
-        if (this.cut !== 'questions') return void far.write(chunk)
+        if (this.cut !== 'questions') return void database.write(chunk)
         this.cut = undefined
         breakOff()
       })
-      far.on('data', (chunk) => {
+      database.on('data', (chunk) => {
         if (this.silent) return
-        if (this.cut !== 'answers') return void near.write(chunk)
+        if (this.cut !== 'answers') return void client.write(chunk)
         this.cut = undefined
         breakOff()
       })
@@ -251,8 +251,8 @@ describe('postgres', { skip: noPostgres }, () => {
     const url = await server.schema()
     const replica = url.replace(`:${server.port}/`, `:${standby.port}/`)
     const state = await openAt(url, { replicas: [replica] })
-    const asked = async () => (await state.recent.get<{ n: number }>('select pg_is_in_recovery()::int as n'))?.n
-    await until(async () => (await asked()) === 1)
+    const isStandby = async () => (await state.recent.get<{ n: number }>('select pg_is_in_recovery()::int as n'))?.n
+    await until(async () => (await isStandby()) === 1)
     await standby.sql('select pg_wal_replay_pause()')
     const count = 'select count(*) as n from counters'
     await state.write((tx) => tx.run(add, 'a', 1))
@@ -260,7 +260,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await standby.kill()
     await state.write((tx) => tx.run(add, 'b', 1))
     assert.deepEqual(await state.recent.get(count), { n: 2 })
-    assert.equal(await asked(), 0)
+    assert.equal(await isStandby(), 0)
     await state.close()
     await assert.rejects(openAt(replica), unavailable)
   })

@@ -28,10 +28,10 @@ async function openIndexedChain({
 } = {}) {
   const chain = new SimulatedChain({ seed: 'index', finalLag })
   chain.mine(blocks)
-  const sim = new SimulatedNode(chain)
+  const simulated = new SimulatedNode(chain)
   const context = await openContext({
     explorer: {
-      chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await sim.listen(), batchMax: 4 }] }],
+      chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await simulated.listen(), batchMax: 4 }] }],
       index: { rangeBlocks: 7, ...index },
     },
   })
@@ -41,13 +41,13 @@ async function openIndexedChain({
   const node = openNode(settings, real, { backoffMs: 0 })
   const reports: IndexProgress[] = []
   return {
-    ...{ chain, sim, context, real, node, progress: reports },
+    ...{ chain, simulated, context, real, node, progress: reports },
     catchUp: (state = given ?? context.state) =>
       catchUpIndex({ ...real, state }, node, (progress) => reports.push(progress)),
     repair: (from: number, until: number) => repairIndex(real, node, { from, until }, () => {}),
     ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
-      await sim[Symbol.asyncDispose]()
+      await simulated[Symbol.asyncDispose]()
       await context[Symbol.asyncDispose]()
     },
   }
@@ -110,13 +110,13 @@ describe('unfinalized blocks', () => {
     await using at = await openIndexedChain()
     // When the ninth block is requested, most of the eight before it have been replaced.
     const ninth = `"0x${(at.chain.final + 9).toString(16)}",true`
-    at.sim.meanwhile = (body) => {
+    at.simulated.meanwhile = (body) => {
       if (!body.includes(ninth)) return
-      at.sim.meanwhile = undefined
+      at.simulated.meanwhile = undefined
       at.chain.reorg(18, 18)
     }
     await at.catchUp()
-    assert.equal(at.sim.meanwhile, undefined)
+    assert.equal(at.simulated.meanwhile, undefined)
     const kept = await readUnfinalizedBlocks(at.context.state, '1')
     assert.equal(kept.length, 9, 'the hook and the eight that fit together')
     await at.catchUp()
@@ -129,10 +129,10 @@ describe('unfinalized blocks', () => {
     const other = new SimulatedChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
     const before = await readUnfinalizedBlocks(at.context.state, '1')
-    const right = at.sim.chain
-    Object.assign(at.sim, { chain: other })
+    const right = at.simulated.chain
+    Object.assign(at.simulated, { chain: other })
     await assert.rejects(at.catchUp(), /block 40 of the node differs from the finalized block/)
-    Object.assign(at.sim, { chain: right })
+    Object.assign(at.simulated, { chain: right })
     assert.deepEqual(await readUnfinalizedBlocks(at.context.state, '1'), before)
     await at.catchUp()
     await assertIndexMatches(at)
@@ -150,7 +150,7 @@ test('a final block from a node on a fork is rejected at any position of a range
   chain.mine(60)
   const fork = new SimulatedChain({ seed: 'fork', finalLag: 20 })
   fork.mine(60)
-  const [sim, forked] = [new SimulatedNode(chain), new SimulatedNode(fork)]
+  const [simulated, forked] = [new SimulatedNode(chain), new SimulatedNode(fork)]
   assert.equal(chain.final, 40)
   // Ranges of seven blocks: the first block, one inside, the last one, a whole range, and the incomplete last range.
   for (const [from, until] of [
@@ -174,7 +174,7 @@ test('a final block from a node on a fork is rejected at any position of a range
       const { method, params } = JSON.parse(body)
       const isWhole = method === 'trace_block' || (method === 'eth_getBlockByNumber' && params[1])
       const strays = isAstray && isWhole && from <= Number(params[0]) && Number(params[0]) < until
-      return (await (strays ? forked : sim).respond(body)).text
+      return (await (strays ? forked : simulated).respond(body)).text
     }
     const node = openNode(settings, { clock: systemClock }, { post, backoffMs: 0 })
     const index = { ...context, clock: systemClock }
@@ -217,13 +217,13 @@ describe('continuity', () => {
     await at.repair(0, 10)
     await at.repair(20, 30)
     const before = await rowsOf(at)
-    Object.assign(at.sim, { chain: elsewhere() })
+    Object.assign(at.simulated, { chain: elsewhere() })
     const attempts = [at.catchUp, () => at.repair(10, 20), () => at.repair(30, 41), () => at.repair(0, 10)]
     for (const attempt of attempts) {
       await assert.rejects(attempt, /block (9|29) of the node differs from the finalized block .* --forget-from/)
     }
     assert.deepEqual(await rowsOf(at), before)
-    Object.assign(at.sim, { chain: at.chain })
+    Object.assign(at.simulated, { chain: at.chain })
     await at.catchUp()
     await assertIndexMatches(at)
   })
@@ -232,7 +232,7 @@ describe('continuity', () => {
     await using at = await openIndexedChain()
     await at.repair(0, 30)
     const before = await rowsOf(at)
-    Object.assign(at.sim, { chain: elsewhere(25) })
+    Object.assign(at.simulated, { chain: elsewhere(25) })
     for (const attempt of [at.catchUp, () => at.repair(0, 10)])
       await assert.rejects(attempt, /the node is at block 25, before the finalized block 29\. .* --forget-from/)
     assert.deepEqual(await rowsOf(at), before)
@@ -282,7 +282,7 @@ describe('continuity', () => {
     await at.repair(0, 14)
     await at.context.state.write((tx) => tx.run('delete from range_boundaries'))
     await at.repair(14, 28)
-    Object.assign(at.sim, { chain: elsewhere() })
+    Object.assign(at.simulated, { chain: elsewhere() })
     await assert.rejects(at.repair(28, 35), /block 27 of the node differs/)
   })
 
@@ -290,9 +290,9 @@ describe('continuity', () => {
     await using at = await openIndexedChain()
     for (let turn = 0; turn < 3; turn++, at.chain.mine(5)) await at.catchUp()
     await at.catchUp()
-    const seams = await at.context.state.all<{ at: number }>('select at from range_boundaries order by at')
+    const boundaries = await at.context.state.all<{ at: number }>('select at from range_boundaries order by at')
     assert.deepEqual(
-      seams.map((one) => one.at),
+      boundaries.map((one) => one.at),
       [0, at.chain.final + 1],
     )
   })
@@ -320,7 +320,7 @@ describe('continuity', () => {
     await at.repair(20, 30)
     await forgetFrom(at.context.state, '1', 10)
     assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [{ from: 0, until: 10 }])
-    Object.assign(at.sim, { chain: elsewhere() })
+    Object.assign(at.simulated, { chain: elsewhere() })
     await assert.rejects(at.catchUp(), /block 9 of the node differs/)
   })
 })
@@ -378,13 +378,13 @@ test('a chain is not ready while its node fails, and ready again when it recover
   await using at = await openIndexedChain()
   const { createSeededRandom: chance } = await import('#simulator/seeded-random.ts')
   assert.deepEqual(await chainFindings(at.real), [{ name: 'node of chain 1', ok: true, message: 'reachable' }])
-  at.sim.faults = { random: chance('ill'), rate: 1, kinds: ['status 500'] }
+  at.simulated.faults = { random: chance('ill'), rate: 1, kinds: ['status 500'] }
   const node = requireNode(at.real, '1')
   await assert.rejects(node.tip({ untilMs: systemClock.monotonicMs() + 300 }))
   const [ill] = await chainFindings(at.real)
   assert.equal(ill?.ok, false)
   assert.match(ill?.message ?? '', /status 500/)
-  at.sim.faults = undefined
+  at.simulated.faults = undefined
   while (!(await chainFindings(at.real))[0]?.ok);
 })
 
@@ -403,7 +403,7 @@ describe('a block that no node can trace', () => {
     test(`${form}: is left out and reported, and is read once a node can trace it`, async () => {
       await using at = await openIndexedChain()
       const { block, hash } = heavy(at, 5)
-      at.sim.capabilities = { traces: [form], untraceable: (one) => one === hash }
+      at.simulated.capabilities = { traces: [form], untraceable: (one) => one === hash }
       await at.catchUp()
       assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [
         { from: 0, until: block },
@@ -420,11 +420,11 @@ describe('a block that no node can trace', () => {
         assert.ok(problem?.message.includes(part), part)
       // Retried in the next pass, but not in every pass.
       await at.catchUp()
-      const callsBefore = at.sim.calls
+      const callsBefore = at.simulated.calls
       at.chain.mine(1)
       await at.catchUp()
-      assert.ok(at.sim.calls - callsBefore < 20, `${at.sim.calls - callsBefore} calls`)
-      at.sim.capabilities = { traces: [form] }
+      assert.ok(at.simulated.calls - callsBefore < 20, `${at.simulated.calls - callsBefore} calls`)
+      at.simulated.capabilities = { traces: [form] }
       await catchUpIndex({ ...at.real, clock: later(120_000) }, at.node, () => {})
       await at.catchUp()
       await assertIndexMatches(at)
@@ -435,7 +435,7 @@ describe('a block that no node can trace', () => {
   test('an unfinalized one ends the run until it is final', async () => {
     await using at = await openIndexedChain()
     const { block, hash } = heavy(at, at.chain.final + 3)
-    at.sim.capabilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
+    at.simulated.capabilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
     await at.catchUp()
     assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).at(-1)?.number, block - 1)
     at.chain.mine(20)
@@ -450,7 +450,7 @@ describe('a block that no node can trace', () => {
     const early = new Set(
       at.chain.blocks.slice(0, 40).flatMap(({ transactions }) => transactions.map(({ hash }) => hash)),
     )
-    at.sim.capabilities = { traces: ['trace_block'], untraceable: (hash) => early.has(hash) }
+    at.simulated.capabilities = { traces: ['trace_block'], untraceable: (hash) => early.has(hash) }
     await assert.rejects(at.catchUp(), /block \d+ cannot be read/)
   })
 })
@@ -460,10 +460,10 @@ describe('an index that was stopped by a contradiction', () => {
     await using at = await openIndexedChain({ index: { everyMs: 100 } })
     await at.catchUp()
     assert.deepEqual(await reportIndexProblems(at.real), [])
-    const right = at.sim.chain
+    const right = at.simulated.chain
     const other = new SimulatedChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
-    Object.assign(at.sim, { chain: other })
+    Object.assign(at.simulated, { chain: other })
     const [found] = await reportIndexProblems(at.real)
     assert.match(found?.message ?? '', /index stopped: .*block 40 of the node differs from the finalized block/)
     assert.match(found?.todo ?? '', /tetrad repair --chain 1 --forget-from/)
@@ -478,7 +478,7 @@ describe('an index that was stopped by a contradiction', () => {
       const [, finding] = await chainFindings(at.real)
       assert.deepEqual([finding?.name, finding?.ok], ['index of chain 1', false])
       assert.match(finding?.message ?? '', /stopped: a node contradicts finalized blocks/)
-      Object.assign(at.sim, { chain: right })
+      Object.assign(at.simulated, { chain: right })
       await following
     } finally {
       stop.abort()
@@ -492,16 +492,16 @@ describe('200', () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const { final } = at.chain
-    const near = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? 0) > final)
+    const unfinalized = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? 0) > final)
     const old = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? final) < final)
-    assert.ok(near && old)
-    const [nearer, older] = [await at.ask(near), await at.ask(old)]
-    assert.ok(nearer.is === 'body' && older.is === 'body')
-    assert.equal(nearer.body.result.fundingTxn, at.chain.firstFunding(near)?.tx)
+    assert.ok(unfinalized && old)
+    const [recent, older] = [await at.ask(unfinalized), await at.ask(old)]
+    assert.ok(recent.is === 'body' && older.is === 'body')
+    assert.equal(recent.body.result.fundingTxn, at.chain.firstFunding(unfinalized)?.tx)
     assert.deepEqual(
       [
-        nearer.confidence?.finality,
-        nearer.confidence?.coverage,
+        recent.confidence?.finality,
+        recent.confidence?.coverage,
         older.confidence?.finality,
         older.confidence?.coverage,
       ],

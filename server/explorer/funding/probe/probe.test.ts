@@ -21,9 +21,9 @@ describe('200', () => {
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
     assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
-    const callsBefore = at.sim.calls
+    const callsBefore = at.simulated.calls
     const second = await at.ask(address)
-    assert.equal(at.sim.calls, callsBefore)
+    assert.equal(at.simulated.calls, callsBefore)
     assert.deepEqual(second, first)
     assert.deepEqual(second.is === 'body' && second.confidence, {
       asOf: truth?.block,
@@ -47,7 +47,7 @@ describe('200', () => {
     await using at = await openProbeChain()
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => at.ask(address)))
     assert.equal(new Set(outcomes.map((one) => JSON.stringify(one))).size, 1)
-    assert.equal(at.sim.calls, alone.sim.calls)
+    assert.equal(at.simulated.calls, alone.simulated.calls)
   })
 
   test('200: an unproven row is not returned before a search confirms it', async () => {
@@ -96,10 +96,10 @@ describe('200', () => {
 })
 
 test('without traces, eth_getBlockReceipts gives the same results with fewer calls', async () => {
-  const answers = async (abilities: SimulatedCapabilities) => {
-    await using at = await openProbeChain(abilities, {}, {}, { busy: 12 })
+  const answers = async (capabilities: SimulatedCapabilities) => {
+    await using at = await openProbeChain(capabilities, {}, {}, { busy: 12 })
     const searches = at.steady.slice(0, 8).map((one) => at.ask(one).then(blockOf, (error: Fault) => error.code))
-    return { results: await Promise.all(searches), calls: at.sim.calls }
+    return { results: await Promise.all(searches), calls: at.simulated.calls }
   }
   const [single, batched] = [await answers({ traces: [] }), await answers({ traces: [], receipts: true })]
   assert.deepEqual(batched.results, single.results)
@@ -129,7 +129,7 @@ describe('200 with a failure envelope', () => {
 
   test('the time limit is an error, soon after it is reached', async () => {
     await using at = await openProbeChain(undefined, { probe: { timeoutMs: 100 } })
-    at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
+    at.simulated.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
     await refuses(
       at.ask(unknownAddress),
       'explorer.probe_bounds',
@@ -140,7 +140,7 @@ describe('200 with a failure envelope', () => {
   test('a node that returns only null or errors is unavailable', async () => {
     for (const kind of ['null', 'error', 'status 500'] as const) {
       await using at = await openProbeChain(undefined, { probe: { timeoutMs: 20_000 } })
-      at.sim.faults = { random: createSeededRandom('ill'), rate: 1, kinds: [kind] }
+      at.simulated.faults = { random: createSeededRandom('ill'), rate: 1, kinds: [kind] }
       await refuses(
         at.ask(unknownAddress),
         'explorer.node_unavailable',
@@ -154,22 +154,22 @@ describe('200 with a failure envelope', () => {
     const address = at.someone(({ block }) => block > at.chain.final)
     await at.ask(address)
     // The last blocks are replaced after the head was read.
-    const from = at.sim.rounds
-    at.sim.meanwhile = () => {
-      if (at.sim.rounds - from === 3) at.chain.reorg(9, 9)
+    const from = at.simulated.rounds
+    at.simulated.meanwhile = () => {
+      if (at.simulated.rounds - from === 3) at.chain.reorg(9, 9)
     }
     await refuses(at.ask(address), 'explorer.node_unavailable', /reorganised/)
-    at.sim.meanwhile = undefined
+    at.simulated.meanwhile = undefined
     assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
   })
 
   test('too many searches are refused, not queued', async () => {
     await using at = await openProbeChain(undefined, { probe: { parallelMax: 2 } })
     const [one, two, three] = at.chain.addresses()
-    at.sim.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
+    at.simulated.faults = { random: createSeededRandom('slow'), rate: 1, kinds: ['slow'] }
     const running = Promise.allSettled([at.ask(one as string), at.ask(two as string)])
-    while (at.sim.rounds < 2) await new Promise((resolve) => setImmediate(resolve))
-    at.sim.faults = undefined
+    while (at.simulated.rounds < 2) await new Promise((resolve) => setImmediate(resolve))
+    at.simulated.faults = undefined
     await refuses(at.ask(three as string), 'explorer.node_unavailable', /searches are running.*Too many searches/)
     await running
   })
@@ -187,7 +187,7 @@ describe('200 with a failure envelope', () => {
   test('mode index does not search and names the missing blocks', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'index' })
     await refuses(at.ask(unknownAddress), 'explorer.not_covered', /No block of chain 1/)
-    assert.equal(at.sim.calls, 0)
+    assert.equal(at.simulated.calls, 0)
   })
 })
 
@@ -225,7 +225,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
 
     test(`503: mode ${mode} with a node that is unreachable is an error`, async () => {
       await using at = await indexedOnce({ mode }, 200)
-      await at.sim[Symbol.asyncDispose]()
+      await at.simulated[Symbol.asyncDispose]()
       await assert.rejects(at.ask(), { code: /^explorer\.(node_unavailable|probe_bounds)$/ })
     })
   }
@@ -262,24 +262,24 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
     const real = { ...at.context, clock }
     await requireNode(real, '1').capabilities()
-    at.sim.meanwhile = (body) => {
+    at.simulated.meanwhile = (body) => {
       if (body.includes('trace_block')) hours = 1
     }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
-    at.sim.meanwhile = undefined
-    const callsBefore = at.sim.calls
+    at.simulated.meanwhile = undefined
+    const callsBefore = at.simulated.calls
     const outcome = await fundedBy.handle({ chainid: '1', address: unknownAddress }, real, testRequestInfo())
     assert.equal(outcome.is === 'nothing' && outcome.confidence?.coverage, 'probed')
-    assert.ok(at.sim.calls > callsBefore)
+    assert.ok(at.simulated.calls > callsBefore)
   })
 
   test('200: an index that is kept up to date needs no search', async () => {
     await using at = await openProbeChain(undefined, {}, { mode: 'both' })
     const real = { ...at.context, clock: systemClock }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
-    const callsBefore = at.sim.calls
+    const callsBefore = at.simulated.calls
     const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'complete' }
     assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
-    assert.equal(at.sim.calls, callsBefore)
+    assert.equal(at.simulated.calls, callsBefore)
   })
 })

@@ -21,18 +21,18 @@ async function openExports(more = 0, overrides: object = {}) {
   const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}` }))
   const author = { by: 'test', via: 'test', atMs: context.clock.now() }
   await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [entity, ...others]))
-  const door = await startHttpServer(createApp(context, [labelListV2], everyone, { request: () => {} }), [
+  const httpServer = await startHttpServer(createApp(context, [labelListV2], everyone, { request: () => {} }), [
     labelExportRoute(context),
   ])
   const ask = async (query: string) => {
-    const reply = await fetch(`${door.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
+    const reply = await fetch(`${httpServer.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)
     return (await reply.json()) as { status: string; result: string }
   }
   return {
     context,
     ask,
     async [Symbol.asyncDispose]() {
-      await door.close()
+      await httpServer.close()
       await context[Symbol.asyncDispose]()
     },
   }
