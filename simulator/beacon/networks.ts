@@ -11,6 +11,7 @@ import { Truth } from './truth.ts'
 
 export interface CompletedNetwork extends SimulatedNetwork {
   readonly plan: NetworkPlan & DisruptionPlan
+  readonly scenario: NetworkScenario
   readonly truth: Truth
   readonly epochs: readonly EpochRecord[]
   /** The finalized epoch at the end. */
@@ -36,7 +37,8 @@ export function simulateScenario(
   const simulation = new Simulation(scenario, truth)
   const epochs = Array.from({ length: until }, () => simulation.simulateEpoch())
   return {
-    ...{ seed: scenario.seed, plan: scenario.plan, genesisUnix: 0, truth, epochs, finalized: simulation.finalized },
+    ...{ seed: scenario.seed, plan: scenario.plan, scenario, genesisUnix: 0, truth, epochs },
+    finalized: simulation.finalized,
     blocks: new Map(epochs.flatMap(({ blocks }) => [...blocks])),
     snapshots: epochs.flatMap(({ states }) => states),
     headSlot: until * scenario.plan.slotsPerEpoch - 1,

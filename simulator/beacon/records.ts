@@ -123,7 +123,30 @@ export interface SimulatedNetwork {
   readonly headSlot: number
   /** Undefined: not simulated (yet). */
   epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
+  /** Finds blocks that are or were canonical. A node of a network without this method does not accept block roots. */
+  blockByRoot?(root: string): SimulatedBlock | undefined
+  /** Reports what happens at the head, for the event stream. Returns a function that ends the subscription. */
+  subscribe?(listener: (event: ChainEvent) => void): () => void
 }
+
+export type ChainEvent =
+  | {
+      readonly topic: 'head'
+      readonly block: SimulatedBlock
+      /** The block is the first one of its epoch. */
+      readonly isEpochTransition: boolean
+      /** The last block before the previous epoch, and before the current one: duties depend on them. */
+      readonly previousDependentRoot: string
+      readonly currentDependentRoot: string
+    }
+  | {
+      readonly topic: 'chain_reorg'
+      readonly oldHead: SimulatedBlock
+      readonly newHead: SimulatedBlock
+      /** Slots from the last common block to the old head. */
+      readonly depth: number
+    }
+  | { readonly topic: 'finalized_checkpoint'; readonly epoch: number; readonly root: string }
 
 const zeroRoot = `0x${'00'.repeat(32)}`
 export const genesisHeader = {

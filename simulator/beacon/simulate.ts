@@ -16,6 +16,16 @@ export interface NetworkScenario {
   readonly seed: string
   readonly plan: NetworkPlan
   readonly behaviour: Behaviour
+  /** Leaves the chain of this seed at a slot. */
+  readonly branch?: Branch
+}
+
+/** A chain that has the blocks of another one before `from`, and its own blocks in [from, until). */
+export interface Branch {
+  readonly from: number
+  readonly until: number
+  /** Slots of the branch without a block. Its other slots have one, unless the proposer is slashed. */
+  readonly empty?: readonly number[]
 }
 
 /** The state of a simulation between two epochs. */
@@ -96,13 +106,17 @@ export class Simulation {
   simulateEpoch(): EpochRecord {
     const { plan, seed } = this.#scenario
     const { epoch } = this.#data
-    const draws = createSeededRandom(`${seed}/epoch ${epoch}`)
+    const { branch } = this.#scenario
+    const chainDraws = createSeededRandom(`${seed}/epoch ${epoch}`)
+    const branchDraws = createSeededRandom(`${seed}/branch ${branch?.from}/epoch ${epoch}`)
     const paid = epoch > 0 ? this.#chain.endEpoch(epoch - 1) : new Map<number, VotePay>()
-    const duties = this.#assign(epoch, draws)
+    // A branch has the duties of the chain: they are fixed an epoch ahead.
+    const duties = this.#assign(epoch, chainDraws)
     const blocks = new Map<number, SimulatedBlock>()
     const states: Snapshot[] = []
     for (let at = 0; at < plan.slotsPerEpoch; at++) {
       const slot = epoch * plan.slotsPerEpoch + at
+      const draws = branch && slot >= branch.from ? branchDraws : chainDraws
       if (slot > 0) this.#propose(slot, epoch, duties, blocks, draws)
       if (at === 0) this.#votes.setTarget(epoch)
       this.#votes.cast(slot, epoch, (validator) => this.#scenario.behaviour.mistakeRates(validator, epoch), draws)
@@ -161,15 +175,20 @@ export class Simulation {
     blocks: Map<number, SimulatedBlock>,
     draws: SeededRandom,
   ): void {
-    const { plan, behaviour } = this.#scenario
+    const { plan, behaviour, branch } = this.#scenario
     const proposer = duties.proposers[slot % plan.slotsPerEpoch] as number
     this.#truth.add(epoch, proposer, 'proposer_duties', 1)
-    const rates = behaviour.mistakeRates(proposer, epoch)
-    if (this.#chain.at(proposer).slashed || draws.happens(rates.missed)) return
-    const orphan = `0x${draws.hex(64)}`
-    if (draws.happens(rates.orphaned)) {
-      this.#votes.setOrphan(slot, orphan)
-      return
+    if (this.#chain.at(proposer).slashed) return
+    if (branch && slot >= branch.from) {
+      if (branch.empty?.includes(slot)) return
+    } else {
+      const rates = behaviour.mistakeRates(proposer, epoch)
+      if (draws.happens(rates.missed)) return
+      const orphan = `0x${draws.hex(64)}`
+      if (draws.happens(rates.orphaned)) {
+        this.#votes.setOrphan(slot, orphan)
+        return
+      }
     }
     const seated = new Set([...this.#data.seats.values()].flat())
     const context = { slot, epoch, proposer, isFirst: blocks.size === 0, seated }

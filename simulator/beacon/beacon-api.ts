@@ -1,0 +1,323 @@
+// The endpoints of the simulated beacon node.
+import type { IncomingMessage } from 'node:http'
+import { type Fork, forks } from '#sources/beacon/consensus.ts'
+import { attesterDutiesJson, committeesJson, proposerDutiesJson, syncDutiesJson } from './duties.ts'
+import {
+  blockBytes,
+  blockJson,
+  headerJson,
+  pendingConsolidationsJson,
+  pendingDepositsJson,
+  stateBytes,
+  validatorJson,
+} from './encode.ts'
+import type { BeaconNodeOptions } from './node.ts'
+import { specOf } from './plan.ts'
+import { archiveNode, type ChainView, type ErrorReply, type Missing, type NodeProfile } from './profiles.ts'
+import {
+  type EpochRecord,
+  genesisHeader,
+  genesisRoot,
+  type SimulatedBlock,
+  type SimulatedNetwork,
+  type Snapshot,
+} from './records.ts'
+import { blockReward, syncRewards, voteRewards } from './rewards.ts'
+
+export type NodeReply =
+  /** `more`: members of the body besides `data`. */
+  | { readonly json: unknown; readonly version?: Fork; readonly more?: object }
+  | { readonly bytes: Buffer; readonly version: Fork }
+  | ErrorReply
+
+interface Head {
+  readonly headSlot: number
+  readonly blockSlot: number
+  readonly finalized: number
+  readonly justified: number
+}
+
+export class BeaconApi {
+  readonly #network: SimulatedNetwork
+  readonly #options: BeaconNodeOptions
+  #cachedHead: Head | undefined
+
+  constructor(network: SimulatedNetwork, options: BeaconNodeOptions) {
+    this.#network = network
+    this.#options = options
+  }
+
+  async respond(request: IncomingMessage, body: string): Promise<NodeReply> {
+    const url = new URL(request.url ?? '/', 'http://node')
+    const acceptsSsz = request.headers.accept?.includes('application/octet-stream') === true
+    const [, , , area = '', kind = '', id = '', resource = '', validator = ''] = url.pathname.split('/')
+    switch (`${area}/${kind}`) {
+      case 'node/version':
+        return { json: { version: this.#profile.version } }
+      case 'node/syncing':
+        return this.#syncing()
+      case 'beacon/genesis':
+        return { json: genesisOf(this.#network) }
+      case 'config/spec':
+        return { json: specOf(this.#network.plan, this.#options.chainId ?? '1') }
+      case 'beacon/headers':
+        return this.#header(id)
+      case 'beacon/blocks':
+        return this.#block(id, acceptsSsz)
+      case 'beacon/states':
+        return this.#state(id, resource, validator, url.searchParams.get('epoch'))
+      case 'debug/beacon':
+        return this.#fullState(resource)
+      case 'beacon/rewards':
+        return this.#profile.rewards ? this.#reward(id, resource, body) : this.#notFound('endpoint', url.pathname)
+      case 'validator/duties':
+        return this.#duties(id, Number(resource), body)
+      default:
+        return this.#notFound('endpoint', url.pathname)
+    }
+  }
+
+  /** Read at every request: tests change the options of a running node. */
+  get #profile(): NodeProfile {
+    return { ...archiveNode, ...this.#options.profile, ...this.#options }
+  }
+
+  #notFound(missing: Missing, id: string | number): ErrorReply {
+    return this.#profile.notFound(missing, String(id))
+  }
+
+  #epochOf(slot: number): number {
+    return Math.floor(slot / this.#network.plan.slotsPerEpoch)
+  }
+
+  async #epochOfSlot(slot: number): Promise<EpochRecord | undefined> {
+    const exists = slot >= 0 && slot <= this.#network.headSlot
+    return exists ? this.#network.epoch(this.#epochOf(slot)) : undefined
+  }
+
+  async #blockAt(slot: number): Promise<SimulatedBlock | undefined> {
+    return this.#options.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
+  }
+
+  /** The last block at or before the slot; undefined for genesis. */
+  async #blockUpTo(slot: number): Promise<SimulatedBlock | undefined> {
+    for (let at = slot; at > 0; at--) {
+      const block = await this.#blockAt(at)
+      if (block) return block
+    }
+    return undefined
+  }
+
+  async #rootUpTo(slot: number): Promise<string> {
+    return (await this.#blockUpTo(slot))?.root ?? genesisRoot
+  }
+
+  /**
+   * The newest block and its state. A following empty slot changes nothing that is reported as head. It is searched once
+   * per slot, because a live network would have to simulate the epoch of the head for every request about the past.
+   */
+  async #head(): Promise<Head> {
+    const { headSlot, plan } = this.#network
+    if (this.#cachedHead?.headSlot !== headSlot) {
+      const blockSlot = (await this.#blockUpTo(headSlot))?.slot ?? 0
+      const state = (await this.#epochOfSlot(blockSlot))?.states[blockSlot % plan.slotsPerEpoch]
+      this.#cachedHead = { headSlot, blockSlot, finalized: state?.finalized ?? 0, justified: state?.justified ?? 0 }
+    }
+    return this.#cachedHead
+  }
+
+  async #finalized(): Promise<number> {
+    return this.#options.finalized?.() ?? (await this.#head()).finalized
+  }
+
+  async #view(): Promise<ChainView> {
+    const { headSlot, plan } = this.#network
+    return {
+      slotsPerEpoch: plan.slotsPerEpoch,
+      headSlot,
+      headBlockSlot: (await this.#head()).blockSlot,
+      finalizedSlot: (await this.#finalized()) * plan.slotsPerEpoch,
+      checkpointSlot: this.#options.checkpointSlot ?? 0,
+    }
+  }
+
+  /** The slot that an id of a block or state means. */
+  async #slotOf(id: string): Promise<number> {
+    const { slotsPerEpoch } = this.#network.plan
+    switch (id) {
+      case 'head':
+        return (await this.#head()).blockSlot
+      case 'finalized':
+        return (await this.#finalized()) * slotsPerEpoch
+      case 'justified':
+        return (await this.#head()).justified * slotsPerEpoch
+      case 'genesis':
+        return 0
+      default:
+        return Number(id)
+    }
+  }
+
+  async #hasState(slot: number): Promise<boolean> {
+    return slot >= this.#profile.statesFromSlot(await this.#view())
+  }
+
+  async #syncing(): Promise<NodeReply> {
+    const { headSlot } = this.#network
+    const head = (await this.#head()).blockSlot
+    const flags = { is_syncing: false, is_optimistic: false, el_offline: false }
+    return { json: { head_slot: String(head), sync_distance: String(headSlot - head), ...flags } }
+  }
+
+  /** Undefined: there is none at that slot or with that root. */
+  async #findBlock(id: string): Promise<SimulatedBlock | undefined> {
+    if (id.startsWith('0x')) return this.#network.blockByRoot?.(id)
+    const slot = await this.#slotOf(id)
+    if (slot < this.#profile.blocksFromSlot(await this.#view())) return undefined
+    // A checkpoint is the last block up to the start of its epoch.
+    return id === 'finalized' || id === 'justified' ? this.#blockUpTo(slot) : this.#blockAt(slot)
+  }
+
+  async #header(id: string): Promise<NodeReply> {
+    const block = await this.#findBlock(id)
+    if (!block && (await this.#slotOf(id)) !== 0 && id !== genesisRoot) return this.#notFound('block', id)
+    const message = block ? headerJson(block, this.#network.plan) : genesisHeader
+    const signature = `0x${'00'.repeat(96)}`
+    const root = block?.root ?? genesisRoot
+    const canonical = !block || (await this.#blockAt(block.slot))?.root === root
+    return { json: { root, canonical, header: { message, signature } }, more: await this.#status(block?.slot ?? 0) }
+  }
+
+  async #block(id: string, acceptsSsz: boolean): Promise<NodeReply> {
+    const block = await this.#findBlock(id)
+    if (!block) return this.#notFound('block', id)
+    const version = block.fork
+    return this.#profile.ssz && acceptsSsz
+      ? { bytes: blockBytes(block), version }
+      : { json: blockJson(block), version, more: { version, ...(await this.#status(block.slot)) } }
+  }
+
+  /** Members that the Beacon API adds to responses about a block or state. */
+  async #status(slot: number): Promise<object> {
+    return { execution_optimistic: false, finalized: slot <= (await this.#view()).finalizedSlot }
+  }
+
+  async #snapshot(requested: number): Promise<{ slot: number; state: Snapshot } | undefined> {
+    const { emptyHead, forgetsEmpty } = this.#profile
+    if (!(await this.#hasState(requested))) return undefined
+    const head = (await this.#head()).blockSlot
+    const isAfterHead = requested > head
+    if (isAfterHead && emptyHead === 'missing') return undefined
+    const slot = isAfterHead && emptyHead === 'of head block' ? head : requested
+    const record = requested <= this.#network.headSlot ? await this.#epochOfSlot(slot) : undefined
+    if (forgetsEmpty && slot !== 0 && !record?.blocks.has(slot)) return undefined
+    const state = record?.states[slot % this.#network.plan.slotsPerEpoch]
+    return state && { slot, state }
+  }
+
+  async #state(id: string, resource: string, validator: string, requestedEpoch: string | null): Promise<NodeReply> {
+    const more = await this.#status(await this.#slotOf(id))
+    if (id === 'head' && resource === 'finality_checkpoints')
+      return { json: await this.#checkpoints(await this.#finalized(), (await this.#head()).justified), more }
+    const found = await this.#snapshot(await this.#slotOf(id))
+    if (!found) return this.#notFound('state', id)
+    const { slot, state } = found
+    const epoch = requestedEpoch === null ? this.#epochOf(slot) : Number(requestedEpoch)
+    const json = await this.#stateJson(resource, state, validator, epoch)
+    return json === undefined
+      ? this.#notFound(validator ? 'validator' : 'endpoint', validator || resource)
+      : { json, more }
+  }
+
+  async #stateJson(resource: string, state: Snapshot, validator: string, epoch: number): Promise<unknown> {
+    const { plan } = this.#network
+    switch (resource) {
+      case 'finality_checkpoints':
+        return this.#checkpoints(state.finalized, state.justified)
+      case 'validators':
+        return validatorsOf(state, validator)
+      case 'validator_balances':
+        return state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) }))
+      case 'pending_deposits':
+        return this.#profile.queues ? pendingDepositsJson(state) : undefined
+      case 'pending_consolidations':
+        return this.#profile.queues ? pendingConsolidationsJson(state) : undefined
+      case 'committees': {
+        const record = await this.#network.epoch(epoch)
+        return record && committeesJson(record, plan)
+      }
+      case 'sync_committees': {
+        const record = await this.#network.epoch(epoch)
+        return record && { validators: record.sync.map(String), validator_aggregates: [] }
+      }
+      default:
+        return undefined
+    }
+  }
+
+  async #checkpoints(finalized: number, justifiedEpoch: number): Promise<object> {
+    const { slotsPerEpoch } = this.#network.plan
+    const checkpoint = async (epoch: number) => ({
+      epoch: String(epoch),
+      root: await this.#rootUpTo(epoch * slotsPerEpoch),
+    })
+    const justified = await checkpoint(Math.max(finalized, justifiedEpoch))
+    return { previous_justified: justified, current_justified: justified, finalized: await checkpoint(finalized) }
+  }
+
+  async #fullState(id: string): Promise<NodeReply> {
+    if (!this.#profile.states) return this.#notFound('endpoint', 'debug/beacon/states')
+    const found = await this.#snapshot(await this.#slotOf(id))
+    if (!found) return this.#notFound('state', id)
+    const { plan } = this.#network
+    const epoch = this.#epochOf(found.slot)
+    const version = forks.findLast((fork) => epoch >= (plan.forkEpochs[fork] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
+    return { bytes: stateBytes(found.slot, found.state, plan), version }
+  }
+
+  async #duties(kind: string, epoch: number, body: string): Promise<NodeReply> {
+    const { plan } = this.#network
+    const first = epoch * plan.slotsPerEpoch
+    const record = (await this.#hasState(first)) ? await this.#network.epoch(epoch) : undefined
+    if (!record) return this.#notFound('state', first)
+    // Attester duties are fixed one epoch earlier than proposer duties.
+    const more = {
+      execution_optimistic: false,
+      ...(kind !== 'sync' && {
+        dependent_root: await this.#rootUpTo((kind === 'proposer' ? first : first - plan.slotsPerEpoch) - 1),
+      }),
+    }
+    if (kind === 'proposer') return { json: proposerDutiesJson(record), more }
+    const requested = new Set((JSON.parse(body) as string[]).map(Number))
+    const json = kind === 'sync' ? syncDutiesJson(record, requested) : attesterDutiesJson(record, plan, requested)
+    return { json, more }
+  }
+
+  async #reward(kind: string, id: string, body: string): Promise<NodeReply> {
+    const more = await this.#status(0)
+    if (kind === 'attestations') {
+      // The chain pays them at the start of the epoch after the next one.
+      const paidIn = Number(id) + 2
+      const requested = new Set((JSON.parse(body) as string[]).map(Number))
+      const record = paidIn <= this.#epochOf(this.#network.headSlot) ? await this.#network.epoch(paidIn) : undefined
+      return record ? { json: voteRewards(record, requested), more } : this.#notFound('state', id)
+    }
+    const block = await this.#findBlock(id)
+    if (!block) return this.#notFound('block', id)
+    const seats = (await this.#epochOfSlot(block.slot))?.sync ?? []
+    return { json: kind === 'blocks' ? blockReward(block) : syncRewards(block, seats), more }
+  }
+}
+
+const genesisOf = ({ genesisUnix }: SimulatedNetwork) => ({
+  genesis_time: String(genesisUnix),
+  genesis_validators_root: `0x${'22'.repeat(32)}`,
+  genesis_fork_version: '0x00000000',
+})
+
+function validatorsOf({ validators }: Snapshot, id: string): unknown {
+  if (id === '') return validators.map(validatorJson)
+  const index = id.startsWith('0x') ? validators.findIndex(({ pubkey }) => pubkey === id) : Number(id)
+  const validator = validators[index]
+  return validator && validatorJson(validator, index)
+}

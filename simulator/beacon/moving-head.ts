@@ -1,0 +1,175 @@
+// A simulated network whose head moves on request, with reorganizations. While the head is in the slots of a branch, the
+// network has the blocks and states of that branch; at the end of the branch it returns to the simulated chain.
+//   const network = new MovingHead(simulateNetwork('seed'), { branches: [{ from: 41, until: 43 }] })
+//   network.advance(8)
+//
+// 1. Finality follows the head: in epoch H, at most epoch H − 2 is finalized.
+// 2. A branch never finalizes an epoch that the chain does not finalize at the same slot.
+import type { CompletedNetwork } from './networks.ts'
+import type { NetworkPlan } from './plan.ts'
+import {
+  type ChainEvent,
+  type EpochRecord,
+  genesisRoot,
+  type SimulatedBlock,
+  type SimulatedNetwork,
+  type Snapshot,
+} from './records.ts'
+import { type Branch, Simulation } from './simulate.ts'
+import { Truth } from './truth.ts'
+
+export interface MovingHeadOptions {
+  /** Default: 0, the slot of genesis. */
+  readonly headSlot?: number
+  /** Must not overlap. */
+  readonly branches?: readonly Branch[]
+}
+
+type Chain = Pick<CompletedNetwork, 'seed' | 'plan' | 'scenario' | 'genesisUnix' | 'headSlot' | 'epochs'>
+
+interface SimulatedBranch extends Branch {
+  /** By epoch. */
+  readonly epochs: ReadonlyMap<number, EpochRecord>
+}
+
+export class MovingHead implements SimulatedNetwork {
+  readonly seed: string
+  readonly plan: NetworkPlan
+  readonly genesisUnix: number
+  readonly #chain: Chain
+  readonly #branches: readonly SimulatedBranch[]
+  readonly #listeners = new Set<(event: ChainEvent) => void>()
+  #headSlot: number
+
+  constructor(chain: Chain, { headSlot = 0, branches = [] }: MovingHeadOptions = {}) {
+    this.seed = chain.seed
+    this.plan = chain.plan
+    this.genesisUnix = chain.genesisUnix
+    this.#chain = chain
+    this.#branches = simulateBranches(chain, branches)
+    this.#headSlot = headSlot
+  }
+
+  /** The current slot. It may be empty. */
+  get headSlot(): number {
+    return this.#headSlot
+  }
+
+  /** Includes the next epoch, because its duties are known. */
+  epoch(epoch: number): EpochRecord | undefined {
+    return epoch <= this.#epochOf(this.#headSlot) + 1 ? this.#epochAt(epoch, this.#headSlot) : undefined
+  }
+
+  /** Also finds the blocks of branches that are no longer canonical. */
+  blockByRoot(root: string): SimulatedBlock | undefined {
+    const branches = this.#branches.filter(({ from }) => from <= this.#headSlot)
+    const orphaned = branches.flatMap(({ epochs, until }) =>
+      [...epochs.values()].flatMap(({ blocks }) => [...blocks.values()].filter(({ slot }) => slot < until)),
+    )
+    const known = [...orphaned, ...this.#chain.epochs.flatMap(({ blocks }) => [...blocks.values()])]
+    return known.find((block) => block.root === root && block.slot <= this.#headSlot)
+  }
+
+  /** Moves the head slot by slot and emits the events of each. */
+  advance(slots = 1): void {
+    for (let count = 0; count < slots; count++) {
+      if (this.#headSlot >= this.#chain.headSlot) throw new Error('the simulated chain has no further slots')
+      const before = this.#headSlot
+      this.#headSlot += 1
+      for (const event of this.#eventsBetween(before, this.#headSlot)) {
+        for (const listener of this.#listeners) listener(event)
+      }
+    }
+  }
+
+  /** Returns a function that ends the subscription. */
+  subscribe(listener: (event: ChainEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #epochOf(slot: number): number {
+    return Math.floor(slot / this.plan.slotsPerEpoch)
+  }
+
+  /** The record as it is while the head is at this slot. */
+  #epochAt(epoch: number, headSlot: number): EpochRecord | undefined {
+    const branch = this.#branches.find(({ from, until }) => from <= headSlot && headSlot < until)
+    return branch?.epochs.get(epoch) ?? this.#chain.epochs[epoch]
+  }
+
+  #rootAt(slot: number, headSlot: number): string {
+    for (let at = slot; at > 0; at--) {
+      const block = this.#epochAt(this.#epochOf(at), headSlot)?.blocks.get(at)
+      if (block) return block.root
+    }
+    return genesisRoot
+  }
+
+  /** The newest block, or undefined for genesis. */
+  #headBlock(headSlot: number): SimulatedBlock | undefined {
+    for (let at = headSlot; at > 0; at--) {
+      const block = this.#epochAt(this.#epochOf(at), headSlot)?.blocks.get(at)
+      if (block) return block
+    }
+    return undefined
+  }
+
+  #eventsBetween(before: number, now: number): ChainEvent[] {
+    const { slotsPerEpoch } = this.plan
+    const [oldHead, newHead] = [this.#headBlock(before), this.#headBlock(now)]
+    if (!newHead || newHead.root === oldHead?.root) return []
+    const events: ChainEvent[] = []
+    if (oldHead && this.#rootAt(oldHead.slot, now) !== oldHead.root) {
+      let common = Math.min(oldHead.slot, newHead.slot)
+      while (this.#rootAt(common, before) !== this.#rootAt(common, now)) common -= 1
+      events.push({ topic: 'chain_reorg', oldHead, newHead, depth: oldHead.slot - common })
+    }
+    const epoch = this.#epochOf(newHead.slot)
+    const dependentRoot = (of: number) => this.#rootAt(of * slotsPerEpoch - 1, now)
+    events.push({
+      topic: 'head',
+      block: newHead,
+      isEpochTransition: epoch !== this.#epochOf(oldHead?.slot ?? 0),
+      previousDependentRoot: dependentRoot(epoch - 1),
+      currentDependentRoot: dependentRoot(epoch),
+    })
+    const finalized = this.#stateOf(newHead, now)?.finalized ?? 0
+    if (oldHead && finalized > (this.#stateOf(oldHead, before)?.finalized ?? 0)) {
+      const root = this.#rootAt(finalized * slotsPerEpoch, now)
+      events.push({ topic: 'finalized_checkpoint', epoch: finalized, root })
+    }
+    return events
+  }
+
+  #stateOf({ slot }: SimulatedBlock, headSlot: number): Snapshot | undefined {
+    return this.#epochAt(this.#epochOf(slot), headSlot)?.states[slot % this.plan.slotsPerEpoch]
+  }
+}
+
+/** Simulates the chain once more, and each branch from the first epoch in which it differs. */
+function simulateBranches({ scenario, epochs }: Chain, branches: readonly Branch[]): SimulatedBranch[] {
+  const { slotsPerEpoch } = scenario.plan
+  const chain = new Simulation(scenario, new Truth())
+  return branches
+    .toSorted((a, b) => a.from - b.from)
+    .map((branch) => {
+      while (chain.epoch < Math.floor(branch.from / slotsPerEpoch)) chain.simulateEpoch()
+      const simulation = new Simulation({ ...scenario, branch }, new Truth(), chain.saveData())
+      const records = new Map<number, EpochRecord>()
+      while (simulation.epoch * slotsPerEpoch < branch.until) {
+        const record = simulation.simulateEpoch()
+        records.set(record.epoch, record)
+      }
+      for (const [epoch, { states }] of records) refuseOtherFinality(branch, states, epochs[epoch])
+      return { ...branch, epochs: records }
+    })
+}
+
+function refuseOtherFinality({ from }: Branch, states: readonly Snapshot[], chain: EpochRecord | undefined): void {
+  const other = states.find(({ finalized }, at) => finalized > (chain?.states[at]?.finalized ?? 0))
+  if (other)
+    throw new Error(
+      `the branch of slot ${from} finalizes epoch ${other.finalized}, the chain does not: move the branch`,
+    )
+}
