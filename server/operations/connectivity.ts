@@ -5,7 +5,8 @@ import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { type ChainIdentity, epochStartMs, openBeacon } from '#sources/beacon/client.ts'
+import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import { costs } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { createScript, Redis } from '#sources/redis.ts'
@@ -79,14 +80,22 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
     if (urls.length === 0) return []
     return runCheck(name, 'check the URL, the node and its log', async () => {
       const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
-      const { identity } = await beacon.chain(AbortSignal.timeout(checkTimeoutMs))
+      const { identity, rules } = await beacon.chain(AbortSignal.timeout(checkTimeoutMs))
       const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
       return [
         okFinding(name, `reachable, genesis ${identity.genesisUnix}`),
+        ...(rules.unknownFork ? [forkFinding(name, identity, rules.unknownFork)] : []),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
       ]
     })
   })
+}
+
+/** A warning: if the fork has started, the finding about the network fails (network-findings.ts). */
+function forkFinding(name: string, identity: ChainIdentity, fork: UnknownFork): DoctorFinding {
+  const date = new Date(epochStartMs(identity, fork.epoch)).toISOString()
+  const message = `the fork ${fork.name} of epoch ${fork.epoch} (${date}) is not supported by this version of Tetrad`
+  return warnFinding(name, message, 'update Tetrad before this time; epochs from the fork on are not read')
 }
 
 function feedChecks({ settings }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {

@@ -8,7 +8,7 @@
 
 import type { Clock } from '#runtime/clock.ts'
 import { cleanUrl, cleanUrls, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../http-client.ts'
-import { type ConsensusRules, readRules } from './consensus.ts'
+import { type ConsensusRules, readRules, type UnknownFork } from './consensus.ts'
 import { figureOf, InvalidResponseError, readFields } from './json.ts'
 import { SszError } from './ssz.ts'
 
@@ -30,6 +30,9 @@ export interface ChainIdentity {
   readonly slotSeconds: number
   readonly slotsPerEpoch: number
 }
+
+export const epochStartMs = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity, epoch: number): number =>
+  (genesisUnix + epoch * slotsPerEpoch * slotSeconds) * 1000
 
 export interface Chain {
   readonly identity: ChainIdentity
@@ -91,6 +94,14 @@ export class ContradictionError extends BeaconError {
     super(message)
     this.name = 'ContradictionError'
     this.remainder = remainder
+  }
+}
+
+/** The chain has reached a fork that this version does not support (behaviour/validators.md#unknown-forks). */
+export class UnknownForkError extends BeaconError {
+  constructor({ name, epoch }: UnknownFork, prefix = '') {
+    super(`${prefix}this version of Tetrad does not support the fork ${name} of epoch ${epoch}`)
+    this.name = 'UnknownForkError'
   }
 }
 
@@ -294,8 +305,9 @@ export function openBeacon(options: BeaconOptions): Beacon {
       },
       request: (request, read, signal) =>
         tryNodes(async (node) => {
-          known ??= await node.chain(expected(), signal)
-          await node.chain(expected(), signal)
+          const chain = await node.chain(expected(), signal)
+          // A node that was updated may list a fork that was not scheduled before.
+          if (!known || chain.rules.unknownFork) known = chain
           const value = await node.request(request, read, signal)
           if (value !== undefined) return value
           return askOtherNodes(nodes, node, async (other) => {
@@ -338,6 +350,7 @@ async function askOtherNodes<T>(
 const isNodeError = (error: unknown): error is Error =>
   (error instanceof FetchError && error.failure !== 'stopped') ||
   error instanceof InvalidResponseError ||
+  error instanceof UnknownForkError ||
   error instanceof SszError
 
 const describeNodeError = (error: Error, node: BeaconEndpoint): string =>
@@ -349,7 +362,7 @@ async function tryNodesInOrder<T>(
   work: (node: BeaconEndpoint) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  let reason = 'no beacon node is configured'
+  let failure = new BeaconError(`${network}: no beacon node is configured`)
   const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const node =
@@ -363,9 +376,10 @@ async function tryNodesInOrder<T>(
     } catch (error) {
       signal?.throwIfAborted()
       if (!isNodeError(error)) throw error
-      reason = describeNodeError(error, node)
+      const reason = describeNodeError(error, node)
+      failure = error instanceof UnknownForkError ? error : new BeaconError(`${network}: ${reason}`)
       node.backOff(reason)
     }
   }
-  throw new BeaconError(`${network}: ${reason}`)
+  throw failure
 }

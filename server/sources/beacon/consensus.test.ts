@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { forkAt, isqrt, readRules } from './consensus.ts'
+import { forkAt, isqrt, readableUntil, readRules } from './consensus.ts'
 
 describe('rules', () => {
   test('constants that a node omits have the values of mainnet', () => {
@@ -15,6 +15,23 @@ describe('rules', () => {
     assert.equal(rules.slotsPerEpoch, 8)
     assert.equal(rules.forkEpochs.deneb, Number.POSITIVE_INFINITY)
     assert.equal(forkAt(rules, 1_000_000), 'altair')
+  })
+
+  test('the earliest scheduled fork that is not supported is found', () => {
+    const never = '18446744073709551615'
+    assert.equal(
+      readRules({ FULU_FORK_EPOCH: '9', GLOAS_FORK_EPOCH: never, EIP7805_FORK_EPOCH: null }).unknownFork,
+      undefined,
+    )
+    const rules = readRules({
+      FULU_FORK_EPOCH: '9',
+      HEZE_FORK_EPOCH: '30',
+      GLOAS_FORK_EPOCH: '20',
+      EIP7805_FORK_EPOCH: never,
+    })
+    assert.deepEqual(rules.unknownFork, { name: 'gloas', epoch: 20 })
+    assert.deepEqual([readableUntil(rules), readableUntil(readRules({}))], [19, Number.POSITIVE_INFINITY])
+    assert.throws(() => readRules({ GLOAS_FORK_EPOCH: 'soon' }), /GLOAS_FORK_EPOCH/)
   })
 
   for (const [name, value] of [

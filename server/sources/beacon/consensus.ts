@@ -5,11 +5,20 @@
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
 export type Fork = (typeof forks)[number]
 
+export interface UnknownFork {
+  /** In lower case. */
+  readonly name: string
+  /** Its first epoch. */
+  readonly epoch: number
+}
+
 export interface ConsensusRules {
   readonly slotSeconds: number
   readonly slotsPerEpoch: number
   /** First epoch of each fork; Infinity if it is not scheduled. */
   readonly forkEpochs: Readonly<Record<Fork, number>>
+  /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
+  readonly unknownFork: UnknownFork | undefined
   readonly syncCommitteeSize: number
   readonly epochsPerSyncPeriod: number
   readonly committeesPerSlotMax: number
@@ -81,6 +90,12 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       electra: figure('ELECTRA_FORK_EPOCH', Number.POSITIVE_INFINITY),
       fulu: figure('FULU_FORK_EPOCH', Number.POSITIVE_INFINITY),
     },
+    unknownFork: Object.keys(spec)
+      .map((key) => ({ key, name: (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase() }))
+      .filter(({ name }) => name !== '' && !forks.some((known) => known === name))
+      .map(({ key, name }) => ({ name, epoch: figure(key, Number.POSITIVE_INFINITY) }))
+      .filter(({ epoch }) => Number.isFinite(epoch))
+      .sort((a, b) => a.epoch - b.epoch)[0],
     syncCommitteeSize: atLeastOne(figure('SYNC_COMMITTEE_SIZE', 512), 'SYNC_COMMITTEE_SIZE'),
     epochsPerSyncPeriod: atLeastOne(
       figure('EPOCHS_PER_SYNC_COMMITTEE_PERIOD', 256),
@@ -131,6 +146,10 @@ function atLeastOne(value: number, name: string): number {
   if (value >= 1 && Number.isFinite(value)) return value
   throw new Error(`${name} is ${value}`)
 }
+
+/** Votes of an epoch are also in blocks of the next one, so the last epoch before an unknown fork is not readable. */
+export const readableUntil = ({ unknownFork }: ConsensusRules): number =>
+  unknownFork ? unknownFork.epoch - 1 : Number.POSITIVE_INFINITY
 
 export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
   forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'

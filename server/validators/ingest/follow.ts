@@ -13,7 +13,8 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, UnknownForkError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, readableUntil } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -94,10 +95,10 @@ export class Follower {
   }
 
   async #catchUp(signal: AbortSignal, onStep: (step: IngestStep) => void): Promise<IngestProgress> {
-    await this.#verifyChain(signal)
+    const rules = await this.#verifyChain(signal)
     const finalizedEpoch = await this.#processor.finalizedEpoch(signal)
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
-    const until = finalizedEpoch - 1
+    const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
     const first = await this.#startEpoch(finalizedEpoch)
     let next = first
     try {
@@ -117,6 +118,8 @@ export class Follower {
       throw error
     }
     if (!signal.aborted) await this.#summarize(next, signal)
+    if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
+      throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
     return { until: next, finalizedEpoch, written: next - first }
   }
 
@@ -222,16 +225,16 @@ export class Follower {
   }
 
   /** Throws unless the stored data, the settings and the node agree on chain times and windows. */
-  async #verifyChain(signal: AbortSignal): Promise<void> {
+  async #verifyChain(signal: AbortSignal): Promise<ConsensusRules> {
     const { duties } = this.#context
     refuseOtherWindows(await describeWindowsMismatch(duties, this.network, this.#time))
-    const { identity } = await this.#processor.chain(signal)
+    const { identity, rules } = await this.#processor.chain(signal)
     const isEmpty = (await coveredEpochs(duties, this.network)).length === 0
     if (isEmpty) await adoptChain(duties, this.network, this.#time, identity)
     const mismatch = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find(
       (key) => identity[key] !== this.#time[key],
     )
-    if (!mismatch) return
+    if (!mismatch) return rules
     throw new BeaconError(
       `${this.network}: ${mismatch} of the node is ${identity[mismatch]}, but the server uses ${this.#time[mismatch]}. Restart the server to use the value of the node`,
     )

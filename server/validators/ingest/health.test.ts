@@ -62,7 +62,7 @@ test('a contradiction is reported at once, with advice, until an epoch is stored
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')
   const reason = 'epoch 7, slot 57: the parent root of the block is 0xaa; node http://node'
-  run.end(reason, context.clock.now(), true)
+  run.end(reason, context.clock.now(), 'contradiction')
   const message = `3 epochs behind; its beacon node contradicts itself: ${reason}`
   assert.deepEqual(await readReports(context), ['stale', false, message])
   assert.match(

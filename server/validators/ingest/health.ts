@@ -6,7 +6,7 @@ import { isMoving } from '#ingest/stream-progress.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../duties/networks.ts'
-import { findRun } from './ingest-status.ts'
+import { findRun, type IngestStatus } from './ingest-status.ts'
 
 /** The name of the network's stream in reports. */
 export const networkStream = (network: Network): string => `network ${network}`
@@ -48,8 +48,8 @@ export async function readNetworkHealth(
   const run = findRun(context, network)?.status
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.now() - since
-  const contradiction = run?.isContradicted ? contradictionProblem(run.lastError ?? '', network) : undefined
-  const isFailing = contradiction !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
+  const refusal = run && refusalProblem(run, network)
+  const isFailing = refusal !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const windowsProblem = await describeWindowsMismatch(duties, network, time)
   // The first epoch may not be final yet. That is no problem while the node responds.
   const isWaiting = until === undefined && run !== undefined && run.polls > 0 && run.lastError === null
@@ -64,17 +64,27 @@ export async function readNetworkHealth(
     isMoving: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
     problem:
       windowsProblem === undefined
-        ? (contradiction ?? (isFailing ? unreadableProblem(failingMs) : undefined))
+        ? (refusal ?? (isFailing ? unreadableProblem(failingMs) : undefined))
         : { message: windowsProblem, todo: windowsTodo },
   }
 }
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
-const contradictionProblem = (reason: string, network: Network) => ({
-  message: `its beacon node contradicts itself: ${reason}`,
-  todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls; until then the epoch is not stored`,
-})
+/** Undefined unless the node responds but its epochs are refused. */
+function refusalProblem({ failureKind, lastError }: IngestStatus, network: Network): NetworkHealth['problem'] {
+  if (failureKind === 'contradiction') {
+    return {
+      message: `its beacon node contradicts itself: ${lastError}`,
+      todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls; until then the epoch is not stored`,
+    }
+  }
+  if (failureKind !== 'unknownFork') return undefined
+  return {
+    message: `ingest has stopped: ${lastError}`,
+    todo: 'update Tetrad; it then continues with the next epoch. Stored epochs are still served',
+  }
+}
 
 const unreadableProblem = (failingMs: number) => ({
   message: `its beacon node has been unreadable for ${Math.floor(failingMs / 60_000)} min`,

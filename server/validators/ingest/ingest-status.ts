@@ -10,6 +10,9 @@ import type { IngestProgress } from './follow.ts'
 import { countEpochs, explainUnfillable, explainUnrepairable, missingEpochs } from './gaps.ts'
 import type { Repaired } from './repair.ts'
 
+/** Why a poll failed: the node contradicts itself, the chain has a fork that is not supported, or anything else. */
+export type FailureKind = 'contradiction' | 'unknownFork' | 'unreadable'
+
 export interface IngestStatus extends IngestProgress {
   readonly network: Network
   readonly isReading: boolean
@@ -17,8 +20,7 @@ export interface IngestStatus extends IngestProgress {
   readonly polls: number
   /** Why the last poll failed; null: it succeeded. */
   readonly lastError: string | null
-  /** The last poll failed because the node contradicts itself. */
-  readonly isContradicted: boolean
+  readonly failureKind: FailureKind | null
   /** When polls started to fail, without an epoch stored since; null: the last poll succeeded. */
   readonly failingSinceMs: number | null
   /** How many epochs of the requested range are missing. */
@@ -60,7 +62,7 @@ export class IngestRun {
       isReading: false,
       polls: 0,
       lastError: null,
-      isContradicted: false,
+      failureKind: null,
       failingSinceMs: null,
       missingEpochs: 0,
     }
@@ -109,14 +111,17 @@ export class IngestRun {
   }
 
   step({ until, finalizedEpoch, written }: IngestProgress): void {
-    const healthy = { failingSinceMs: null, isContradicted: false }
+    const healthy = { failingSinceMs: null, failureKind: null }
     this.#status = { ...this.#status, until, finalizedEpoch, written, ...healthy }
   }
 
-  end(lastError: string | null, nowMs: number, isContradicted = false): void {
+  end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {
     const { polls, failingSinceMs: before } = this.#status
-    const failingSinceMs = lastError === null ? null : (before ?? nowMs)
-    this.#status = { ...this.#status, isReading: false, polls: polls + 1, lastError, failingSinceMs, isContradicted }
+    const failure =
+      lastError === null
+        ? { failingSinceMs: null, failureKind: null }
+        : { failingSinceMs: before ?? nowMs, failureKind: kind }
+    this.#status = { ...this.#status, isReading: false, polls: polls + 1, lastError, ...failure }
   }
 }
 

@@ -91,7 +91,14 @@ export async function repairEpochs(
 /** The message of an expected error. Others are bugs and thrown. By name: errors of other threads lose their class. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'the repair was stopped'
-  const expectedErrors = ['BeaconError', 'ContradictionError', 'FetchError', 'RepairRefused', 'Fault']
+  const expectedErrors = [
+    'BeaconError',
+    'ContradictionError',
+    'UnknownForkError',
+    'FetchError',
+    'RepairRefused',
+    'Fault',
+  ]
   if (!(error instanceof Error && expectedErrors.includes(error.name))) throw error
   return error.name === 'Fault' ? error.message.replace(/^[a-z]+\.[a-z_]+: /, '') : error.message
 }

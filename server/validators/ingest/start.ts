@@ -5,7 +5,7 @@ import { Fault } from '#core/fault.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { noteStep } from '#ingest/stream-progress.ts'
-import type { Chain } from '#sources/beacon/client.ts'
+import { type Chain, epochStartMs } from '#sources/beacon/client.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
@@ -15,7 +15,7 @@ import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower, type IngestProgress, type IngestStep } from './follow.ts'
 import { networkStream, readNetworkHealth } from './health.ts'
-import { type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
+import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
@@ -83,6 +83,7 @@ async function followNetwork(
   }
   noteStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
+  const warnOfFork = unknownForkLogger(context, network)
   const polling = poll(
     context,
     {
@@ -92,6 +93,7 @@ async function followNetwork(
       wakeSignal: run.wakeUp,
       work: async (stop) => {
         run.begin()
+        warnOfFork(await processor.chain(stop))
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
           await runRequest(context, follower, run, request, stop)
         return follower.catchUp(stop, onStep)
@@ -99,7 +101,7 @@ async function followNetwork(
       report: (outcome: PollOutcome<IngestProgress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
         if (outcome.is === 'done') run.end(null, context.clock.now())
-        else run.end(errorMessage(outcome.error), context.clock.now(), isContradiction(outcome.error))
+        else run.end(errorMessage(outcome.error), context.clock.now(), failureKindOf(outcome.error))
         report(outcome)
       },
     },
@@ -185,15 +187,35 @@ export function openDepositReader(
 }
 
 /** Checks the name, because an error from another thread loses its class. */
-const isContradiction = (error: unknown): boolean => error instanceof Error && error.name === 'ContradictionError'
+function failureKindOf(error: unknown): FailureKind {
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'ContradictionError') return 'contradiction'
+  return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
+}
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function failureText(error: unknown, source: string): string {
   if (error instanceof Fault) return 'network not read'
-  if (isContradiction(error))
+  const kind = failureKindOf(error)
+  if (kind === 'unknownFork')
+    return 'ingest has stopped before an unknown fork. Stored epochs are still served. Update Tetrad'
+  if (kind === 'contradiction')
     return `${source} contradicts itself. The epoch was not stored and will be retried. Repair the node or add a second one`
   return `${source} could not be read`
+}
+
+/** Logs once for each fork that is scheduled but not supported, as long as it lies in the future. */
+function unknownForkLogger({ log, clock }: ValidatorsContext, network: Network): (chain: Chain) => void {
+  let loggedEpoch: number | undefined
+  return ({ identity, rules: { unknownFork: fork } }) => {
+    if (!fork || fork.epoch === loggedEpoch) return
+    loggedEpoch = fork.epoch
+    const startsMs = epochStartMs(identity, fork.epoch)
+    if (startsMs <= clock.now()) return
+    const message = 'this version of Tetrad does not support a scheduled fork. Update Tetrad before it starts'
+    log.warn({ network, fork: fork.name, epoch: fork.epoch, startsAt: new Date(startsMs).toISOString() }, message)
+  }
 }
 
 /** Logs failures and recoveries. */

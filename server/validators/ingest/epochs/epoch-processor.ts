@@ -7,7 +7,7 @@
 // 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
 import { strict as assert } from 'node:assert'
 import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
-import { epochAt } from '#sources/beacon/consensus.ts'
+import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'
@@ -217,7 +217,7 @@ export class LocalEpochProcessor implements EpochProcessor {
       last = data.next
     }
     assert(carry && last, 'a segment has at least one epoch')
-    const ahead = await reader.readAhead(until)
+    const ahead = until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined
     if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
     const kept = this.#watch.kept(last)
     const registry = findRegistryChanges(last, start.knownRegistry, kept)

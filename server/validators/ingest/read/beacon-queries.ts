@@ -4,7 +4,7 @@
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
-import { type Beacon, type BeaconReply, dataOf } from '#sources/beacon/client.ts'
+import { type Beacon, type BeaconReply, dataOf, UnknownForkError } from '#sources/beacon/client.ts'
 import { type Committees, committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
 import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
@@ -68,7 +68,8 @@ export class BeaconQueries {
 
   #blockFrom(reply: BeaconReply, slot: number): Block {
     const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the response').version : undefined)
-    const fork = version == null ? forkAt(this.#rules, epochAt(this.#rules, slot)) : parseFork(String(version))
+    const epoch = epochAt(this.#rules, slot)
+    const fork = version == null ? forkAt(this.#rules, epoch) : parseFork(String(version), epoch)
     return reply.is === 'ssz'
       ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
       : blockFromJson(dataOf(reply.body), fork, this.#rules)
@@ -290,8 +291,9 @@ function parseGwei(value: unknown): number {
   return number === 0 ? 0 : number
 }
 
-function parseFork(version: string): Fork {
-  const fork = forks.find((known) => known === version.toLowerCase())
-  if (!fork) throw new InvalidResponseError(`the fork ${version} is not supported; update Tetrad`)
+function parseFork(version: string, epoch: number): Fork {
+  const name = version.toLowerCase()
+  const fork = forks.find((known) => known === name)
+  if (!fork) throw new UnknownForkError({ name, epoch })
   return fork
 }
