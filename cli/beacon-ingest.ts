@@ -170,7 +170,7 @@ async function followNetwork(
     ])
   const { network } = options
   const { beacon, execution } = context.settings.validators.networks[network]
-  await using processors = openEpochProcessors([await readProcessorStart(context, network)])
+  await using processors = openEpochProcessors([await readProcessorStart(context, network, dataDirOf(options))])
   const processor = processors.of(network)
   const follower = new Follower(context, network, processor)
   const catchUp = async (stop: AbortSignal) => {

@@ -100,7 +100,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   let url: string | undefined
   const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
   resources.use(await startOperations(context, operations))
-  const ingest = settings.ingest.enabled ? Object.entries(ingesters(context, metrics, progressBoard)) : []
+  const ingest = settings.ingest.enabled
+    ? Object.entries(ingesters(context, metrics, progressBoard, options.dataDir))
+    : []
   const loops = [
     prepareLists(context, stop.signal),
     ...ingest.map(([name, work]) => {
@@ -173,7 +175,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 type IngestLoop = (signal: AbortSignal) => Promise<void>
 
 /** Each of them runs in one of several processes (behaviour/operations.md#leases). */
-function ingesters(context: AppContext, metrics: Metrics, board: ProgressBoard): Readonly<Record<string, IngestLoop>> {
+function ingesters(
+  context: AppContext,
+  metrics: Metrics,
+  board: ProgressBoard,
+  dataDir: string,
+): Readonly<Record<string, IngestLoop>> {
   return {
     rates: (signal) =>
       startRates(context, signal, (notice) => {
@@ -193,10 +200,15 @@ function ingesters(context: AppContext, metrics: Metrics, board: ProgressBoard):
         }
       }),
     beacon: (signal) =>
-      startBeacon(context, signal, (network, step) => {
-        metrics.audited(network, step.compared, step.differing)
-        board.network(network, step)
-      }),
+      startBeacon(
+        context,
+        signal,
+        (network, step) => {
+          metrics.audited(network, step.compared, step.differing)
+          board.network(network, step)
+        },
+        dataDir,
+      ),
     retention: (signal) => startRetention(context, signal),
   }
 }

@@ -10,9 +10,12 @@
 //    duties and coverage only, because registry, scores and watch list are about the present. The caller ensures that
 //    fill, repair and catchUp never run at the same time.
 // 6. Stored epochs can be read again and replaced (repair.ts).
+// 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
+//    Epochs whose states no node has are skipped, and can be filled later
+//    (behaviour/validators.md#nodes-that-prune-states).
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
-import type { Range } from '#core/ranges.ts'
+import { holes, type Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, UnknownForkError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, readableUntil } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -37,6 +40,7 @@ import {
 } from './epochs/epoch-processor.ts'
 import { countEpochs, missingEpochs } from './gaps.ts'
 import { adoptChain } from './read/chain-identity.ts'
+import { isStatesNotFound } from './read/epoch-reader.ts'
 import type { ExecutionSource } from './read/execution.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 import { readGroups } from './summary-groups.ts'
@@ -60,6 +64,10 @@ export interface IngestStep extends IngestProgress {
 
 /** Days that are summarized after each catch-up. */
 const summarizedDaysMax = 8
+/** Searches for readable epochs in one catch-up. The next one continues. */
+const skipsMax = 8
+/** Epochs that `fillGaps` reads at once, so that new epochs do not wait for long. */
+const filledEpochsMax = 225
 
 export class Follower {
   readonly network: Network
@@ -70,6 +78,11 @@ export class Follower {
   #resume: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<IngestProgress> | undefined
   #hasLoggedUnknown = false
+  /** Epochs after the end of the coverage that no node had. */
+  #skipped: Range | undefined
+  /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
+  #singleUntil = 0
+  #recordingFailure: string | undefined
 
   /** `source`: a processor, or the nodes to create one from. */
   constructor(
@@ -99,28 +112,105 @@ export class Follower {
     const finalizedEpoch = await this.#processor.finalizedEpoch(signal)
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
     const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
-    const first = await this.#startEpoch(finalizedEpoch)
-    let next = first
-    try {
-      for await (const batch of inBatches(this.#segments(first, until, signal), this.#context.clock)) {
-        const span = { from: next, until: batch.at(-1)?.span.until ?? next }
-        await this.#write(span, batch)
-        for (const { segment } of batch) releaseBuffers(segmentColumns(segment))
-        await this.#merge(span.until, signal)
+    let next = await this.#startEpoch(finalizedEpoch)
+    await this.#recordHead(next, signal)
+    let written = 0
+    const onCommit = (batch: readonly ProcessedSpan[]) => {
+      for (const { span, segment } of batch) {
         next = span.until
-        for (const processed of batch) {
-          const end = processed.span.until
-          onStep({ until: end, finalizedEpoch, written: end - first, ...summarizeStep(processed.segment) })
-        }
+        written += span.until - span.from
+        onStep({ until: next, finalizedEpoch, written, ...summarizeStep(segment) })
       }
-    } catch (error) {
-      this.#resume = undefined
-      throw error
+      this.#logSkipped()
+    }
+    for (let skips = 0; next < until && !signal.aborted; ) {
+      try {
+        await this.#ingest({ from: next, until }, signal, onCommit)
+      } catch (error) {
+        this.#resume = undefined
+        if (!isStatesNotFound(error) || skips === skipsMax) throw error
+        const end = this.#segmentEnd(next, until)
+        if (end - next > 1) {
+          this.#singleUntil = end
+          continue
+        }
+        skips += 1
+        next = await this.#skip({ from: next, until }, error.message, signal)
+      }
     }
     if (!signal.aborted) await this.#summarize(next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    return { until: next, finalizedEpoch, written: next - first }
+    return { until: next, finalizedEpoch, written }
+  }
+
+  async #ingest(
+    { from, until }: EpochSpan,
+    signal: AbortSignal,
+    onCommit: (batch: readonly ProcessedSpan[]) => void,
+  ): Promise<void> {
+    let next = from
+    for await (const batch of inBatches(this.#segments(from, until, signal), this.#context.clock)) {
+      const span = { from: next, until: batch.at(-1)?.span.until ?? next }
+      await this.#write(span, batch)
+      for (const { segment } of batch) releaseBuffers(segmentColumns(segment))
+      await this.#merge(span.until, signal)
+      onCommit(batch)
+      next = span.until
+      await this.#recordHead(next, signal)
+    }
+  }
+
+  /** Returns the first readable epoch after an unreadable one, or the end of the range. */
+  async #skip({ from, until }: Range, reason: string, signal: AbortSignal): Promise<number> {
+    const readable = (await this.#processor.firstReadable({ from: from + 1, until }, signal)) ?? until
+    const isFirst = this.#skipped?.until !== from
+    this.#skipped = { from: isFirst ? from : (this.#skipped?.from ?? from), until: readable }
+    if (isFirst) {
+      const message =
+        'no beacon node has the states of this epoch; ingest continues with the first epoch that it can read'
+      this.#context.log.warn({ network: this.network, epoch: from, reason }, message)
+    }
+    return readable
+  }
+
+  /** Logs skipped epochs when the first epoch after them was stored. */
+  #logSkipped(): void {
+    if (!this.#skipped) return
+    const { from, until } = this.#skipped
+    this.#skipped = undefined
+    const message = `epochs are missing because no beacon node has their states; to read them, add an archive node to validators.networks.${this.network}.beacon.urls`
+    this.#context.log.warn({ network: this.network, fromEpoch: from, untilEpoch: until }, message)
+  }
+
+  /** A failure does not stop ingest: an archive node needs no records. It is logged when it begins. */
+  async #recordHead(next: number, signal: AbortSignal): Promise<void> {
+    const { network } = this
+    const { log } = this.#context
+    const { recorded, dropped, failure } = await this.#processor.recordHead(next, signal)
+    if (recorded.length > 0) log.debug({ network, epochs: recorded }, 'states recorded')
+    if (dropped.length > 0)
+      log.warn({ network, epochs: dropped }, 'too many epochs are not final; the oldest recorded states were deleted')
+    if (failure !== undefined && failure !== this.#recordingFailure)
+      log.warn({ network, reason: failure }, 'states of recent epochs could not be recorded; retrying')
+    this.#recordingFailure = failure
+  }
+
+  /**
+   * Reads missing epochs that a node has by now, at most `filledEpochsMax`. Returns whether there may be more of them.
+   */
+  async fillGaps(signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<boolean> {
+    const covered = await coveredEpochs(this.#context.duties, this.network)
+    const [first, last] = [covered[0], covered.at(-1)]
+    if (!first || !last) return false
+    const span = { from: Math.min(first.from, this.#configuredStart(first.from)), until: last.until }
+    for (const gap of holes(covered, span).reverse()) {
+      const from = await this.#processor.firstReadable(gap, signal)
+      if (from === undefined) continue
+      await this.fill({ from, until: Math.min(gap.until, from + filledEpochsMax) }, signal, onStep)
+      return true
+    }
+    return false
   }
 
   /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */
@@ -147,6 +237,7 @@ export class Follower {
         from = span.until
         left -= span.until - span.from
         onStep(left)
+        await this.#recordHead(await this.#coverageEnd(), signal)
       }
     }
     await this.#mergeAll(signal)
@@ -164,8 +255,12 @@ export class Follower {
   }
 
   async #mergeAll(signal: AbortSignal): Promise<void> {
-    const end = (await coveredEpochs(this.#context.duties, this.network)).at(-1)?.until
-    if (end !== undefined) await this.#merge(end, signal)
+    const end = await this.#coverageEnd()
+    if (end > 0) await this.#merge(end, signal)
+  }
+
+  async #coverageEnd(): Promise<number> {
+    return (await coveredEpochs(this.#context.duties, this.network)).at(-1)?.until ?? 0
   }
 
   /** Merges days that are complete before `until` into blocks. */
@@ -240,18 +335,23 @@ export class Follower {
     )
   }
 
-  /** The end of the coverage, or the start of the first run. */
+  /** The end of the coverage and of the epochs that were skipped, or the start of the first run. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
-    const covered = (await coveredEpochs(this.#context.duties, this.network)).at(-1)
-    if (covered) return covered.until
+    const start = (await this.#coverageEnd()) || this.#configuredStart(finalizedEpoch)
+    return this.#skipped?.from === start ? this.#skipped.until : start
+  }
+
+  /** `firstEpoch`: an epoch of the first chain day to read, if no first epoch is configured. */
+  #configuredStart(firstEpoch: number): number {
     const { fromEpoch } = this.#context.settings.validators.networks[this.network].beacon
     if (fromEpoch >= 0) return fromEpoch
     const days = chainDays(this.#time)
-    return days.epochsOf(days.dayOf(finalizedEpoch as Epoch)).from
+    return days.epochsOf(days.dayOf(firstEpoch as Epoch)).from
   }
 
   /** The end of the segment that contains `from`, at most `until`. */
   #segmentEnd(from: number, until: number): number {
+    if (from < this.#singleUntil) return from + 1
     return Math.min(until, segmentAt(this.#time, from as Epoch).epochs.until)
   }
 

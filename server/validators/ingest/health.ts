@@ -1,7 +1,7 @@
 // The health of a network's ingest, measured against the time of the chain. Used by /readyz, the coverage report and
 // the doctor (behaviour/validators.md#late-networks).
 import type { Network } from '#api/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
+import { holes, type Range } from '#core/ranges.ts'
 import { isMoving } from '#ingest/stream-progress.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -13,6 +13,8 @@ export const networkStream = (network: Network): string => `network ${network}`
 
 export interface NetworkHealth {
   readonly covered: readonly Range[]
+  /** Epochs before the end of the coverage that are not stored. */
+  readonly missing: readonly Range[]
   /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
   readonly behindEpochs: number | undefined
   /** How long ago the last stored epoch ended. */
@@ -58,6 +60,7 @@ export async function readNetworkHealth(
     windowsProblem === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
   return {
     covered,
+    missing: holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }),
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
@@ -90,3 +93,15 @@ const unreadableProblem = (failingMs: number) => ({
   message: `its beacon node has been unreadable for ${Math.floor(failingMs / 60_000)} min`,
   todo: 'check the node and its URL; the log has the error',
 })
+
+/** Undefined: nothing is missing. */
+export function describeMissing({ missing }: Pick<NetworkHealth, 'missing'>): string | undefined {
+  const [first] = missing
+  if (!first) return undefined
+  const more = missing.length > 1 ? ` (first of ${missing.length} gaps)` : ''
+  return `epochs ${first.from} to ${first.until - 1} are missing${more}`
+}
+
+/** The server tries to read missing epochs every hour, so a node that has their states is all that is needed. */
+export const missingTodo = (network: Network): string =>
+  `add an archive node to validators.networks.${network}.beacon.urls and restart; the server then reads the missing epochs`

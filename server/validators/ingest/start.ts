@@ -1,5 +1,6 @@
 // Starts the ingest loops of a server: one for each network with a beacon node, all of them on one thread, and one for
 // the deposits of each network with an execution node. Also reports their health to /readyz.
+import { join } from 'node:path'
 import { type Network, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Finding } from '#http/health.ts'
@@ -14,13 +15,15 @@ import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower, type IngestProgress, type IngestStep } from './follow.ts'
-import { networkStream, readNetworkHealth } from './health.ts'
+import { describeMissing, missingTodo, networkStream, readNetworkHealth } from './health.ts'
 import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const depositsEveryMs = 60_000
+/** Missing epochs are tried again after this time, in case that a node has them by then. */
+const fillEveryMs = 3_600_000
 
 export const followedNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.enabled
@@ -32,8 +35,11 @@ export async function startBeacon(
   context: ValidatorsContext,
   signal: AbortSignal,
   onStep: (network: Network, step: IngestStep) => void = () => {},
+  dataDir?: string,
 ): Promise<void> {
-  const starts = await Promise.all(followedNetworks(context).map((network) => readProcessorStart(context, network)))
+  const starts = await Promise.all(
+    followedNetworks(context).map((network) => readProcessorStart(context, network, dataDir)),
+  )
   if (starts.length === 0) return
   await using processors = openEpochProcessors(starts)
   await Promise.all(
@@ -44,22 +50,25 @@ export async function startBeacon(
   )
 }
 
+/** `dataDir`: where states are recorded. Undefined: they are not. */
 export async function readProcessorStart(
   { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
+  dataDir?: string,
 ) {
   const { beacon, execution, watch } = settings.validators.networks[network]
   const start: EpochProcessorStart = {
     network,
     settings: { beacon, execution, watch },
     identity: await storedChain(duties, network),
+    recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
   }
   return start
 }
 
 /** A follower whose processor runs on this thread. */
-export const openFollower = async (context: ValidatorsContext, network: Network): Promise<Follower> =>
-  new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network), context.clock))
+export const openFollower = async (context: ValidatorsContext, network: Network, dataDir?: string): Promise<Follower> =>
+  new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network, dataDir), context.clock))
 
 async function followNetwork(
   context: ValidatorsContext,
@@ -84,6 +93,7 @@ async function followNetwork(
   noteStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
+  const fillGaps = gapFiller(context, follower)
   const polling = poll(
     context,
     {
@@ -96,7 +106,9 @@ async function followNetwork(
         warnOfFork(await processor.chain(stop))
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
           await runRequest(context, follower, run, request, stop)
-        return follower.catchUp(stop, onStep)
+        const progress = await follower.catchUp(stop, onStep)
+        await fillGaps(stop)
+        return progress
       },
       report: (outcome: PollOutcome<IngestProgress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
@@ -109,6 +121,27 @@ async function followNetwork(
   )
   // Another server may ingest from now on: this one must not report an outdated status.
   await polling.finally(() => unregisterRun(context, network, run))
+}
+
+/** Fills gaps at the start and then every hour. As long as some can be filled, it continues with every poll. */
+function gapFiller(context: ValidatorsContext, follower: Follower): (signal: AbortSignal) => Promise<void> {
+  const { clock, log } = context
+  const { network } = follower
+  let dueMs = clock.monotonicMs()
+  return async (signal) => {
+    if (clock.monotonicMs() < dueMs) return
+    let mayContinue = false
+    try {
+      mayContinue = await follower.fillGaps(signal, (left) => {
+        log.info({ network, epochsLeft: left }, 'missing epochs stored')
+        noteStep(context, networkStream(network))
+      })
+    } catch (error) {
+      if (signal.aborted) throw error
+      log.warn({ network, reason: errorMessage(error) }, 'missing epochs could not be read; retrying in an hour')
+    }
+    dueMs = mayContinue ? clock.monotonicMs() : clock.monotonicMs() + fillEveryMs
+  }
 }
 
 /** Runs what a command requested. A failed repair is reported to the command and does not stop the ingest. */
@@ -238,14 +271,17 @@ const outcomeLogger =
 export async function beaconFindings(context: ValidatorsContext): Promise<Finding[]> {
   return Promise.all(
     followedNetworks(context).map(async (network) => {
-      const { covered, behindEpochs, isFresh, isMoving, problem } = await readNetworkHealth(context, network)
+      const health = await readNetworkHealth(context, network)
+      const { covered, behindEpochs, isFresh, isMoving, problem } = health
       const { epochsPerDay } = context.settings.validators.networks[network]
       const position = behindEpochs === undefined ? 'no epoch stored yet' : `${behindEpochs} epochs behind`
       const until = covered.at(-1)?.until ?? 0
       const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
       // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
       const doubt = differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node`
-      const message = `${isMoving ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}`
+      const missing = describeMissing(health)
+      const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
+      const message = `${isMoving ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${gaps}`
       return { name: `beacon ${network}`, ok: isFresh || isMoving, message }
     }),
   )

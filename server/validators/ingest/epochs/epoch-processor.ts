@@ -1,11 +1,12 @@
-// Reads and processes the epochs of a segment into columns that can be stored. It accesses nodes but no store. In a
-// server it therefore runs on a thread of its own (processor-thread.ts,
+// Reads and processes the epochs of a segment into columns that can be stored. It accesses nodes and the records of
+// states on disk, but no store. In a server it therefore runs on a thread of its own (processor-thread.ts,
 // decisions/decode-epochs-on-a-separate-thread.md).
 //
 // 1. Segments are requested in order, one at a time. A request that starts where the last segment ended confirms the
 //    last segment. A request with the same start repeats it from the same initial state.
 // 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
 import { strict as assert } from 'node:assert'
+import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
@@ -23,9 +24,11 @@ import {
   takeRegistrySnapshot,
 } from '#validators/registry/sync-registry.ts'
 import { BeaconQueries } from '../read/beacon-queries.ts'
-import { EpochReader } from '../read/epoch-reader.ts'
+import { EpochReader, isStatesNotFound, StatesNotFoundError } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
+import { findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
 import { settleBalances } from '../read/settle-balances.ts'
+import type { StateRecords } from '../read/state-records.ts'
 import { createWatchList, type WatchList } from '../watch-list.ts'
 import { chooseSample, compareRewards } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
@@ -65,6 +68,10 @@ export interface EpochProcessor {
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
   processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment>
+  /** Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. */
+  recordHead(next: number, signal: AbortSignal): Promise<HeadRecording>
+  /** The first epoch of a range whose states can be read; undefined: none. Throws unless every node has responded. */
+  firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined>
 }
 
 export interface EpochProcessorOptions {
@@ -72,6 +79,8 @@ export interface EpochProcessorOptions {
   /** Validators of each epoch whose rewards are compared with those of the node; 0: none. */
   readonly auditValidators?: number
   readonly execution?: ExecutionSource | undefined
+  /** Undefined: states are not recorded. */
+  readonly records?: StateRecords | undefined
 }
 
 /** The initial state of a segment. */
@@ -94,6 +103,7 @@ export class LocalEpochProcessor implements EpochProcessor {
   readonly #watch: WatchList
   readonly #auditValidators: number
   readonly #execution: ExecutionSource | undefined
+  readonly #records: StateRecords | undefined
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
   #reader: EpochReader | undefined
@@ -103,11 +113,12 @@ export class LocalEpochProcessor implements EpochProcessor {
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   #auditFromEpoch = 0
 
-  constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution }: EpochProcessorOptions = {}) {
+  constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution, records }: EpochProcessorOptions = {}) {
     this.#beacon = beacon
     this.#watch = createWatchList(watch)
     this.#auditValidators = auditValidators
     this.#execution = execution
+    this.#records = records
   }
 
   chain(signal?: AbortSignal): Promise<Chain> {
@@ -116,42 +127,67 @@ export class LocalEpochProcessor implements EpochProcessor {
 
   async finalizedEpoch(signal: AbortSignal): Promise<number> {
     const { rules } = await this.chain(signal)
-    this.#reader ??= new EpochReader(this.#beacon, rules)
+    this.#reader ??= new EpochReader(this.#beacon, rules, this.#records)
     return this.#reader.withSignal(signal).finalizedEpoch()
   }
 
-  /** If responses contradict each other, reads each node separately and uses the first one without contradiction. */
+  async recordHead(next: number, signal: AbortSignal): Promise<HeadRecording> {
+    if (!this.#records) return { recorded: [], dropped: [], failure: undefined }
+    const { rules } = await this.chain(signal)
+    return new HeadRecorder(this.#beacon, this.#records).record(rules, next - 1 - warmUpMax, signal)
+  }
+
+  async firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined> {
+    const { rules } = await this.chain(signal)
+    return findFirstReadable(this.#beacon, rules, new Set(await this.#records?.epochs()), epochs, signal)
+  }
+
+  /**
+   * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
+   * of states are used only if a node does not have the states: one of them may be what is wrong.
+   */
   async processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
     const nodes = this.#beacon.each()
+    const source = { beacon: this.#beacon, records: this.#records }
+    let contradiction: ContradictionError
     try {
-      return await this.#process(request, this.#beacon, (remainder) => this.#agreed.has(remainder), signal)
+      return await this.#process(request, source, (remainder) => this.#agreed.has(remainder), signal)
     } catch (error) {
       if (!(error instanceof ContradictionError)) throw error
       this.#startAgain(request.from)
       const [only, second] = nodes
-      if (only && !second) throw withNodeName(error, only.name)
+      contradiction = only && !second ? withNodeName(error, only.name) : error
+      if (!second && !this.#records) throw contradiction
     }
-    return this.#processWithOneNode(nodes, request, signal)
+    return this.#processWithOneNode(nodes, request, contradiction, signal)
   }
 
   async #processWithOneNode(
     nodes: readonly SingleBeacon[],
     request: SegmentRequest,
+    first: ContradictionError,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
     const contradictions: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
     let failure: unknown
     const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
-    for (const node of trusted.length > 0 ? trusted : nodes) {
+    const sources = (trusted.length > 0 ? trusted : nodes).flatMap((node) => [
+      { node, records: undefined },
+      ...(this.#records && nodes.length > 1 ? [{ node, records: this.#records }] : []),
+    ])
+    for (const { node, records } of sources) {
       // If two nodes agree on a difference, the rules are probably incomplete, not the nodes wrong.
       const accept: AcceptRemainder = (remainder) => {
-        if (contradictions.some(({ error }) => error.remainder === remainder)) this.#agreed.add(remainder)
+        const isSame = ({ node: other, error }: (typeof contradictions)[number]) =>
+          other !== node && error.remainder === remainder
+        if (contradictions.some(isSame)) this.#agreed.add(remainder)
         return this.#agreed.has(remainder)
       }
       try {
-        const segment = await this.#process(request, node.beacon, accept, signal)
+        const segment = await this.#process(request, { beacon: node.beacon, records }, accept, signal)
         const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && this.#agreed.has(remainder)
-        for (const { node: other, error } of contradictions) if (!isAgreed(error)) other.distrust(error.message)
+        for (const { node: other, error } of contradictions)
+          if (other !== node && !isAgreed(error)) other.distrust(error.message)
         const settled = contradictions.map(({ error }) =>
           isAgreed(error)
             ? `${error.message}; ${node.name} returns the same, so it was stored`
@@ -162,12 +198,11 @@ export class LocalEpochProcessor implements EpochProcessor {
         signal.throwIfAborted()
         this.#startAgain(request.from)
         if (!(error instanceof BeaconError)) throw error
-        const named = withNodeName(error, node.name)
-        if (named instanceof ContradictionError) contradictions.push({ node, error: named })
-        failure = named
+        if (error instanceof ContradictionError) contradictions.push({ node, error: withNodeName(error, node.name) })
+        failure = error
       }
     }
-    throw contradictions.at(-1)?.error ?? failure
+    throw contradictions.at(-1)?.error ?? (isStatesNotFound(failure) ? first : failure)
   }
 
   /** Drops everything that was read, except what is known to be in the registry. */
@@ -180,12 +215,12 @@ export class LocalEpochProcessor implements EpochProcessor {
 
   async #process(
     { from, until, scores: stored }: SegmentRequest,
-    beacon: Beacon,
+    { beacon, records }: { readonly beacon: Beacon; readonly records: StateRecords | undefined },
     accept: AcceptRemainder,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
     const chain = await this.chain(signal)
-    this.#reader ??= new EpochReader(beacon, chain.rules)
+    this.#reader ??= new EpochReader(beacon, chain.rules, records)
     const reader = this.#reader.withSignal(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
     // The previous segment has been written: release the memory of its start.
@@ -249,7 +284,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     const data = await reader.read(epoch)
     const needsBefore = data.boundary.awaitsRewards && epoch > 0
     if (needsBefore && passes === 0) {
-      throw new BeaconError(`the node has no states at the start of the epochs around ${epoch}; use an archive node`)
+      throw new StatesNotFoundError(`the node has no states at the start of the epochs around ${epoch}`)
     }
     const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
     settleBalances(data, before)
@@ -284,11 +319,8 @@ export class LocalEpochProcessor implements EpochProcessor {
   }
 }
 
-function withNodeName(error: BeaconError, node: string): BeaconError {
-  if (error instanceof ContradictionError)
-    return new ContradictionError(`${error.message}; node ${node}`, error.remainder)
-  return error
-}
+const withNodeName = (error: ContradictionError, node: string): ContradictionError =>
+  new ContradictionError(`${error.message}; node ${node}`, error.remainder)
 
 /** All columns of a segment whose length depends on the size of the network. */
 export const segmentColumns = ({ validator, sums, missed, registry, watched }: ProcessedSegment): ArrayBufferView[] => [

@@ -5,6 +5,7 @@ import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { type ChainIdentity, openBeacon } from '#sources/beacon/client.ts'
 import { openExecution } from '../read/execution.ts'
+import { StateRecords } from '../read/state-records.ts'
 import { type EpochProcessor, LocalEpochProcessor } from './epoch-processor.ts'
 
 /** Plain values, so that they can be sent to a thread. */
@@ -13,11 +14,13 @@ export interface EpochProcessorStart {
   readonly settings: Pick<NetworkSettings, 'beacon' | 'execution' | 'watch'>
   /** The chain that the nodes must be on, if it is already known. */
   readonly identity: ChainIdentity | undefined
+  /** The folder for records of states; undefined: states are not recorded. */
+  readonly recordsDir: string | undefined
 }
 
 /** Runs on the current thread. */
 export function openEpochProcessor(
-  { network, settings, identity }: EpochProcessorStart,
+  { network, settings, identity, recordsDir }: EpochProcessorStart,
   clock: Clock = systemClock,
 ): LocalEpochProcessor {
   const { beacon, execution, watch } = settings
@@ -26,6 +29,7 @@ export function openEpochProcessor(
     watch,
     auditValidators,
     execution: openExecution(execution, clock),
+    records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
   })
 }
 
@@ -42,6 +46,8 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       chain: (signal) => thread.call('chain', network, signal),
       finalizedEpoch: (signal) => thread.call('finalizedEpoch', network, signal),
       processSegment: (request, signal) => thread.call('processSegment', { network, ...request }, signal),
+      recordHead: (next, signal) => thread.call('recordHead', { network, next }, signal),
+      firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
     }),
     [Symbol.asyncDispose]: () => thread.close(),
   }

@@ -1,6 +1,7 @@
 // The thread that processes the epochs of all networks of a server. It opens no store: it transfers its columns to the
 // thread that writes duties.
 import type { Network } from '#api/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
 import { type Handed, serveThread, threadStart } from '#runtime/worker-thread.ts'
 import { type EpochProcessor, type SegmentRequest, segmentBuffers } from './epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor } from './open-processors.ts'
@@ -22,4 +23,10 @@ serveThread({
     const segment = await processorOf(network).processSegment(request, signal)
     return { value: segment, transfer: segmentBuffers(segment) }
   },
+  recordHead: async ({ network, next }: { readonly network: Network; readonly next: number }, signal) => ({
+    value: await processorOf(network).recordHead(next, signal),
+  }),
+  firstReadable: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
+    value: await processorOf(network).firstReadable(epochs, signal),
+  }),
 })

@@ -39,15 +39,26 @@ export class BeaconQueries {
     )
   }
 
-  async header(slot: number): Promise<{ root: string; parentRoot: string } | undefined> {
-    return this.#data(`/eth/v1/beacon/headers/${slot}`, (data) => {
+  async header(slot: number): Promise<BlockHeader | undefined> {
+    const header = await this.#header(slot)
+    return header?.slot === slot ? header : undefined
+  }
+
+  /** The newest block of the canonical chain. */
+  async head(): Promise<BlockHeader | undefined> {
+    return this.#header('head')
+  }
+
+  async #header(block: number | 'head'): Promise<BlockHeader | undefined> {
+    return this.#data(`/eth/v1/beacon/headers/${block}`, (data) => {
       const fields = readFields(data, 'data')
       const message = readFields(readFields(fields.header, 'header').message, 'message')
-      if (figureOf(message.slot, 'slot') !== slot) return undefined
+      const slot = figureOf(message.slot, 'slot')
       const root = headerRoot(message)
-      if (hexOf(fields.root, 'root', 32) !== root)
+      // For an empty slot, some nodes return an earlier block. Its root does not matter.
+      if ((block === 'head' || slot === block) && hexOf(fields.root, 'root', 32) !== root)
         throw new InvalidResponseError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)
-      return { root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
+      return { slot, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
   }
 
@@ -280,6 +291,11 @@ export class BeaconQueries {
     )
   }
 }
+
+/** A block of the chain, without its content. */
+export type BlockLink = Pick<Block, 'slot' | 'root'>
+
+export type BlockHeader = BlockLink & Pick<Block, 'parentRoot'>
 
 export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
 

@@ -5,24 +5,20 @@
 // 2. Nodes differ in which states they have. For each part there are several requests, tried in order
 //    (behaviour/validators.md#beacon-states). If all of them fail, the epoch is not read at all.
 // 3. Only the current epochs are kept, so memory does not grow over time.
+// 4. If there is a record of an epoch's states (state-records.ts) for the chain of the blocks, it is used instead of
+//    requests.
 
-import type { Block } from '#sources/beacon/block.ts'
+import { type Block, slashedIn } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
-import { BeaconQueries } from './beacon-queries.ts'
+import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import type { EpochData } from './epoch.ts'
+import type { Boundary, EpochStateParts, StateRecords } from './state-records.ts'
 import { substituteState, unslash } from './substitute-state.ts'
-
-/** Validators at the first slot of an epoch. */
-export interface Boundary {
-  readonly validators: Validators
-  /** The balances are those before the epoch transition: its rewards must still be added. */
-  awaitsRewards: boolean
-}
 
 export interface ReadEpoch extends EpochData {
   readonly boundary: Boundary
@@ -32,7 +28,19 @@ const blocksAtOnce = 8
 /** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
 
-type BlockLink = Pick<Block, 'slot' | 'root'>
+/** The nodes responded, but none of them has the states of an epoch, and there is no record of them. */
+export class StatesNotFoundError extends BeaconError {
+  constructor(message: string) {
+    super(`${message}; use an archive node`)
+    this.name = statesNotFound
+  }
+}
+
+const statesNotFound = 'StatesNotFoundError'
+
+/** Checks the name, because an error from another thread loses its class. */
+export const isStatesNotFound = (error: unknown): error is Error =>
+  error instanceof Error && error.name === statesNotFound
 
 export class EpochReader {
   #beacon: Beacon
@@ -42,6 +50,10 @@ export class EpochReader {
   readonly #boundaries = new Map<number, Boundary>()
   readonly #syncCommittees = new Map<number, Uint32Array>()
   readonly #committees = new Map<number, Committees>()
+  readonly #proposers = new Map<number, Int32Array>()
+  /** The finalized epoch, as of each epoch. */
+  readonly #finalized = new Map<number, number>()
+  readonly #records: StateRecords | undefined
   /** The last block up to the end of each epoch. */
   readonly #lastBlocks = new Map<number, BlockLink | undefined>()
   /** Full states are not requested before this epoch, because the node did not offer them. */
@@ -49,9 +61,10 @@ export class EpochReader {
   /** Those of the last state. The next one shares most of them. */
   #keys: ValidatorKeys | undefined
 
-  constructor(beacon: Beacon, rules: ConsensusRules) {
+  constructor(beacon: Beacon, rules: ConsensusRules, records?: StateRecords) {
     this.#beacon = beacon
     this.#rules = rules
+    this.#records = records
     this.#queries = new BeaconQueries(beacon, rules)
   }
 
@@ -75,19 +88,20 @@ export class EpochReader {
     this.#forget(epoch)
     const [ownBlocks, nextBlocks] = [await this.#blocksOf(epoch), await this.#blocksOf(epoch + 1)]
     const blocks = [...ownBlocks, ...nextBlocks]
-    await this.#verifyLinks(epoch, blocks)
+    const chain = await this.#verifyLinks(epoch, blocks)
+    for (const at of [epoch, epoch + 1, epoch + 2]) await this.#applyRecord(at, chain)
     const now = await this.#boundary(epoch)
     const boundary = await this.#boundary(epoch + 1)
-    const proposers = requireResult(await this.#queries.proposers(epoch), `the proposers of epoch ${epoch}`)
+    const proposers = await this.#proposersOf(epoch)
     this.#verifyProposers(epoch, ownBlocks, proposers)
     return {
       epoch,
       blocks,
       proposers,
-      committees: await this.#committeesOf(epoch, ownBlocks, now.validators),
+      committees: await this.#committeesOf(epoch, now.validators),
       sync: {
-        now: await this.#sync(epoch, ownBlocks, now.validators),
-        next: await this.#sync(epoch + 1, nextBlocks, boundary.validators),
+        now: await this.#sync(epoch, now.validators),
+        next: await this.#sync(epoch + 1, boundary.validators),
       },
       now: now.validators,
       next: boundary.validators,
@@ -105,30 +119,60 @@ export class EpochReader {
     const end = firstSlotAt(this.#rules, epoch + 1)
     const own = await this.#blocksOf(epoch)
     const now = await this.#boundary(epoch)
-    const next = this.#boundaries.get(epoch + 1)?.validators ?? (await this.#validatorsAt(end))
+    const after = await this.#queries.block(end)
+    const last = this.#lastBlocks.get(epoch)
+    await this.#applyRecord(epoch + 1, [last, after])
+    const known = this.#boundaries.get(epoch + 1)
+    if (known?.awaitsRewards) return undefined
+    const next = known?.validators ?? (await this.#validatorsAt(end))
     if (!next) return undefined
     this.#boundaries.set(epoch + 1, { validators: next, awaitsRewards: false })
-    const after = await this.#queries.block(end)
     const header = after && (await this.#queries.header(end))
     if (header) this.#verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
-    const last = own.at(-1)
     if (after && last) this.#verifyLink(epoch, last, after)
-    const sync = await this.#sync(epoch, own, now.validators)
+    const sync = await this.#sync(epoch, now.validators)
     return {
       epoch,
       blocks: after ? [...own, after] : own,
       proposers: [],
-      committees: await this.#committeesOf(epoch, own, now.validators),
-      sync: { now: sync, next: after ? await this.#sync(epoch + 1, [after], next) : sync },
+      committees: await this.#committeesOf(epoch, now.validators),
+      sync: { now: sync, next: after ? await this.#sync(epoch + 1, next, [after]) : sync },
       now: now.validators,
       next,
     }
   }
 
+  /** Reads what only states contain. The first slot of the epoch must not be after the newest block. */
+  async readStateParts(epoch: number): Promise<EpochStateParts> {
+    const boundary = await this.#boundary(epoch)
+    return {
+      epoch,
+      boundary,
+      committees: await this.#committeesOf(epoch, boundary.validators),
+      proposers: await this.#proposersOf(epoch),
+      sync: await this.#sync(epoch, boundary.validators),
+      finalizedEpoch: await this.#finalizedAt(epoch),
+    }
+  }
+
+  /** `chain`: blocks around the first slot of the epoch. Those at and before it must not have gaps. */
+  async #applyRecord(epoch: number, chain: readonly (BlockLink | undefined)[]): Promise<void> {
+    if (!this.#records || this.#finalized.has(epoch)) return
+    const first = firstSlotAt(this.#rules, epoch)
+    const anchor = chain.findLast((block) => block !== undefined && block.slot <= first)
+    const record = anchor && (await this.#records.read(epoch, anchor.root))
+    if (!record) return
+    if (!this.#boundaries.has(epoch)) this.#boundaries.set(epoch, record.boundary)
+    this.#committees.set(epoch, record.committees)
+    this.#proposers.set(epoch, record.proposers)
+    this.#syncCommittees.set(this.#periodOf(epoch), record.sync)
+    this.#finalized.set(epoch, record.finalizedEpoch)
+  }
+
   #forget(epoch: number): void {
-    for (const cache of [this.#blocks, this.#boundaries, this.#committees])
+    for (const cache of [this.#blocks, this.#boundaries, this.#committees, this.#proposers, this.#finalized])
       for (const at of cache.keys()) if (at < epoch || at > epoch + 2) cache.delete(at)
-    const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
+    const period = this.#periodOf(epoch)
     for (const at of this.#syncCommittees.keys()) if (at < period || at > period + 1) this.#syncCommittees.delete(at)
     for (const at of this.#lastBlocks.keys()) if (at < epoch - 1) this.#lastBlocks.delete(at)
   }
@@ -149,23 +193,32 @@ export class EpochReader {
     return blocks
   }
 
-  /** Checks the parent root of each block, and of the block after the last one. */
-  async #verifyLinks(epoch: number, blocks: readonly Block[]): Promise<void> {
+  /**
+   * Checks the parent root of each block, and of the block after the last one. Returns the blocks from the one before the
+   * epoch, if it had to be read, to the one after the last slot of the next epoch.
+   */
+  async #verifyLinks(epoch: number, blocks: readonly Block[]): Promise<readonly BlockLink[]> {
     const end = firstSlotAt(this.#rules, epoch + 2)
     let before: BlockLink | undefined = await this.#blockBefore(blocks[0], epoch)
+    const chain: BlockLink[] = before ? [before, ...blocks] : [...blocks]
     for (const block of blocks) {
       if (before) this.#verifyLink(epoch, before, block)
       before = block
     }
     const lastOwn = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#rules, epoch + 1))
     this.#lastBlocks.set(epoch, lastOwn ?? this.#lastBlocks.get(epoch - 1)).set(epoch + 1, before)
-    if (!before) return
+    if (!before) return chain
     for (let slot = end; slot < end + 2 * this.#rules.slotsPerEpoch; slot++) {
       const header = await this.#queries.header(slot)
-      if (header) return this.#verifyLink(epoch, before, { slot, parentRoot: header.parentRoot })
+      if (!header) continue
+      this.#verifyLink(epoch, before, header)
+      return [...chain, header]
     }
     const header = before.slot === end - 1 ? await this.#queries.header(before.slot) : undefined
-    if (header) return this.#verifyLink(epoch, before, { slot: end, parentRoot: header.root })
+    if (header) {
+      this.#verifyLink(epoch, before, { slot: end, parentRoot: header.root })
+      return chain
+    }
     throw new BeaconError(
       `the node has no block after slot ${before.slot}, so it is unknown whether the slots up to ${end} are empty`,
     )
@@ -176,7 +229,7 @@ export class EpochReader {
     const known = this.#lastBlocks.get(epoch - 1)
     if (known) return known
     const first = firstSlotAt(this.#rules, epoch)
-    if (block && block.slot === Math.max(first, 1)) return undefined
+    if (block && block.slot === first) return undefined
     for (let slot = Math.max(0, first - 1); slot >= Math.max(0, first - 2 * this.#rules.slotsPerEpoch); slot--) {
       const header = await this.#queries.header(slot)
       if (header) return { slot, root: header.root }
@@ -227,7 +280,9 @@ export class EpochReader {
     const [after] = await this.#blocksOf(epoch)
     const later = after && (await this.#validatorsAt(after.slot))
     const validators = later
-      ? unslash(later, after, (await this.#boundary(epoch - 1)).validators, previousBlocks)
+      ? slashedIn(after).length === 0
+        ? later
+        : unslash(later, after, (await this.#boundary(epoch - 1)).validators, previousBlocks)
       : substituteState(
           await this.#validatorsAt(first - slotsPerEpoch),
           await this.#validatorsAt(first + slotsPerEpoch),
@@ -235,20 +290,24 @@ export class EpochReader {
     const before = previousBlocks.at(-1)
     const balances = validators && before && (await this.#queries.balances(before.slot, validators.count))
     if (!validators || !balances) {
-      throw new BeaconError(`the node has neither the state of slot ${first} nor those around it; use an archive node`)
+      throw new StatesNotFoundError(`the node has neither the state of slot ${first} nor those around it`)
     }
     // The pending queues are of another slot than the balances.
     const pending = isFrom(this.#rules, 'electra', epoch) ? undefined : emptyPendingQueues
     return { validators: { ...validators, balance: balances, pending }, awaitsRewards: true }
   }
 
-  async #committeesOf(epoch: number, own: readonly Block[], validators: Validators): Promise<Committees> {
+  async #committeesOf(epoch: number, validators: Validators): Promise<Committees> {
     const known = this.#committees.get(epoch)
     if (known) return known
     const first = firstSlotAt(this.#rules, epoch)
+    const ofFirstBlock = async () => {
+      const [block] = await this.#blocksOf(epoch)
+      return block && this.#queries.committees(block.slot, epoch)
+    }
     const committees = requireResult(
       (await this.#queries.committees(first, epoch)) ??
-        (own[0] && (await this.#queries.committees(own[0].slot, epoch))) ??
+        (await ofFirstBlock()) ??
         (await this.#queries.attesterDuties(epoch, activeAt(validators, epoch))),
       `the committees of epoch ${epoch}`,
     )
@@ -256,13 +315,26 @@ export class EpochReader {
     return committees
   }
 
-  async #sync(epoch: number, own: readonly Block[], validators: Validators): Promise<Uint32Array> {
-    const period = Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
+  async #proposersOf(epoch: number): Promise<Int32Array> {
+    const proposers =
+      this.#proposers.get(epoch) ??
+      requireResult(await this.#queries.proposers(epoch), `the proposers of epoch ${epoch}`)
+    this.#proposers.set(epoch, proposers)
+    return proposers
+  }
+
+  /** `blocks`: the first blocks of the epoch, if not all of them can be read yet. */
+  async #sync(epoch: number, validators: Validators, blocks?: readonly Block[]): Promise<Uint32Array> {
+    const period = this.#periodOf(epoch)
     const known = this.#syncCommittees.get(period)
     if (known) return known
+    const ofFirstBlock = async () => {
+      const [block] = blocks ?? (await this.#blocksOf(epoch))
+      return block && this.#queries.syncCommittee(block.slot, epoch)
+    }
     const committee = requireResult(
       (await this.#queries.syncCommittee(firstSlotAt(this.#rules, epoch), epoch)) ??
-        (own[0] && (await this.#queries.syncCommittee(own[0].slot, epoch))) ??
+        (await ofFirstBlock()) ??
         (await this.#queries.syncDuties(epoch, allOf(validators))),
       `the sync committee of epoch ${epoch}`,
     )
@@ -270,14 +342,20 @@ export class EpochReader {
     return committee
   }
 
+  #periodOf(epoch: number): number {
+    return Math.floor(epoch / this.#rules.epochsPerSyncPeriod)
+  }
+
   /** Finality does not change within an epoch, so any slot with a state can be used. */
   async #finalizedAt(epoch: number): Promise<number> {
+    const known = this.#finalized.get(epoch)
+    if (known !== undefined) return known
     const first = firstSlotAt(this.#rules, epoch)
     for (let slot = first; slot < first + this.#rules.slotsPerEpoch; slot++) {
       const finalized = await this.#queries.finalizedEpoch(slot)
       if (finalized !== undefined) return finalized
     }
-    throw new BeaconError(`the node did not return the finality checkpoints of epoch ${epoch}`)
+    throw new StatesNotFoundError(`the node did not return the finality checkpoints of epoch ${epoch}`)
   }
 
   #verifyProposers(epoch: number, own: readonly Block[], proposers: Int32Array): void {

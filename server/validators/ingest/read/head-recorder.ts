@@ -1,0 +1,148 @@
+// Records the states of epochs that are not final yet, while the node still has them
+// (behaviour/validators.md#nodes-that-prune-states).
+//
+// 1. Each record is read from one node: two nodes may follow different forks.
+// 2. The anchor block is read before and after the states. If it has changed, the states are read again with the next
+//    poll. After a reorganization the new fork has another anchor block, and so another record.
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
+import { EpochReader } from './epoch-reader.ts'
+import type { StateRecords } from './state-records.ts'
+
+export interface HeadRecording {
+  /** Epochs that were recorded. */
+  readonly recorded: readonly number[]
+  /** Epochs that are needed but were deleted, because too many epochs are not final. */
+  readonly dropped: readonly number[]
+  /** Why not all epochs could be recorded. */
+  readonly failure: string | undefined
+}
+
+/** One record of a million validators has about 20 MB on disk. */
+const epochsMax = 128
+
+export class HeadRecorder {
+  readonly #beacon: Beacon
+  readonly #records: StateRecords
+
+  constructor(beacon: Beacon, records: StateRecords) {
+    this.#beacon = beacon
+    this.#records = records
+  }
+
+  /** `neededFrom`: records of earlier epochs are deleted. */
+  async record(rules: ConsensusRules, neededFrom: number, signal: AbortSignal): Promise<HeadRecording> {
+    const recorded: number[] = []
+    const failures: string[] = []
+    await this.#records.removeBefore(neededFrom)
+    for (const beacon of healthyFirst(this.#beacon)) {
+      try {
+        await this.#recordFrom(beacon, rules, neededFrom, recorded, signal)
+        failures.length = 0
+        break
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof BeaconError || isFileError(error))) throw error
+        failures.push(error.message)
+      }
+    }
+    return { recorded, dropped: await this.#dropOldest(), failure: failures[0] }
+  }
+
+  async #recordFrom(
+    beacon: Beacon,
+    rules: ConsensusRules,
+    neededFrom: number,
+    recorded: number[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const queries = new BeaconQueries(beacon, rules, signal)
+    const head = await queries.head()
+    const finalizedEpoch = await queries.finalizedEpoch('head')
+    if (!head || finalizedEpoch === undefined) throw new BeaconError('the node did not return its newest block')
+    const until = epochAt(rules, head.slot) + 1
+    // The newest first: if reading them takes long, the node may delete the others, but these can still be used.
+    for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - epochsMax); epoch--) {
+      const anchor = await findAnchor(queries, rules, epoch)
+      if (!anchor || (await this.#records.has(epoch, anchor.root))) continue
+      const parts = await new EpochReader(beacon, rules).withSignal(signal).readStateParts(epoch)
+      const after = await findAnchor(queries, rules, epoch)
+      if (after?.root !== anchor.root) continue
+      await this.#records.write({ ...parts, anchor })
+      recorded.push(epoch)
+    }
+  }
+
+  /** Returns the deleted epochs. */
+  async #dropOldest(): Promise<number[]> {
+    const epochs = await this.#records.epochs()
+    const dropped = epochs.slice(0, Math.max(0, epochs.length - epochsMax))
+    if (dropped.length > 0) await this.#records.removeBefore((dropped.at(-1) as number) + 1)
+    return dropped
+  }
+}
+
+const isFileError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
+
+/** Each node on its own. Requests to a node that has failed wait, so the others come first. */
+const healthyFirst = (beacon: Beacon): Beacon[] => {
+  const nodes = beacon.each().filter(({ isDistrusted }) => !isDistrusted())
+  const hasFailed = (node: Beacon) => node.health().some(({ lastError }) => lastError !== undefined)
+  return nodes.map((node) => node.beacon).sort((a, b) => Number(hasFailed(a)) - Number(hasFailed(b)))
+}
+
+/** The newest block at or before the first slot of an epoch. */
+async function findAnchor(
+  queries: BeaconQueries,
+  rules: ConsensusRules,
+  epoch: number,
+): Promise<BlockLink | undefined> {
+  const first = firstSlotAt(rules, epoch)
+  for (let slot = first; slot >= Math.max(0, first - 2 * rules.slotsPerEpoch); slot--) {
+    const header = await queries.header(slot)
+    if (header) return { slot, root: header.root }
+  }
+  return undefined
+}
+
+/**
+ * The first epoch of a range that can be processed: it, the epoch before it and the two after it have states, in a
+ * record or at a node. Undefined: none. Throws unless every node has responded.
+ */
+export async function findFirstReadable(
+  beacon: Beacon,
+  rules: ConsensusRules,
+  recordedEpochs: ReadonlySet<number>,
+  { from, until }: { readonly from: number; readonly until: number },
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const lowest = Math.max(0, from - 1)
+  let availableFrom = until + 2
+  // Nodes delete their oldest states first, so a binary search finds the first one.
+  for (let searchFrom = lowest; searchFrom < availableFrom; ) {
+    const middle = availableFrom === until + 2 ? until + 1 : Math.floor((searchFrom + availableFrom) / 2)
+    if (await hasStates(beacon, rules, middle, signal)) availableFrom = middle
+    else searchFrom = middle + 1
+  }
+  const isAvailable = (epoch: number) => epoch < 0 || epoch >= availableFrom || recordedEpochs.has(epoch)
+  for (let epoch = from; epoch < until; epoch++)
+    if ([epoch - 1, epoch, epoch + 1, epoch + 2].every(isAvailable)) return epoch
+  return undefined
+}
+
+/** Whether any node has states of the epoch. Asks each of them, also those that failed before. */
+async function hasStates(beacon: Beacon, rules: ConsensusRules, epoch: number, signal: AbortSignal): Promise<boolean> {
+  for (const { name, beacon: node, isDistrusted } of beacon.each()) {
+    if (isDistrusted())
+      throw new BeaconError(`it is unknown whether ${name} has the states of epoch ${epoch}: it contradicted itself`)
+    const queries = new BeaconQueries(node, rules, signal)
+    const first = firstSlotAt(rules, epoch)
+    for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
+      if ((await queries.finalizedEpoch(slot)) !== undefined) return true
+      // Some nodes have no states of empty slots. This slot has a block, so its state was deleted.
+      if (await queries.header(slot)) break
+    }
+  }
+  return false
+}

@@ -1,0 +1,176 @@
+// Stores on disk what only states contain about an epoch, from when it begins until it is final. Most nodes delete their
+// states at that time (behaviour/validators.md#nodes-that-prune-states).
+//
+// 1. A record is found by its epoch and by the root of its anchor block. The chain up to that block determines
+//    everything in the record, so a record of another fork is never used.
+// 2. A record is complete or does not exist: it is written under a temporary name, synced and renamed. Records that are
+//    damaged or of another version are ignored.
+// 3. Public keys are most of the bytes and never change. All records share one file of them. If it does not match a
+//    record, the record is ignored.
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { deserialize, serialize } from 'node:v8'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Committees } from '#sources/beacon/committees.ts'
+import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from '#sources/beacon/validator-keys.ts'
+import type { Validators } from '#sources/beacon/validators.ts'
+import type { BlockLink } from './beacon-queries.ts'
+
+/** Validators at the first slot of an epoch. */
+export interface Boundary {
+  readonly validators: Validators
+  /** The balances are those before the epoch transition: its rewards must still be added. */
+  awaitsRewards: boolean
+}
+
+/** What ingest needs of the states of one epoch. */
+export interface EpochStateParts {
+  readonly epoch: number
+  readonly boundary: Boundary
+  readonly committees: Committees
+  /** By slot of the epoch. */
+  readonly proposers: Int32Array
+  /** By seat. */
+  readonly sync: Uint32Array
+  /** The finalized epoch, as of this epoch. */
+  readonly finalizedEpoch: number
+}
+
+export interface StateRecord extends EpochStateParts {
+  /** The newest block at or before the first slot of the epoch. */
+  readonly anchor: BlockLink
+}
+
+/** Changes with every change of the format. */
+const formatName = 'tetrad state record 1\n'
+const hashSize = 32
+const keysFile = 'pubkeys'
+const recordName = /^(\d{1,16})-([0-9a-f]{64})$/
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+export class StateRecords {
+  readonly #dir: string
+  /** Those of the last record that was read. The next one shares most of them. */
+  #keys: ValidatorKeys | undefined
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  async has(epoch: number, root: string): Promise<boolean> {
+    return (await this.#names()).includes(nameOf(epoch, root))
+  }
+
+  /** Those with a record, in ascending order. */
+  async epochs(): Promise<number[]> {
+    const epochs = new Set((await this.#names()).map(epochOf))
+    return [...epochs].sort((a, b) => a - b)
+  }
+
+  async read(epoch: number, root: string): Promise<StateRecord | undefined> {
+    const file = await readOptional(join(this.#dir, nameOf(epoch, root)))
+    const body = file && verifiedBody(file)
+    if (!body) return undefined
+    const { record, pubkeysHash } = deserialize(await decompress(body)) as StoredRecord
+    const { validators } = record.boundary
+    const pubkeys = (await readOptional(join(this.#dir, keysFile)))?.subarray(0, validators.count * pubkeySize)
+    if (!pubkeys || !pubkeysHash.equals(hashOf(pubkeys))) return undefined
+    this.#keys = shareKeys({ pubkeys, credentials: validators.credentials }, validators.count, this.#keys)
+    return { ...record, boundary: { ...record.boundary, validators: { ...validators, ...this.#keys } } }
+  }
+
+  async write(record: StateRecord): Promise<void> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 })
+    const { validators } = record.boundary
+    await this.#writeKeys(validators.pubkeys)
+    const stored: StoredRecord = {
+      record: { ...record, boundary: { ...record.boundary, validators: { ...validators, pubkeys: new Uint8Array() } } },
+      pubkeysHash: hashOf(validators.pubkeys),
+    }
+    const body = await compress(serialize(stored), fast)
+    await this.#replace(nameOf(record.epoch, record.anchor.root), [Buffer.from(formatName), hashOf(body), body])
+  }
+
+  /** Deletes the records of all epochs before this one, and unfinished files. */
+  async removeBefore(epoch: number): Promise<void> {
+    for (const name of await readOptionalFolder(this.#dir)) {
+      const isOld = recordName.test(name) && epochOf(name) < epoch
+      if (isOld || name.endsWith(temporary)) await rm(join(this.#dir, name), { force: true })
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    return (await readOptionalFolder(this.#dir)).filter((name) => recordName.test(name))
+  }
+
+  /** Appends new keys. If the file has other keys, it is replaced: its records are of another fork, or damaged. */
+  async #writeKeys(pubkeys: Uint8Array): Promise<void> {
+    const path = join(this.#dir, keysFile)
+    const known = (await readOptional(path)) ?? Buffer.alloc(0)
+    const shared = Math.min(known.length, pubkeys.length)
+    if (known.compare(pubkeys, 0, shared, 0, shared) !== 0) return this.#replace(keysFile, [pubkeys])
+    if (known.length >= pubkeys.length) return
+    await using file = await open(path, 'a', 0o600)
+    await file.appendFile(pubkeys.subarray(shared))
+    await file.sync()
+  }
+
+  async #replace(name: string, parts: readonly Uint8Array[]): Promise<void> {
+    const path = join(this.#dir, name)
+    {
+      await using file = await open(path + temporary, 'w', 0o600)
+      for (const part of parts) await file.appendFile(part)
+      await file.sync()
+    }
+    await rename(path + temporary, path)
+    await using folder = await open(this.#dir)
+    await folder.sync()
+  }
+}
+
+interface StoredRecord {
+  /** Without public keys. */
+  readonly record: StateRecord
+  readonly pubkeysHash: Buffer
+}
+
+const temporary = '.tmp'
+
+const nameOf = (epoch: number, root: string): string => `${epoch}-${root.slice(2)}`
+
+const epochOf = (name: string): number => Number(recordName.exec(name)?.[1])
+
+const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
+
+/** Undefined if the file is damaged or of another version. */
+function verifiedBody(file: Buffer): Buffer | undefined {
+  const bodyAt = formatName.length + hashSize
+  const body = file.subarray(bodyAt)
+  const isKnown = file.toString('latin1', 0, formatName.length) === formatName
+  return isKnown && hashOf(body).equals(file.subarray(formatName.length, bodyAt)) ? body : undefined
+}
+
+/** Copies the keys into arrays of their own, or into those of an earlier record. */
+function shareKeys({ pubkeys, credentials }: ValidatorKeys, count: number, previous?: ValidatorKeys): ValidatorKeys {
+  const stride = pubkeySize + credentialsSize
+  const records = new Uint8Array(count * stride)
+  for (let index = 0; index < count; index++) {
+    records.set(pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize), index * stride)
+    const from = index * credentialsSize
+    records.set(credentials.subarray(from, from + credentialsSize), index * stride + pubkeySize)
+  }
+  return readValidatorKeys(records, stride, count, previous)
+}
+
+const readOptional = (path: string): Promise<Buffer | undefined> => readFile(path).catch(ignoreAbsence)
+
+const readOptionalFolder = async (path: string): Promise<string[]> => (await readdir(path).catch(ignoreAbsence)) ?? []
+
+function ignoreAbsence(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
