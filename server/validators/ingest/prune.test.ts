@@ -1,40 +1,64 @@
-// Ingest from a node that deletes the states before its finalized checkpoint (behaviour/validators.md#nodes-that-prune-states).
+// Ingest from a node that deletes the states before its finalized checkpoint
+// (behaviour/validators.md#nodes-that-prune-states).
 import assert from 'node:assert/strict'
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { systemClock } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { openLog } from '#runtime/log.ts'
+import { drawDisruptionPlan, SeededBehaviour } from '#simulator/beacon/behaviour.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
+import { drawNetworkPlan } from '#simulator/beacon/plan.ts'
+import type { EpochRecord } from '#simulator/beacon/records.ts'
+import { Simulation } from '#simulator/beacon/simulate.ts'
+import { Truth } from '#simulator/beacon/truth.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
+import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
+import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
-import { openFollower } from './start.ts'
+import { StateRecords } from './read/state-records.ts'
 
 const signal = new AbortController().signal
 
+/** What a node needs of a network. */
+type Chain = Pick<CompletedNetwork, 'seed' | 'plan' | 'genesisUnix' | 'headSlot' | 'epochs'>
+
 /** A node whose newest slot the test moves. */
-async function openMovingNode(network: CompletedNetwork, { prunes = true, ...options }: NodeOptions = {}) {
+async function openMovingNode(network: Chain, { prunes = true, ...options }: NodeOptions = {}) {
   const { slotsPerEpoch } = network.plan
+  let chain = network
   let head = 0
-  const finalized = () => network.epochs[Math.floor(head / slotsPerEpoch)]?.states[0]?.finalized ?? 0
+  const finalized = () => chain.epochs[Math.floor(head / slotsPerEpoch)]?.states[0]?.finalized ?? 0
   const view = {
     ...network,
     get headSlot() {
       return head
     },
-    epoch: (epoch: number) => (epoch * slotsPerEpoch <= head ? network.epochs[epoch] : undefined),
+    epoch: (epoch: number) => (epoch * slotsPerEpoch <= head ? chain.epochs[epoch] : undefined),
   }
   const pruning = prunes ? { statesFromSlot: () => finalized() * slotsPerEpoch } : {}
   const node = await openNode(view, { ...pruning, ...options })
   return {
     ...node,
     finalized,
+    /** Returns whether the chain ends there. */
     moveTo: (slot: number) => {
-      head = Math.min(slot, network.headSlot)
-      return head === network.headSlot
+      head = Math.min(slot, chain.headSlot)
+      return head === chain.headSlot
+    },
+    switchTo: (other: Chain) => {
+      chain = other
     },
   }
 }
+
+type MovingNode = Awaited<ReturnType<typeof openMovingNode>>
 
 type NodeOptions = BeaconNodeOptions & { readonly prunes?: boolean }
 
@@ -42,48 +66,314 @@ const settingsFor = (urls: readonly string[], fromEpoch = 0) => ({
   validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls, fromEpoch } } } },
 })
 
+const recordsDir = (context: TestContext): string => join(context.dir, 'beacon', 'hoodi')
+
 /** A new follower, as after a restart. */
-async function startFollower(context: TestContext, urls: readonly string[], fromEpoch = 0, log = context.log) {
+async function startFollower(
+  context: TestContext,
+  urls: readonly string[],
+  { fromEpoch = 0, log = context.log, isRecording = true } = {},
+) {
   const { hoodi } = context.settings.validators.networks
   const beacon = { ...hoodi.beacon, urls: [...urls], fromEpoch }
   const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, beacon } }
   const configured = { ...context.settings, validators: { networks } }
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
-  return openFollower({ ...context, settings, clock: systemClock, log }, 'hoodi', context.dir)
+  const nodes = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const records = isRecording ? new StateRecords(recordsDir(context)) : undefined
+  const processor = new LocalEpochProcessor(nodes, { records })
+  return new Follower({ ...context, settings, clock: systemClock, log }, 'hoodi', processor)
 }
 
 const stored = async (context: TestContext) =>
   everythingStored({ ...context, settings: await withChainTimes({ ...context, clock: systemClock }) })
 
 /** What is stored with an archive node, from the same epoch on. */
-async function storedFromArchive(network: CompletedNetwork, fromEpoch: number): Promise<object> {
+async function storedFromArchive(network: Chain, fromEpoch: number): Promise<object> {
   await using node = await openMovingNode(network, { prunes: false, states: true, ssz: true })
   node.moveTo(network.headSlot)
   await using context = await openContext(settingsFor([node.url], fromEpoch))
-  await (await startFollower(context, [node.url], fromEpoch)).catchUp(signal)
+  await (await startFollower(context, [node.url], { fromEpoch })).catchUp(signal)
   return await stored(context)
 }
 
-const forms: readonly (readonly [string, NodeOptions])[] = [
-  ['full states', { states: true, ssz: true }],
-  ['JSON only', {}],
-  ['JSON only, without states of empty slots', { forgetsEmpty: true }],
-  ['full states, without states of empty slots', { states: true, forgetsEmpty: true }],
+/** Two chains that share the epochs before `forkEpoch`. */
+function simulateFork(seed: string, forkEpoch: number, epochs: number) {
+  const draws = createSeededRandom(`${seed}/plan`)
+  const plan = { ...drawNetworkPlan(draws), ...drawDisruptionPlan(draws), epochs }
+  const scenarioOf = (name: string) => ({ seed: name, plan, behaviour: new SeededBehaviour(plan) })
+  const trunk = new Simulation(scenarioOf(seed), new Truth())
+  const shared = Array.from({ length: forkEpoch }, () => trunk.simulateEpoch())
+  const continueAs = (name: string): Chain => {
+    const branch = new Simulation(scenarioOf(name), new Truth(), structuredClone(trunk.saveData()))
+    const own = Array.from({ length: epochs - forkEpoch }, (): EpochRecord => branch.simulateEpoch())
+    const headSlot = epochs * plan.slotsPerEpoch - 1
+    return { seed: name, plan, genesisUnix: 1_700_000_000, headSlot, epochs: [...shared, ...own] }
+  }
+  return { abandoned: continueAs(`${seed}/abandoned`), canonical: continueAs(`${seed}/canonical`) }
+}
+
+const forms: readonly (readonly [label: string, step: number, options: NodeOptions])[] = [
+  ['full states', 1, { states: true, ssz: true }],
+  ['JSON only', 5, {}],
+  ['JSON only, without states of empty slots', 1, { forgetsEmpty: true }],
+  ['full states, without states of empty slots', 4, { states: true, forgetsEmpty: true }],
+  ['JSON only, without pending deposits', 7, { queues: false }],
 ]
 
-describe('a node that prunes states', () => {
-  for (const [label, options] of forms) {
-    for (const step of [1, 5]) {
-      test(`gives the same rows as an archive node: ${label}, polled every ${step} slots`, async () => {
-        const network = simulateNetwork(`prune-${label}`, { epochs: 14 })
-        await using node = await openMovingNode(network, options)
-        await using context = await openContext(settingsFor([node.url]))
-        const follower = await startFollower(context, [node.url])
-        for (let slot = 0; !node.moveTo(slot); slot += step) await follower.catchUp(signal)
-        await follower.catchUp(signal)
-        assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: network.finalized - 1 }])
-        assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
-      })
+for (const [label, step, options] of forms) {
+  test(`a node that prunes states gives the same rows as an archive node: ${label}`, async () => {
+    const network = simulateNetwork(`prune-${label}`, { epochs: 14 })
+    await using node = await openMovingNode(network, options)
+    await using context = await openContext(settingsFor([node.url]))
+    const follower = await startFollower(context, [node.url])
+    for (let slot = 0; !node.moveTo(slot); slot += step) await follower.catchUp(signal)
+    await follower.catchUp(signal)
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: network.finalized - 1 }])
+    assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+  })
+}
+
+/** Runs catchUp, and aborts it after this many requests to the node. */
+async function catchUpAborted(follower: Follower, node: { requestCount(): number }, requests: number) {
+  const stop = new AbortController()
+  let isDone = false
+  const end = node.requestCount() + requests
+  const work = follower.catchUp(stop.signal).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  void work.then(() => {
+    isDone = true
+  })
+  while (!isDone && node.requestCount() < end) await nextEventLoopTurn()
+  stop.abort()
+  return work
+}
+
+const recordsIn = async (context: TestContext): Promise<string[]> =>
+  (await readdir(recordsDir(context))).filter((name) => /^\d+-/.test(name)).sort()
+
+describe('records of states', () => {
+  test('a restart at any point changes nothing, also during recording and between recording and commit', async () => {
+    const network = simulateNetwork('prune-restart', { epochs: 14 })
+    const draws = createSeededRandom('prune-restart')
+    await using node = await openMovingNode(network, { states: true, ssz: true })
+    await using context = await openContext(settingsFor([node.url]))
+    for (let slot = 0; !node.moveTo(slot); slot += draws.whole(1, network.plan.slotsPerEpoch)) {
+      await catchUpAborted(await startFollower(context, [node.url]), node, draws.whole(1, 60))
+      await (await startFollower(context, [node.url])).catchUp(signal)
     }
+    await (await startFollower(context, [node.url])).catchUp(signal)
+    assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+  })
+
+  test('only the records that are still needed are kept', async () => {
+    const network = simulateNetwork('prune-few', { epochs: 20 })
+    await using node = await openMovingNode(network)
+    await using context = await openContext(settingsFor([node.url]))
+    const follower = await startFollower(context, [node.url])
+    for (let slot = 0; !node.moveTo(slot); slot += 3) await follower.catchUp(signal)
+    const [{ until } = { until: 0 }] = await coveredEpochs(context.duties, 'hoodi')
+    const epochs = (await recordsIn(context)).map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b)
+    assert(until > 10 && (epochs[0] ?? 0) >= until - 5, `${until}: ${epochs}`)
+  })
+
+  test('a damaged record of an epoch that is not final is read again', async () => {
+    const network = simulateNetwork('prune-damage', { epochs: 14 })
+    const { slotsPerEpoch } = network.plan
+    await using node = await openMovingNode(network)
+    await using context = await openContext(settingsFor([node.url]))
+    const damages: readonly ((file: string) => Promise<void>)[] = [
+      (file) => truncate(file, 100),
+      (file) => truncate(file, 0),
+      (file) => rm(file),
+      async (file) => {
+        const bytes = await readFile(file)
+        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1
+        await writeFile(file, bytes)
+      },
+      (file) => truncate(join(file, '..', 'pubkeys'), 50),
+      (file) => writeFile(join(file, '..', 'pubkeys'), Buffer.alloc(4800)),
+    ]
+    for (let slot = 0; !node.moveTo(slot); slot += 2) {
+      const epoch = Math.floor(slot / slotsPerEpoch)
+      await (await startFollower(context, [node.url])).catchUp(signal)
+      const newest = (await recordsIn(context)).find((name) => name.startsWith(`${epoch}-`))
+      if (newest !== undefined) await damages[(slot / 2) % damages.length]?.(join(recordsDir(context), newest))
+      await (await startFollower(context, [node.url])).catchUp(signal)
+    }
+    await (await startFollower(context, [node.url])).catchUp(signal)
+    assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+  })
+
+  test('after a reorganization, the states of the new chain are recorded and used', async () => {
+    const forked = simulateFork('prune-fork', 7, 14)
+    const { slotsPerEpoch } = forked.canonical.plan
+    await using node = await openMovingNode(forked.abandoned)
+    await using context = await openContext(settingsFor([node.url]))
+    const follower = await startFollower(context, [node.url])
+    // The abandoned chain has two epochs of its own, which are recorded.
+    for (let slot = 0; slot < 9 * slotsPerEpoch; slot += 2) {
+      node.moveTo(slot)
+      await follower.catchUp(signal)
+    }
+    const abandoned = await recordsIn(context)
+    node.switchTo(forked.canonical)
+    for (let slot = 9 * slotsPerEpoch; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+    await follower.catchUp(signal)
+    assert(abandoned.some((name) => name.startsWith('8-')))
+    assert.deepEqual(await stored(context), await storedFromArchive(forked.canonical, 0))
+  })
+
+  test('a record that contradicts the chain is not stored: the states are read again if a node has them', async () => {
+    const network = simulateNetwork('prune-lie', { epochs: 14 })
+    await using archive = await openMovingNode(network, { prunes: false })
+    await using pruning = await openMovingNode(network)
+    for (const node of [archive, pruning]) {
+      await using proxy = await openAlteringProxy(node.url)
+      await using context = await openContext(settingsFor([proxy.url]))
+      const follower = await startFollower(context, [proxy.url])
+      const { slotsPerEpoch } = network.plan
+      const liar = jsonAt<{ balance: string }[]>(/\/validators$/, (list) => {
+        const [first] = list
+        if (first) first.balance = String(BigInt(first.balance) + 1n)
+      })
+      let failure: Error | undefined
+      for (let slot = 0; !node.moveTo(slot) && !failure; slot += 2) {
+        proxy.alter(Math.floor(slot / slotsPerEpoch) === 6 ? liar : undefined)
+        await follower.catchUp(signal).catch((error: Error) => {
+          failure = error
+        })
+      }
+      if (node === archive) {
+        assert.equal(failure, undefined)
+        await follower.catchUp(signal)
+        assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+      } else {
+        assert.equal(failure?.name, 'ContradictionError')
+        assert.equal((await coveredEpochs(context.duties, 'hoodi')).length, 1)
+      }
+    }
+  })
+
+  test('with an archive node, states are requested as often as without records', async () => {
+    const network = simulateNetwork('prune-count', { epochs: 14 })
+    const counts: number[] = []
+    const rows: object[] = []
+    for (const isRecording of [true, false]) {
+      await using node = await openMovingNode(network, { prunes: false, states: true })
+      let count = 0
+      await using proxy = await openAlteringProxy(node.url, ({ path }) => {
+        if (path.includes('/debug/beacon/states/')) count += 1
+        return undefined
+      })
+      await using context = await openContext(settingsFor([proxy.url]))
+      const follower = await startFollower(context, [proxy.url], { isRecording })
+      for (let slot = 0; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+      await follower.catchUp(signal)
+      counts.push(count)
+      rows.push(await stored(context))
+    }
+    const [recording = 0, plain = 0] = counts
+    assert.deepEqual(rows[0], rows[1])
+    // Epochs that are not final have been requested as well.
+    assert(plain > 10 && recording <= plain + 3, `${recording} requests instead of ${plain}`)
+  })
+})
+
+describe('epochs whose states no node has', () => {
+  /** Ingests with a pruning node, then moves it forward without ingest. */
+  async function withDowntime(
+    context: TestContext,
+    node: MovingNode,
+    network: CompletedNetwork,
+    urls: readonly string[],
+  ) {
+    const { slotsPerEpoch } = network.plan
+    const [stopEpoch, startEpoch] = [7, 13]
+    const before = await startFollower(context, urls)
+    for (let slot = 0; slot < (stopEpoch + 1) * slotsPerEpoch; slot += 2) {
+      node.moveTo(slot)
+      await before.catchUp(signal)
+    }
+    node.moveTo(startEpoch * slotsPerEpoch)
+    const gap = { from: stopEpoch - 1, until: node.finalized() + 1 }
+    assert(gap.until - gap.from > 2)
+    return { gap, slot: startEpoch * slotsPerEpoch }
   }
+
+  test('after a downtime only these epochs are missing, and an archive node closes the gap', async () => {
+    const network = simulateNetwork('prune-downtime', { epochs: 20 })
+    await using node = await openMovingNode(network, { states: true })
+    await using context = await openContext(settingsFor([node.url]))
+    const { gap, slot: restart } = await withDowntime(context, node, network, [node.url])
+    const lines: string[] = []
+    const follower = await startFollower(context, [node.url], { log: openLog('warn', (line) => lines.push(line)) })
+    for (let slot = restart; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+    await follower.catchUp(signal)
+    const end = network.finalized - 1
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [
+      { from: 0, until: gap.from },
+      { from: gap.until, until: end },
+    ])
+    const missing = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /are missing/.test(msg))
+    assert.deepEqual(
+      missing.map(({ fromEpoch, untilEpoch }) => ({ from: fromEpoch, until: untilEpoch })),
+      [gap],
+    )
+    assert.equal(lines.length, 2, lines.join(''))
+    assert.equal(await follower.fillGaps(signal), false)
+
+    await using archive = await openMovingNode(network, { prunes: false, states: true })
+    archive.moveTo(network.headSlot)
+    const withArchive = await startFollower(context, [node.url, archive.url])
+    assert.equal(await withArchive.fillGaps(signal), true)
+    assert.equal(await withArchive.fillGaps(signal), false)
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: end }])
+    assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+  })
+
+  test('are not skipped while a second node does not respond', async () => {
+    const network = simulateNetwork('prune-second', { epochs: 20 })
+    await using node = await openMovingNode(network)
+    await using archive = await openMovingNode(network, { prunes: false })
+    await using context = await openContext(settingsFor([node.url]))
+    await withDowntime(context, node, network, [node.url])
+    const before = await coveredEpochs(context.duties, 'hoodi')
+    archive.moveTo(network.headSlot)
+    await using proxy = await openAlteringProxy(archive.url)
+    const { url } = proxy
+    await proxy[Symbol.asyncDispose]()
+    const follower = await startFollower(context, [node.url, url])
+    await assert.rejects(follower.catchUp(signal), { name: 'BeaconError' })
+    const [covered, ...others] = await coveredEpochs(context.duties, 'hoodi')
+    assert.deepEqual([covered?.from, others], [0, []])
+    assert((covered?.until ?? 0) >= (before[0]?.until ?? 0))
+    await (await startFollower(context, [node.url, archive.url])).catchUp(signal)
+    assert.equal((await coveredEpochs(context.duties, 'hoodi')).length, 1)
+  })
+
+  test('at the first start, ingest begins with the first epoch that the node has', async () => {
+    for (const fromEpoch of [-1, 0]) {
+      const network = simulateNetwork('prune-first', { epochs: 16, outage: { from: 0, until: 0 } })
+      const { slotsPerEpoch } = network.plan
+      await using node = await openMovingNode(network, { states: true })
+      await using context = await openContext(settingsFor([node.url], fromEpoch))
+      const follower = await startFollower(context, [node.url], { fromEpoch })
+      node.moveTo(8 * slotsPerEpoch + 1)
+      const first = node.finalized() + 1
+      assert(first > 6, 'not the first epoch of a day')
+      for (let slot = 8 * slotsPerEpoch + 1; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+      await follower.catchUp(signal)
+      assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: first, until: network.finalized - 1 }])
+      assert.deepEqual(await stored(context), await storedFromArchive(network, first))
+
+      await using archive = await openMovingNode(network, { prunes: false })
+      archive.moveTo(network.headSlot)
+      while (await (await startFollower(context, [node.url, archive.url], { fromEpoch })).fillGaps(signal));
+      const [covered] = await coveredEpochs(context.duties, 'hoodi')
+      assert.equal(covered?.from, fromEpoch === 0 ? 0 : first - (first % 6))
+    }
+  })
 })

@@ -55,6 +55,8 @@ const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export class StateRecords {
   readonly #dir: string
+  /** Names of the records that this process has written or read. */
+  readonly #intact = new Set<string>()
   /** Those of the last record that was read. The next one shares most of them. */
   #keys: ValidatorKeys | undefined
 
@@ -62,8 +64,9 @@ export class StateRecords {
     this.#dir = dir
   }
 
+  /** Whether there is an intact record. A record of an earlier process is read once, so that damage is found in time. */
   async has(epoch: number, root: string): Promise<boolean> {
-    return (await this.#names()).includes(nameOf(epoch, root))
+    return this.#intact.has(nameOf(epoch, root)) || (await this.read(epoch, root)) !== undefined
   }
 
   /** Those with a record, in ascending order. */
@@ -80,6 +83,7 @@ export class StateRecords {
     const { validators } = record.boundary
     const pubkeys = (await readOptional(join(this.#dir, keysFile)))?.subarray(0, validators.count * pubkeySize)
     if (!pubkeys || !pubkeysHash.equals(hashOf(pubkeys))) return undefined
+    this.#intact.add(nameOf(epoch, root))
     this.#keys = shareKeys({ pubkeys, credentials: validators.credentials }, validators.count, this.#keys)
     return { ...record, boundary: { ...record.boundary, validators: { ...validators, ...this.#keys } } }
   }
@@ -94,6 +98,7 @@ export class StateRecords {
     }
     const body = await compress(serialize(stored), fast)
     await this.#replace(nameOf(record.epoch, record.anchor.root), [Buffer.from(formatName), hashOf(body), body])
+    this.#intact.add(nameOf(record.epoch, record.anchor.root))
   }
 
   /** Deletes the records of all epochs before this one, and unfinished files. */
@@ -101,6 +106,7 @@ export class StateRecords {
     for (const name of await readOptionalFolder(this.#dir)) {
       const isOld = recordName.test(name) && epochOf(name) < epoch
       if (isOld || name.endsWith(temporary)) await rm(join(this.#dir, name), { force: true })
+      if (isOld) this.#intact.delete(name)
     }
   }
 
