@@ -9,6 +9,7 @@ import { findFeedProblem, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
 import { listKeys } from '#storage/keys.ts'
 import { queryDuties } from '#validators/duties/store.ts'
+import { missingTodo } from '#validators/ingest/health.ts'
 import { chainStream } from './chain-progress.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
@@ -121,7 +122,7 @@ function aboutStream(stream: Stream): DoctorFinding {
         `${missing}${age}`,
         group === 'explorer'
           ? `tetrad repair --chain ${name.split(' ')[1]}, or keep the server running`
-          : 'read the missing epochs: docs/validators.md',
+          : missingTodo(name.split(' ')[1] ?? ''),
       )
     case 'catching up': {
       const share = read === null || total === 0 ? '' : `, ${((100 * read) / total).toFixed(1)} % read`

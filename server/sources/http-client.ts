@@ -54,6 +54,19 @@ export const fetchBytes = (address: string, options: FetchOptions): Promise<Fetc
     header: (name) => response.headers.get(name) ?? undefined,
   }))
 
+/**
+ * Reads a response with status 200 while it arrives. The time limit is that of the whole response, so it also ends a
+ * connection on which nothing arrives any more.
+ */
+export const fetchStream = (
+  address: string,
+  options: FetchOptions,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<void> =>
+  fetched(address, options, async (response, label) => {
+    for await (const chunk of chunksOf(response, label, options.bytesMax)) onChunk(chunk)
+  })
+
 async function fetched<T>(
   address: string,
   options: FetchOptions,

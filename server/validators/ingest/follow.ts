@@ -51,6 +51,8 @@ export interface IngestProgress {
   readonly until: number
   readonly finalizedEpoch: number
   readonly written: number
+  /** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
+  readonly skipped?: Range | undefined
 }
 
 /** Reported after each written segment. */
@@ -141,7 +143,7 @@ export class Follower {
     if (!signal.aborted) await this.#summarize(next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    return { until: next, finalizedEpoch, written }
+    return { until: next, finalizedEpoch, written, skipped: this.#skipped }
   }
 
   async #ingest(

@@ -13,7 +13,7 @@ export const networkStream = (network: Network): string => `network ${network}`
 
 export interface NetworkHealth {
   readonly covered: readonly Range[]
-  /** Epochs before the end of the coverage that are not stored. */
+  /** Epochs that are not stored because no node had their states, or that were never requested. */
   readonly missing: readonly Range[]
   /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
   readonly behindEpochs: number | undefined
@@ -53,14 +53,16 @@ export async function readNetworkHealth(
   const refusal = run && refusalProblem(run, network)
   const isFailing = refusal !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const windowsProblem = await describeWindowsMismatch(duties, network, time)
-  // The first epoch may not be final yet. That is no problem while the node responds.
-  const isWaiting = until === undefined && run !== undefined && run.polls > 0 && run.lastError === null
+  const skipped = run?.lastError === null ? run.skipped : undefined
+  // The first epoch to store may not be final yet. That is no problem while the node responds.
+  const isFirst = until === undefined || skipped !== undefined
+  const isWaiting = isFirst && run !== undefined && run.polls > 0 && run.lastError === null
   const isAdvancing = isMoving(context, networkStream(network), until ?? 0) || isWaiting
   const isFresh =
     windowsProblem === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
   return {
     covered,
-    missing: holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }),
+    missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
@@ -103,5 +105,5 @@ export function describeMissing({ missing }: Pick<NetworkHealth, 'missing'>): st
 }
 
 /** The server tries to read missing epochs every hour, so a node that has their states is all that is needed. */
-export const missingTodo = (network: Network): string =>
+export const missingTodo = (network: string): string =>
   `add an archive node to validators.networks.${network}.beacon.urls and restart; the server then reads the missing epochs`

@@ -110,9 +110,9 @@ export class IngestRun {
     this.#status = { ...this.#status, isReading: true }
   }
 
-  step({ until, finalizedEpoch, written }: IngestProgress): void {
+  step({ until, finalizedEpoch, written, skipped }: IngestProgress): void {
     const healthy = { failingSinceMs: null, failureKind: null }
-    this.#status = { ...this.#status, until, finalizedEpoch, written, ...healthy }
+    this.#status = { ...this.#status, until, finalizedEpoch, written, skipped, ...healthy }
   }
 
   end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {

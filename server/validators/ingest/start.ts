@@ -7,6 +7,7 @@ import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { noteStep } from '#ingest/stream-progress.ts'
 import { type Chain, epochStartMs } from '#sources/beacon/client.ts'
+import { listenToEvents } from '#sources/beacon/events.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
@@ -22,8 +23,10 @@ import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unreg
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const depositsEveryMs = 60_000
-/** Missing epochs are tried again after this time, in case that a node has them by then. */
+/** Missing epochs are tried again after this time: a node may have them by then. */
 const fillEveryMs = 3_600_000
+/** Events of a node start at most one poll in this time. */
+const wakeEveryMs = 1000
 
 export const followedNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.enabled
@@ -93,7 +96,7 @@ async function followNetwork(
   noteStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
-  const fillGaps = gapFiller(context, follower)
+  const fillGaps = createGapFiller(context, follower)
   const polling = poll(
     context,
     {
@@ -119,12 +122,33 @@ async function followNetwork(
     },
     signal,
   )
+  const listening = wakeOnEvents(context, network, run, signal)
   // Another server may ingest from now on: this one must not report an outdated status.
-  await polling.finally(() => unregisterRun(context, network, run))
+  await Promise.all([polling, listening]).finally(() => unregisterRun(context, network, run))
+}
+
+/** New blocks and new finality are read at once, not only with the next poll. */
+function wakeOnEvents(
+  { clock, settings }: ValidatorsContext,
+  network: Network,
+  run: IngestRun,
+  signal: AbortSignal,
+): Promise<void> {
+  let wokenMs = Number.NEGATIVE_INFINITY
+  const { urls } = settings.validators.networks[network].beacon
+  return listenToEvents(
+    { urls, clock },
+    () => {
+      if (clock.monotonicMs() - wokenMs < wakeEveryMs) return
+      wokenMs = clock.monotonicMs()
+      run.wakeUp.wake()
+    },
+    signal,
+  )
 }
 
 /** Fills gaps at the start and then every hour. As long as some can be filled, it continues with every poll. */
-function gapFiller(context: ValidatorsContext, follower: Follower): (signal: AbortSignal) => Promise<void> {
+function createGapFiller(context: ValidatorsContext, follower: Follower): (signal: AbortSignal) => Promise<void> {
   const { clock, log } = context
   const { network } = follower
   let dueMs = clock.monotonicMs()

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { ManualClock, nextEventLoopTurn } from '#runtime/clock.ts'
+import { listenToEvents } from './events.ts'
+
+type Exchange = readonly [request: IncomingMessage, response: ServerResponse]
+
+/** A server whose requests the test answers one by one. */
+async function openStreamServer() {
+  const waiting: Exchange[] = []
+  const server = createServer((request, response) => {
+    waiting.push([request, response])
+    server.emit('waiting')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    waiting,
+    async next(): Promise<Exchange> {
+      if (waiting.length === 0) await once(server, 'waiting')
+      return waiting.shift() as Exchange
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const openStream = ([, response]: Exchange) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.flushHeaders()
+  return response
+}
+
+/** A clock on which nothing waits yet. `waits` resolves with the next wait. */
+function watchClock() {
+  const clock = new ManualClock(0)
+  let waiting = Promise.withResolvers<number>()
+  return {
+    clock: {
+      now: () => clock.now(),
+      monotonicMs: () => clock.monotonicMs(),
+      every: () => () => {},
+      sleep: (waitMs: number, signal?: AbortSignal) => {
+        waiting.resolve(waitMs)
+        return clock.sleep(waitMs, signal)
+      },
+    },
+    /** Waits for the next sleep, ends it, and returns its length. */
+    async pass(): Promise<number> {
+      const waitMs = await waiting.promise
+      waiting = Promise.withResolvers()
+      clock.advance(waitMs)
+      return waitMs
+    },
+  }
+}
+
+test('names of events are reported, however the stream is split', async () => {
+  await using server = await openStreamServer()
+  const stop = new AbortController()
+  const seen: string[] = []
+  const last = Promise.withResolvers<void>()
+  const { clock } = watchClock()
+  const listening = listenToEvents(
+    { urls: [`${server.url}/?key=secret`], clock },
+    (topic) => {
+      seen.push(topic)
+      if (topic === 'chain_reorg') last.resolve()
+    },
+    stop.signal,
+  )
+  const exchange = await server.next()
+  assert.equal(exchange[0].url, '/eth/v1/events?topics=head,finalized_checkpoint,chain_reorg&key=secret')
+  assert.equal(exchange[0].headers.accept, 'text/event-stream')
+  const stream = openStream(exchange)
+  stream.write('event: head\ndata: {"event": "event: head"}\n\nevent:fina')
+  await nextEventLoopTurn()
+  stream.write('lized_checkpoint\r\ndata: {}\r\n\r\n:\n\nevent: other\ndata: event: head\n\n')
+  stream.write('event: chain_reorg\n')
+  await last.promise
+  assert.deepEqual(seen, ['head', 'finalized_checkpoint', 'chain_reorg'])
+  stop.abort()
+  await listening
+})
+
+test('a connection that ends is opened again, at the next node, and failures make the wait longer', async () => {
+  await using one = await openStreamServer()
+  await using other = await openStreamServer()
+  const stop = new AbortController()
+  const { clock, pass } = watchClock()
+  const listening = listenToEvents({ urls: [one.url, other.url], clock }, () => {}, stop.signal)
+  openStream(await one.next()).end('event: head\n\n')
+  assert.equal(await pass(), 1000)
+  ;(await other.next())[1].writeHead(503).end()
+  assert.equal(await pass(), 2000)
+  ;(await one.next())[0].socket.destroy()
+  assert.equal(await pass(), 4000)
+  openStream(await other.next()).end()
+  assert.equal(await pass(), 1000)
+  await one.next()
+  stop.abort()
+  await listening
+})
+
+test('a node without the stream is asked again after an hour', async () => {
+  for (const status of [404, 400, 501]) {
+    await using server = await openStreamServer()
+    const stop = new AbortController()
+    const { clock, pass } = watchClock()
+    const listening = listenToEvents({ urls: [server.url], clock }, () => {}, stop.signal)
+    ;(await server.next())[1].writeHead(status).end()
+    assert.equal(await pass(), 3_600_000)
+    await server.next()
+    stop.abort()
+    await listening
+  }
+})
+
+test('a line that does not end closes the connection', async () => {
+  await using server = await openStreamServer()
+  const stop = new AbortController()
+  const { clock, pass } = watchClock()
+  const listening = listenToEvents({ urls: [server.url], clock }, () => {}, stop.signal)
+  const stream = openStream(await server.next())
+  const closed = once(stream, 'close')
+  stream.write('data: ')
+  stream.write('x'.repeat(70_000))
+  assert.equal(await pass(), 2000)
+  await closed
+  stop.abort()
+  await listening
+})
+
+test('without a node, nothing happens', async () => {
+  const { clock } = watchClock()
+  await listenToEvents({ urls: [], clock }, () => assert.fail(), new AbortController().signal)
+})
