@@ -132,3 +132,30 @@ test('on a chain with short epochs, a node may fail for two minutes', async () =
   context.clock.advance(1)
   assert.match((await readNetworkHealth(context, 'hoodi')).problem?.message ?? '', /unreadable for 2 min/)
 })
+
+test('while ingest waits for the first epoch after a gap, the network is healthy and the gap is reported', async () => {
+  const hint =
+    'add an archive node to validators.networks.hoodi.beacon.urls and restart; the server then reads the missing epochs'
+  for (const behind of [12, 100]) {
+    await using context = await openNetwork({ behind })
+    const run = registerRun(context, 'hoodi')
+    run.step({ until: 9, finalizedEpoch: 10, written: 0, skipped: { from: 4, until: 9 } })
+    run.end(null, context.clock.now())
+    context.clock.advance(20 * minuteMs)
+    const position = behind === 100 ? 'no epoch stored yet' : '17 epochs behind'
+    const message = `catching up, ${position}; epochs 4 to 8 are missing: ${hint}`
+    assert.deepEqual((await readReports(context)).slice(1), [true, message])
+    run.end('connection refused', context.clock.now())
+    assert.equal((await readReports(context))[1], false)
+  }
+})
+
+test('a gap in the coverage is reported, and does not make the server unready', async () => {
+  await using context = await openNetwork()
+  const { until } = (await readNetworkHealth(context, 'hoodi')).covered[0] ?? { until: 0 }
+  const [from, end] = [until - 400, until - 390]
+  await context.dutiesState.write((tx) => addCoverage(tx, 'duties/hoodi', from, end))
+  const [status, ok, message] = await readReports(context)
+  assert.deepEqual([status, ok], ['gaps', true])
+  assert.match(String(message), new RegExp(`^3 epochs behind; epochs ${end} to \\d+ are missing: add an archive node`))
+})

@@ -22,7 +22,9 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
+import { HeadRecorder } from './read/head-recorder.ts'
 import { StateRecords } from './read/state-records.ts'
+import { beaconFindings, startBeacon } from './start.ts'
 
 const signal = new AbortController().signal
 
@@ -207,6 +209,42 @@ describe('records of states', () => {
     assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
   })
 
+  test('without finality, only the newest epochs are recorded, and the others are reported', async () => {
+    const network = simulateNetwork('prune-leak', { epochs: 16, outage: { from: 2, until: 12 } })
+    const { slotsPerEpoch } = network.plan
+    await using node = await openMovingNode(network)
+    await using context = await openContext(settingsFor([node.url]))
+    const nodes = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
+    const records = new StateRecords(recordsDir(context))
+    const recorder = new HeadRecorder(nodes, records, 4)
+    const { rules } = await nodes.chain()
+    const dropped: number[] = []
+    for (let epoch = 0; epoch < 12; epoch++) {
+      node.moveTo((epoch + 1) * slotsPerEpoch - 1)
+      const recording = await recorder.record(rules, 0, signal)
+      assert.equal(recording.failure, undefined)
+      dropped.push(...recording.dropped)
+    }
+    assert(node.finalized() < 4)
+    assert.deepEqual(await records.epochs(), [8, 9, 10, 11])
+    assert.deepEqual(dropped, [0, 1, 2, 3, 4, 5, 6, 7])
+  })
+
+  test('a folder that cannot be written is reported, and does not stop ingest', async () => {
+    const network = simulateNetwork('prune-folder', { epochs: 8, outage: { from: 0, until: 0 } })
+    await using node = await openMovingNode(network, { prunes: false })
+    await using context = await openContext(settingsFor([node.url]))
+    await writeFile(join(context.dir, 'beacon'), 'a file in the place of the folder')
+    node.moveTo(network.headSlot)
+    const lines: string[] = []
+    const log = openLog('warn', (line) => lines.push(line))
+    const follower = await startFollower(context, [node.url], { log })
+    assert((await follower.catchUp(signal)).written > 0)
+    await follower.catchUp(signal)
+    assert.equal(lines.length, 1)
+    assert.match(lines[0] ?? '', /states of recent epochs could not be recorded/)
+  })
+
   test('after a reorganization, the states of the new chain are recorded and used', async () => {
     const forked = simulateFork('prune-fork', 7, 14)
     const { slotsPerEpoch } = forked.canonical.plan
@@ -283,7 +321,10 @@ describe('records of states', () => {
 })
 
 describe('epochs whose states no node has', () => {
-  /** Ingests with a pruning node, then moves it forward without ingest. */
+  /** The stored inactivity scores of the last epochs begin after the gap. */
+  const withoutScores = (tables: object) => ({ ...tables, inactivity_scores: undefined })
+
+  /** Ingests with a pruning node, then moves it forward without ingest until it has deleted states. */
   async function withDowntime(
     context: TestContext,
     node: MovingNode,
@@ -291,16 +332,17 @@ describe('epochs whose states no node has', () => {
     urls: readonly string[],
   ) {
     const { slotsPerEpoch } = network.plan
-    const [stopEpoch, startEpoch] = [7, 13]
+    const stopEpoch = 7
     const before = await startFollower(context, urls)
     for (let slot = 0; slot < (stopEpoch + 1) * slotsPerEpoch; slot += 2) {
       node.moveTo(slot)
       await before.catchUp(signal)
     }
-    node.moveTo(startEpoch * slotsPerEpoch)
-    const gap = { from: stopEpoch - 1, until: node.finalized() + 1 }
-    assert(gap.until - gap.from > 2)
-    return { gap, slot: startEpoch * slotsPerEpoch }
+    let slot = (stopEpoch + 1) * slotsPerEpoch
+    while (node.finalized() < stopEpoch + 3) node.moveTo(slot++)
+    // The last epoch before the gap needs the finality of the epoch after the next one; the first one after it needs the
+    // epoch before it.
+    return { gap: { from: stopEpoch - 1, until: node.finalized() + 1 }, slot }
   }
 
   test('after a downtime only these epochs are missing, and an archive node closes the gap', async () => {
@@ -331,7 +373,32 @@ describe('epochs whose states no node has', () => {
     assert.equal(await withArchive.fillGaps(signal), true)
     assert.equal(await withArchive.fillGaps(signal), false)
     assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: end }])
-    assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
+    assert.deepEqual(withoutScores(await stored(context)), withoutScores(await storedFromArchive(network, 0)))
+  })
+
+  test('a server reports them, reads them from an archive node after a restart, and records states', async () => {
+    const network = simulateNetwork('prune-server', { epochs: 20, outage: { from: 0, until: 0 } })
+    await using node = await openMovingNode(network, { states: true })
+    await using archive = await openMovingNode(network, { prunes: false, states: true })
+    await using plain = await openContext(settingsFor([node.url, archive.url]))
+    const { gap, slot: restart } = await withDowntime(plain, node, network, [node.url])
+    const follower = await startFollower(plain, [node.url])
+    for (let slot = restart; !node.moveTo(slot); slot += 3) await follower.catchUp(signal)
+    archive.moveTo(network.headSlot)
+    const settings = await withChainTimes({ ...plain, clock: systemClock })
+    const context = { ...plain, settings, clock: systemClock }
+    const [finding] = await beaconFindings(context)
+    assert.equal((await coveredEpochs(plain.duties, 'hoodi')).length, 2)
+    const reported = `; epochs ${gap.from} to ${gap.until - 1} are missing: add an archive node`
+    assert((finding?.message ?? '').includes(reported), finding?.message)
+    await rm(recordsDir(plain), { recursive: true })
+    const stop = new AbortController()
+    const running = startBeacon(context, stop.signal, () => {}, plain.dir)
+    while ((await coveredEpochs(plain.duties, 'hoodi')).length > 1) await nextEventLoopTurn()
+    stop.abort()
+    await running
+    assert.deepEqual(withoutScores(await stored(plain)), withoutScores(await storedFromArchive(network, 0)))
+    assert((await recordsIn(plain)).length > 0)
   })
 
   test('are not skipped while a second node does not respond', async () => {

@@ -1,8 +1,13 @@
 // The ingest loops of a server, and what they report to /readyz.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
-import { systemClock } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { simulateNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
@@ -99,4 +104,38 @@ test('a contradiction is logged and reported in /readyz, and ingest continues on
   await ended
   const [{ until } = { until: 0 }] = await coveredEpochs(context.duties, 'hoodi')
   assert.equal(until, 13)
+})
+
+test('an event of a node starts a poll', async () => {
+  let finalized = 4
+  const network = simulateNetwork('events', { epochs: 12, outage: { from: 0, until: 0 } })
+  await using node = await openNode(network, { finalized: () => finalized })
+  // It only offers the event stream. Everything else is requested from the second node.
+  const streams: ServerResponse[] = []
+  await using events = createServer((request, response) => {
+    if (!request.url?.startsWith('/eth/v1/events')) return response.writeHead(503).end()
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    streams.push(response)
+    return events.emit('stream')
+  })
+  events.listen(0, '127.0.0.1')
+  const connected = once(events, 'stream')
+  await once(events, 'listening')
+  const eventsUrl = `http://127.0.0.1:${(events.address() as AddressInfo).port}`
+  const beacon = { urls: [eventsUrl, node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  await using plain = await openContext({ validators: { networks: { hoodi: { beacon } } } })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  const stop = new AbortController()
+  const reached = new Map([3, 5].map((epoch) => [epoch, Promise.withResolvers<void>()]))
+  const context = { ...plain, settings, clock: systemClock }
+  const running = startBeacon(context, stop.signal, (_, { until }) => reached.get(until)?.resolve())
+  await reached.get(3)?.promise
+  await connected
+  while (findRun(context, 'hoodi')?.status.isReading) await nextEventLoopTurn()
+  finalized = 6
+  streams[0]?.write('event: finalized_checkpoint\ndata: {}\n\n')
+  await reached.get(5)?.promise
+  stop.abort()
+  await running
+  events.closeAllConnections()
 })

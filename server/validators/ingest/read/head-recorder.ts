@@ -8,7 +8,7 @@ import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import { EpochReader } from './epoch-reader.ts'
-import type { StateRecords } from './state-records.ts'
+import { isFileError, type StateRecords } from './state-records.ts'
 
 export interface HeadRecording {
   /** Epochs that were recorded. */
@@ -19,35 +19,47 @@ export interface HeadRecording {
   readonly failure: string | undefined
 }
 
-/** One record of a million validators has about 20 MB on disk. */
-const epochsMax = 128
+/** Fourteen hours of mainnet without finality. */
+const epochsMaxDefault = 128
 
 export class HeadRecorder {
   readonly #beacon: Beacon
   readonly #records: StateRecords
+  readonly #epochsMax: number
 
-  constructor(beacon: Beacon, records: StateRecords) {
+  /** `epochsMax`: the newest epochs whose records are kept, however long the chain is not final. */
+  constructor(beacon: Beacon, records: StateRecords, epochsMax = epochsMaxDefault) {
     this.#beacon = beacon
     this.#records = records
+    this.#epochsMax = epochsMax
   }
 
   /** `neededFrom`: records of earlier epochs are deleted. */
   async record(rules: ConsensusRules, neededFrom: number, signal: AbortSignal): Promise<HeadRecording> {
     const recorded: number[] = []
     const failures: string[] = []
-    await this.#records.removeBefore(neededFrom)
-    for (const beacon of healthyFirst(this.#beacon)) {
+    let dropped: readonly number[] = []
+    const attempt = async (work: () => Promise<void>): Promise<boolean> => {
       try {
-        await this.#recordFrom(beacon, rules, neededFrom, recorded, signal)
-        failures.length = 0
-        break
+        await work()
+        return true
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof BeaconError || isFileError(error))) throw error
         failures.push(error.message)
+        return false
       }
     }
-    return { recorded, dropped: await this.#dropOldest(), failure: failures[0] }
+    for (const beacon of healthyFirst(this.#beacon)) {
+      if (!(await attempt(() => this.#recordFrom(beacon, rules, neededFrom, recorded, signal)))) continue
+      failures.length = 0
+      break
+    }
+    await attempt(async () => {
+      await this.#records.removeBefore(neededFrom)
+      dropped = await this.#dropOldest()
+    })
+    return { recorded, dropped, failure: failures[0] }
   }
 
   async #recordFrom(
@@ -63,7 +75,7 @@ export class HeadRecorder {
     if (!head || finalizedEpoch === undefined) throw new BeaconError('the node did not return its newest block')
     const until = epochAt(rules, head.slot) + 1
     // The newest first: if reading them takes long, the node may delete the others, but these can still be used.
-    for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - epochsMax); epoch--) {
+    for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - this.#epochsMax); epoch--) {
       const anchor = await findAnchor(queries, rules, epoch)
       if (!anchor || (await this.#records.has(epoch, anchor.root))) continue
       const parts = await new EpochReader(beacon, rules).withSignal(signal).readStateParts(epoch)
@@ -77,13 +89,11 @@ export class HeadRecorder {
   /** Returns the deleted epochs. */
   async #dropOldest(): Promise<number[]> {
     const epochs = await this.#records.epochs()
-    const dropped = epochs.slice(0, Math.max(0, epochs.length - epochsMax))
+    const dropped = epochs.slice(0, Math.max(0, epochs.length - this.#epochsMax))
     if (dropped.length > 0) await this.#records.removeBefore((dropped.at(-1) as number) + 1)
     return dropped
   }
 }
-
-const isFileError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
 /** Each node on its own. Requests to a node that has failed wait, so the others come first. */
 const healthyFirst = (beacon: Beacon): Beacon[] => {

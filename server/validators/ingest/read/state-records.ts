@@ -3,8 +3,8 @@
 //
 // 1. A record is found by its epoch and by the root of its anchor block. The chain up to that block determines
 //    everything in the record, so a record of another fork is never used.
-// 2. A record is complete or does not exist: it is written under a temporary name, synced and renamed. Records that are
-//    damaged or of another version are ignored.
+// 2. A record is complete or does not exist: it is written under a temporary name, synced and renamed. Records that
+//    cannot be read, are damaged or of another version are ignored.
 // 3. Public keys are most of the bytes and never change. All records share one file of them. If it does not match a
 //    record, the record is ignored.
 import { createHash } from 'node:crypto'
@@ -119,7 +119,10 @@ export class StateRecords {
     const path = join(this.#dir, keysFile)
     const known = (await readOptional(path)) ?? Buffer.alloc(0)
     const shared = Math.min(known.length, pubkeys.length)
-    if (known.compare(pubkeys, 0, shared, 0, shared) !== 0) return this.#replace(keysFile, [pubkeys])
+    if (known.compare(pubkeys, 0, shared, 0, shared) !== 0) {
+      this.#intact.clear()
+      return this.#replace(keysFile, [pubkeys])
+    }
     if (known.length >= pubkeys.length) return
     await using file = await open(path, 'a', 0o600)
     await file.appendFile(pubkeys.subarray(shared))
@@ -173,10 +176,12 @@ function shareKeys({ pubkeys, credentials }: ValidatorKeys, count: number, previ
   return readValidatorKeys(records, stride, count, previous)
 }
 
-const readOptional = (path: string): Promise<Buffer | undefined> => readFile(path).catch(ignoreAbsence)
+export const isFileError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
-const readOptionalFolder = async (path: string): Promise<string[]> => (await readdir(path).catch(ignoreAbsence)) ?? []
+const readOptional = (path: string): Promise<Buffer | undefined> => readFile(path).catch(ignoreFileError)
 
-function ignoreAbsence(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
+const readOptionalFolder = async (path: string): Promise<string[]> => (await readdir(path).catch(ignoreFileError)) ?? []
+
+function ignoreFileError(error: unknown): undefined {
+  if (!isFileError(error)) throw error
 }
