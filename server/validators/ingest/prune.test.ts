@@ -390,7 +390,7 @@ describe('epochs whose states no node has', () => {
     const [finding] = await beaconFindings(context)
     assert.equal((await coveredEpochs(plain.duties, 'hoodi')).length, 2)
     const reported = `; epochs ${gap.from} to ${gap.until - 1} are missing: add an archive node`
-    assert((finding?.message ?? '').includes(reported), finding?.message)
+    assert((finding?.message ?? '').includes(reported), finding?.message ?? 'no finding')
     await rm(recordsDir(plain), { recursive: true })
     const stop = new AbortController()
     const running = startBeacon(context, stop.signal, () => {}, plain.dir)
