@@ -279,7 +279,7 @@ export class BeaconApi {
     const { plan } = this.#network
     const first = epoch * plan.slotsPerEpoch
     const record = (await this.#hasState(first)) ? await this.#network.epoch(epoch) : undefined
-    if (!record) return this.#notFound('state', first)
+    if (!record) return this.#notFound('duties', first)
     // Attester duties are fixed one epoch earlier than proposer duties.
     const more = {
       execution_optimistic: false,
@@ -294,18 +294,25 @@ export class BeaconApi {
   }
 
   async #reward(kind: string, id: string, body: string): Promise<NodeReply> {
-    const more = await this.#status(0)
+    const { attestationRewards, rewardStatesFromSlot } = this.#profile
     if (kind === 'attestations') {
-      // The chain pays them at the start of the epoch after the next one.
+      if (!attestationRewards) return this.#notFound('endpoint', `/eth/v1/beacon/rewards/attestations/${id}`)
+      // The chain pays them at the start of the epoch after the next one; the node computes them from the state before.
       const paidIn = Number(id) + 2
+      const slot = paidIn * this.#network.plan.slotsPerEpoch - 1
+      const isKnown =
+        paidIn <= this.#epochOf(this.#network.headSlot) && slot >= rewardStatesFromSlot(await this.#view())
+      const record = isKnown ? await this.#network.epoch(paidIn) : undefined
+      if (!record) return this.#notFound('attestation rewards', slot)
       const requested = new Set((JSON.parse(body) as string[]).map(Number))
-      const record = paidIn <= this.#epochOf(this.#network.headSlot) ? await this.#network.epoch(paidIn) : undefined
-      return record ? { json: voteRewards(record, requested), more } : this.#notFound('state', id)
+      return { json: voteRewards(record, requested), more: await this.#status(slot) }
     }
     const block = await this.#findBlock(id)
     if (!block) return this.#notFound('block', id)
+    if (!(await this.#hasState(block.slot - 1))) return this.#notFound('block rewards', block.slot - 1)
     const seats = (await this.#epochOfSlot(block.slot))?.sync ?? []
-    return { json: kind === 'blocks' ? blockReward(block) : syncRewards(block, seats), more }
+    const json = kind === 'blocks' ? blockReward(block) : syncRewards(block, seats)
+    return { json, more: await this.#status(block.slot) }
   }
 }
 

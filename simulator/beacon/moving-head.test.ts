@@ -101,6 +101,22 @@ test('a branch without a block at the boundary has the state of the epoch transi
   assert.equal(record?.states[0]?.validators[0]?.current, 0)
 })
 
+test('a late block: its slot is empty at first, without a reorganization', async () => {
+  const chain = simulateCalm('moving/late')
+  const network = new MovingHead(chain, { headSlot: 15, branches: [{ from: 16, until: 17, empty: [16] }] })
+  const events = eventsOf(network)
+  await using node = await openNode(network)
+  const status = async () => (await fetch(`${node.url}/eth/v2/beacon/blocks/16`)).status
+  network.advance()
+  assert.equal(await status(), 404)
+  assert.deepEqual(events, [])
+  const before = network.epoch(4)?.states[0]
+  network.advance()
+  assert.equal(await status(), 200)
+  assert(!events.some(({ topic }) => topic === 'chain_reorg'))
+  assert.notDeepEqual(network.epoch(4)?.states[0], before, 'the block changes the state of its slot')
+})
+
 test('the event stream of a node has the requested topics', async () => {
   const chain = simulateCalm('moving/events')
   const network = new MovingHead(chain, { headSlot: 14, branches: [{ from: 15, until: 17 }] })

@@ -52,11 +52,18 @@ function fail(request: IncomingMessage, response: ServerResponse, kind: number):
 }
 
 function send(response: ServerResponse, reply: NodeReply): void {
-  const version = 'version' in reply && reply.version !== undefined ? { 'eth-consensus-version': reply.version } : {}
-  if ('bytes' in reply) {
-    response.writeHead(200, { 'content-type': 'application/octet-stream', ...version }).end(reply.bytes)
+  if ('status' in reply) {
+    const isText = typeof reply.body === 'string'
+    const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
+    response.writeHead(reply.status, { 'content-type': type }).end(isText ? reply.body : JSON.stringify(reply.body))
     return
   }
-  const [status, body] = 'status' in reply ? [reply.status, reply.body] : [200, { ...reply.more, data: reply.json }]
-  response.writeHead(status, { 'content-type': 'application/json', ...version }).end(JSON.stringify(body))
+  const version = reply.version === undefined ? {} : { 'eth-consensus-version': reply.version }
+  if ('bytes' in reply) {
+    response.writeHead(200, { 'content-type': 'application/octet-stream', ...version }).end(reply.bytes)
+  } else {
+    response
+      .writeHead(200, { 'content-type': 'application/json', ...version })
+      .end(JSON.stringify({ ...reply.more, data: reply.json }))
+  }
 }
