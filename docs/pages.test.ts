@@ -13,6 +13,7 @@ import { runCommand } from '#test/run-command.ts'
 
 const here = import.meta.dirname
 const pages = [
+  'beacon-nodes.md',
   'console.md',
   'getting-started.md',
   'operations.md',

@@ -38,6 +38,7 @@ export class MovingHead implements SimulatedNetwork {
   readonly genesisUnix: number
   readonly #chain: Chain
   readonly #branches: readonly SimulatedBranch[]
+  readonly #blocksByRoot: ReadonlyMap<string, SimulatedBlock>
   readonly #listeners = new Set<(event: ChainEvent) => void>()
   #headSlot: number
 
@@ -47,6 +48,10 @@ export class MovingHead implements SimulatedNetwork {
     this.genesisUnix = chain.genesisUnix
     this.#chain = chain
     this.#branches = simulateBranches(chain, branches)
+    const records = [...chain.epochs, ...this.#branches.flatMap(({ epochs }) => [...epochs.values()])]
+    this.#blocksByRoot = new Map(
+      records.flatMap(({ blocks }) => [...blocks.values()].map((block) => [block.root, block])),
+    )
     this.#headSlot = headSlot
   }
 
@@ -62,12 +67,8 @@ export class MovingHead implements SimulatedNetwork {
 
   /** Also finds the blocks of branches that are no longer canonical. */
   blockByRoot(root: string): SimulatedBlock | undefined {
-    const branches = this.#branches.filter(({ from }) => from <= this.#headSlot)
-    const orphaned = branches.flatMap(({ epochs, until }) =>
-      [...epochs.values()].flatMap(({ blocks }) => [...blocks.values()].filter(({ slot }) => slot < until)),
-    )
-    const known = [...orphaned, ...this.#chain.epochs.flatMap(({ blocks }) => [...blocks.values()])]
-    return known.find((block) => block.root === root && block.slot <= this.#headSlot)
+    const block = this.#blocksByRoot.get(root)
+    return block && block.slot <= this.#headSlot ? block : undefined
   }
 
   /** Moves the head slot by slot and emits the events of each. */
@@ -98,26 +99,22 @@ export class MovingHead implements SimulatedNetwork {
     return branch?.epochs.get(epoch) ?? this.#chain.epochs[epoch]
   }
 
-  #rootAt(slot: number, headSlot: number): string {
+  /** The last block at or before the slot, while the head is at `headSlot`. Undefined for genesis. */
+  #blockUpTo(slot: number, headSlot: number): SimulatedBlock | undefined {
     for (let at = slot; at > 0; at--) {
-      const block = this.#epochAt(this.#epochOf(at), headSlot)?.blocks.get(at)
-      if (block) return block.root
-    }
-    return genesisRoot
-  }
-
-  /** The newest block, or undefined for genesis. */
-  #headBlock(headSlot: number): SimulatedBlock | undefined {
-    for (let at = headSlot; at > 0; at--) {
       const block = this.#epochAt(this.#epochOf(at), headSlot)?.blocks.get(at)
       if (block) return block
     }
     return undefined
   }
 
+  #rootAt(slot: number, headSlot: number): string {
+    return this.#blockUpTo(slot, headSlot)?.root ?? genesisRoot
+  }
+
   #eventsBetween(before: number, now: number): ChainEvent[] {
     const { slotsPerEpoch } = this.plan
-    const [oldHead, newHead] = [this.#headBlock(before), this.#headBlock(now)]
+    const [oldHead, newHead] = [this.#blockUpTo(before, before), this.#blockUpTo(now, now)]
     if (!newHead || newHead.root === oldHead?.root) return []
     const events: ChainEvent[] = []
     if (oldHead && this.#rootAt(oldHead.slot, now) !== oldHead.root) {

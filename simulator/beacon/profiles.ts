@@ -86,8 +86,8 @@ const lighthouse: NodeProfile = {
   // beacon_chain.rs, get_historic_state_limits: states before the split slot are not stored.
   statesFromSlot: fromFinalized,
   rewardStatesFromSlot: fromFinalized,
-  // Backfill ends at the weak subjectivity period unless --genesis-backfill is set.
-  blocksFromSlot: fromFiveMonthsAgo,
+  // Backfill ends at the weak subjectivity period unless --genesis-backfill is set. Blocks are not pruned.
+  blocksFromSlot: ({ checkpointSlot, slotsPerEpoch }) => checkpointSlot - blockEpochs * slotsPerEpoch,
   // http_api/src/state_id.rs, block_id.rs, lib.rs and warp_utils/src/reject.rs.
   notFound: (missing, id) => {
     const texts: Record<Missing, string> = {
@@ -105,7 +105,7 @@ const lighthouse: NodeProfile = {
 
 const teku: NodeProfile = {
   ...fullNode,
-  version: 'teku/v26.8.0/linux-x86_64/-eclipseadoptium-openjdk64bitservervm-java-21',
+  version: 'teku/v26.8.0/linux-x86_64/openjdk-java-21',
   // StateSelectorFactory.java, slotSelector: no state after the head.
   emptyHead: 'missing',
   // StorageConfiguration.java: a new database has the mode MINIMAL, which stores no finalized states.
