@@ -1,4 +1,5 @@
-// Ingests simulated networks from nodes with faults and compares the stores with the expected figures.
+// Ingests simulated networks with reorganizations from nodes with faults, and compares the stores with the expected
+// figures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -14,38 +15,57 @@ import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
 import { openDepositReader } from '#validators/ingest/start.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
-import { createSeededRandom } from '../seeded-random.ts'
+import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
+import { MovingHead } from './moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from './networks.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'
+import { profiles } from './profiles.ts'
+import type { Branch } from './simulate.ts'
 
 const seeds = seedsOf(150)
 const network = 'hoodi'
 
-/** Ingests like a server that is restarted once. */
+/** Ingests like a server that follows the chain and is restarted from time to time. */
 async function ingest(
   context: TestContext,
   world: CompletedNetwork,
   options: BeaconNodeOptions,
   epochsPerHour: number,
 ): Promise<Settings> {
-  let finalized = Math.max(2, world.finalized - 2)
-  await using node = await openNode(world, { ...options, finalized: () => finalized, chainId: '560048' })
-  await using execution = await openExecution(world, '560048')
+  const draws = createSeededRandom(`${world.seed}/head`)
+  const { headSlot, plan } = world
+  const isPartlyFinalized = (finalized: number) => finalized >= Math.max(2, world.finalized - 2)
+  const startSlot = world.snapshots.findIndex(
+    (state, slot) => world.blocks.has(slot) && isPartlyFinalized(state.finalized),
+  )
+  const head = new MovingHead(world, { headSlot: startSlot, branches: drawBranches(draws, startSlot, headSlot) })
+  await using node = await openNode(head, { ...options, chainId: '560048' })
+  await using execution = await openExecution(head, '560048')
   const clock = systemClock
   const time = { epochsPerHour, epochsPerDay: epochsPerHour * 2 }
   const hoodi = { ...time, beacon: { urls: [node.url], fromEpoch: 0 }, execution: { rpc: [{ url: execution.url }] } }
   const overrides = { validators: { networks: { [network]: hoodi } } }
   const settings = await withChainTimes({ ...context, settings: settingsWith(overrides), clock })
   const { chainId, rpc } = settings.validators.networks[network].execution
-  const payments = world.plan.hasExecution ? createExecutionSource(openRpc({ chain: chainId, rpc, clock })) : undefined
-  for (const end of [finalized, world.finalized]) {
-    finalized = end
+  const payments = plan.hasExecution ? createExecutionSource(openRpc({ chain: chainId, rpc, clock })) : undefined
+  for (;;) {
     const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock, backoffMs: 1 })
     await untilDone(new Follower({ ...context, settings }, network, beacon, payments))
     if (payments) await openDepositReader({ ...context, settings, clock }, network, await beacon.chain()).catchUp(never)
+    if (head.headSlot === headSlot) return settings
+    head.advance(Math.min(draws.whole(1, 3 * plan.slotsPerEpoch), headSlot - head.headSlot))
   }
-  return settings
+}
+
+/** Branches of one to three slots, with and without blocks. */
+function drawBranches(draws: SeededRandom, from: number, until: number): Branch[] {
+  const branches: Branch[] = []
+  for (let slot = from; slot + 4 < until; slot += draws.whole(4, 16)) {
+    const end = slot + draws.whole(1, 4)
+    branches.push({ from: slot, until: end, empty: draws.happens(0.3) ? [slot] : [] })
+  }
+  return branches
 }
 
 const never = new AbortController().signal
@@ -116,19 +136,21 @@ async function assertDeposits(context: TestContext, world: CompletedNetwork): Pr
   for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
-test('simulated networks are ingested without a wrong figure, despite faults of the node', async () => {
+test('simulated networks are ingested without a wrong figure, despite reorganizations and faults of the node', async () => {
   await using context = await openContext()
   let done = 0
   for (const number of seeds) {
     const seed = `beacon/${number}`
     const draws = createSeededRandom(`${seed}/habits`)
-    const options: BeaconNodeOptions = {
+    const features = {
       ssz: draws.happens(0.5),
       states: draws.happens(0.5),
       rewards: draws.happens(0.3),
       forgetsEmpty: draws.happens(0.3),
       faults: draws.pick([0, 0.03, 0.08]),
     }
+    const profile = draws.pick([profiles.prysm, profiles.nimbus, profiles.grandine])
+    const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile, faults: features.faults }
     const epochsPerHour = draws.pick([3, 100, 100])
     const world = simulateNetwork(seed)
     // With a few seeds, so many validators are slashed that nothing becomes final.

@@ -151,6 +151,23 @@ test('the state of an empty slot after the newest block is the slot itself, an e
   }
 })
 
+test('a client that keeps states since the finalized epoch has the first state of an epoch for three epochs', async () => {
+  for (const client of clients.filter((name) => profiles[name].statesFromSlot === profiles.lighthouse.statesFromSlot)) {
+    await using node = await open(client, 23)
+    const kept: number[] = []
+    while (node.network.headSlot < 40) {
+      node.network.advance()
+      const { status } = await node.request('v1/beacon/states/24/validators')
+      if (status === 200) kept.push(node.network.headSlot)
+    }
+    assert.deepEqual(
+      kept,
+      Array.from({ length: 3 * slotsPerEpoch }, (_, at) => 24 + at),
+      client,
+    )
+  }
+})
+
 test('single features replace those of a profile', async () => {
   await using node = await open('lighthouse', 38, { statesFromSlot: () => 0, rewards: false })
   assert.equal((await node.request('v1/beacon/states/7/validators')).status, 200)
