@@ -1,6 +1,6 @@
 // The endpoints of the simulated beacon node.
 import type { IncomingMessage } from 'node:http'
-import { type Fork, forks } from '#sources/beacon/consensus.ts'
+import type { Fork } from '#sources/beacon/consensus.ts'
 import { attesterDutiesJson, committeesJson, proposerDutiesJson, syncDutiesJson } from './duties.ts'
 import {
   blockBytes,
@@ -12,8 +12,8 @@ import {
   validatorJson,
 } from './encode.ts'
 import type { BeaconNodeOptions } from './node.ts'
-import { specOf } from './plan.ts'
-import { archiveNode, type ChainView, type ErrorReply, type Missing, type NodeProfile } from './profiles.ts'
+import { forkOf, specOf } from './plan.ts'
+import { archiveNode, type ChainView, type Missing, type NodeProfile } from './profiles.ts'
 import {
   type EpochRecord,
   genesisHeader,
@@ -23,6 +23,12 @@ import {
   type Snapshot,
 } from './records.ts'
 import { blockReward, syncRewards, voteRewards } from './rewards.ts'
+
+interface ErrorReply {
+  readonly status: number
+  /** JSON, or plain text if it is a string. */
+  readonly body: unknown
+}
 
 export type NodeReply =
   /** `more`: members of the body besides `data`. */
@@ -83,7 +89,10 @@ export class BeaconApi {
   }
 
   #notFound(missing: Missing, id: string | number): ErrorReply {
-    return this.#profile.notFound(missing, String(id))
+    const { errors, errorMembers, unknownPathText } = this.#profile
+    const [status, text] = errors[missing]
+    if (missing === 'endpoint' && unknownPathText !== undefined) return { status, body: unknownPathText }
+    return { status, body: { code: status, message: text.replace('{id}', String(id)), ...errorMembers } }
   }
 
   #epochOf(slot: number): number {
@@ -202,25 +211,26 @@ export class BeaconApi {
     return { execution_optimistic: false, finalized: slot <= (await this.#view()).finalizedSlot }
   }
 
-  async #snapshot(requested: number): Promise<{ slot: number; state: Snapshot } | undefined> {
+  async #snapshot(id: string): Promise<{ readonly slot: number; readonly state: Snapshot } | ErrorReply> {
     const { emptyHead, forgetsEmpty } = this.#profile
-    if (!(await this.#hasState(requested))) return undefined
+    const requested = await this.#slotOf(id)
+    if (!(await this.#hasState(requested))) return this.#notFound('pruned state', requested)
     const head = (await this.#head()).blockSlot
     const isAfterHead = requested > head
-    if (isAfterHead && emptyHead === 'missing') return undefined
     const slot = isAfterHead && emptyHead === 'of head block' ? head : requested
     const record = requested <= this.#network.headSlot ? await this.#epochOfSlot(slot) : undefined
-    if (forgetsEmpty && slot !== 0 && !record?.blocks.has(slot)) return undefined
-    const state = record?.states[slot % this.#network.plan.slotsPerEpoch]
-    return state && { slot, state }
+    const isMissing =
+      (isAfterHead && emptyHead === 'missing') || (forgetsEmpty && slot !== 0 && !record?.blocks.has(slot))
+    const state = isMissing ? undefined : record?.states[slot % this.#network.plan.slotsPerEpoch]
+    return state ? { slot, state } : this.#notFound('state', requested)
   }
 
   async #state(id: string, resource: string, validator: string, requestedEpoch: string | null): Promise<NodeReply> {
     const more = await this.#status(await this.#slotOf(id))
     if (id === 'head' && resource === 'finality_checkpoints')
       return { json: await this.#checkpoints(await this.#finalized(), (await this.#head()).justified), more }
-    const found = await this.#snapshot(await this.#slotOf(id))
-    if (!found) return this.#notFound('state', id)
+    const found = await this.#snapshot(id)
+    if ('status' in found) return found
     const { slot, state } = found
     const epoch = requestedEpoch === null ? this.#epochOf(slot) : Number(requestedEpoch)
     const json = await this.#stateJson(resource, state, validator, epoch)
@@ -267,19 +277,18 @@ export class BeaconApi {
 
   async #fullState(id: string): Promise<NodeReply> {
     if (!this.#profile.states) return this.#notFound('endpoint', 'debug/beacon/states')
-    const found = await this.#snapshot(await this.#slotOf(id))
-    if (!found) return this.#notFound('state', id)
+    const found = await this.#snapshot(id)
+    if ('status' in found) return found
     const { plan } = this.#network
-    const epoch = this.#epochOf(found.slot)
-    const version = forks.findLast((fork) => epoch >= (plan.forkEpochs[fork] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
-    return { bytes: stateBytes(found.slot, found.state, plan), version }
+    return { bytes: stateBytes(found.slot, found.state, plan), version: forkOf(plan, this.#epochOf(found.slot)) }
   }
 
   async #duties(kind: string, epoch: number, body: string): Promise<NodeReply> {
     const { plan } = this.#network
     const first = epoch * plan.slotsPerEpoch
-    const record = (await this.#hasState(first)) ? await this.#network.epoch(epoch) : undefined
-    if (!record) return this.#notFound('duties', first)
+    if (!(await this.#hasState(first))) return this.#notFound('pruned duties', first)
+    const record = await this.#network.epoch(epoch)
+    if (!record) return this.#notFound('duties', epoch)
     // Attester duties are fixed one epoch earlier than proposer duties.
     const more = {
       execution_optimistic: false,
@@ -294,7 +303,7 @@ export class BeaconApi {
   }
 
   async #reward(kind: string, id: string, body: string): Promise<NodeReply> {
-    const { attestationRewards, rewardStatesFromSlot } = this.#profile
+    const { attestationRewards, statesFromSlot, rewardStatesFromSlot = statesFromSlot } = this.#profile
     if (kind === 'attestations') {
       if (!attestationRewards) return this.#notFound('endpoint', `/eth/v1/beacon/rewards/attestations/${id}`)
       // The chain pays them at the start of the epoch after the next one; the node computes them from the state before.
@@ -309,7 +318,7 @@ export class BeaconApi {
     }
     const block = await this.#findBlock(id)
     if (!block) return this.#notFound('block', id)
-    if (!(await this.#hasState(block.slot - 1))) return this.#notFound('block rewards', block.slot - 1)
+    if (!(await this.#hasState(block.slot - 1))) return this.#notFound('block rewards', id)
     const seats = (await this.#epochOfSlot(block.slot))?.sync ?? []
     const json = kind === 'blocks' ? blockReward(block) : syncRewards(block, seats)
     return { json, more: await this.#status(block.slot) }

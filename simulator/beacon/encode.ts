@@ -5,7 +5,7 @@
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
 import { rootOf } from '#sources/beacon/ssz-type.ts'
-import { type NetworkPlan, specOf } from './plan.ts'
+import { forkOf, type NetworkPlan, specOf } from './plan.ts'
 import type {
   SimulatedAttestation,
   SimulatedBlock,
@@ -295,8 +295,7 @@ const record = (validator: Readonly<SimulatedValidator>): Buffer =>
 
 export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan): Buffer {
   const { validators, finalized, queue, consolidations } = snapshot
-  const epoch = Math.floor(slot / plan.slotsPerEpoch)
-  const fork = forks.findLast((name) => epoch >= (plan.forkEpochs[name] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
+  const fork = forkOf(plan, Math.floor(slot / plan.slotsPerEpoch))
   return container([
     zeros(8 + 32),
     fixed(u64(slot)),

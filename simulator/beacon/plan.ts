@@ -1,5 +1,5 @@
 // The parameters of a simulated network: preset, forks and size. How its validators behave is in behaviour.ts.
-import type { Fork } from '#sources/beacon/consensus.ts'
+import { type Fork, forks } from '#sources/beacon/consensus.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 
 export interface NetworkPlan {
@@ -36,6 +36,10 @@ export const drawNetworkPlan = (draws: SeededRandom): NetworkPlan => ({
   forkEpochs: draws.pick(forkPlans),
   hasExecution: draws.happens(0.5),
 })
+
+/** The fork of an epoch. Simulated networks begin with Altair. */
+export const forkOf = ({ forkEpochs }: NetworkPlan, epoch: number): Fork =>
+  forks.findLast((fork) => epoch >= (forkEpochs[fork] ?? Number.POSITIVE_INFINITY)) ?? 'altair'
 
 export const depositContract = `0x${'de'.repeat(20)}`
 

@@ -38,6 +38,15 @@ const statesFrom: Record<ClientName, number> = {
   ...{ prysm: checkpointSlot, nimbus: checkpointSlot, grandine: checkpointSlot },
 }
 
+const future: Record<ClientName, Record<'state' | 'duties', number>> = {
+  lighthouse: { state: 404, duties: 400 },
+  teku: { state: 404, duties: 400 },
+  prysm: { state: 500, duties: 400 },
+  nimbus: { state: 404, duties: 400 },
+  lodestar: { state: 404, duties: 400 },
+  grandine: { state: 404, duties: 500 },
+}
+
 const pruned: Record<ClientName, Record<'state' | 'duties', [number, RegExp]>> = {
   lighthouse: {
     state: [404, /^NOT_FOUND: beacon state at slot 7$/],
@@ -77,6 +86,13 @@ for (const client of clients) {
         assert.equal(reply.body.code, status)
         assert.match(reply.body.message, message)
       }
+    })
+
+    test('reports future states and duties as the client does', async () => {
+      await using node = await open(client, 38)
+      assert.equal((await node.request('v1/beacon/states/39/validators')).status, future[client].state)
+      assert.equal((await node.request('v1/validator/duties/proposer/10')).status, 200, 'the next epoch')
+      assert.equal((await node.request('v1/validator/duties/proposer/11')).status, future[client].duties)
     })
 
     test('returns blocks and full states as SSZ with their fork', async () => {

@@ -14,13 +14,20 @@ export interface ChainView {
   readonly checkpointSlot: number
 }
 
-export type Missing = 'state' | 'duties' | 'attestation rewards' | 'block rewards' | 'block' | 'endpoint' | 'validator'
+/** What a request asks for in vain. `state` and `duties`: not there yet. */
+export type Missing =
+  | 'state'
+  | 'pruned state'
+  | 'duties'
+  | 'pruned duties'
+  | 'attestation rewards'
+  | 'block rewards'
+  | 'block'
+  | 'endpoint'
+  | 'validator'
 
-export interface ErrorReply {
-  readonly status: number
-  /** JSON, or plain text if it is a string. */
-  readonly body: unknown
-}
+/** Status and message. `{id}` is the requested slot, epoch, block, validator or path. */
+export type ErrorText = readonly [status: number, message: string]
 
 export interface NodeProfile {
   /** As `/eth/v1/node/version` returns it. */
@@ -41,18 +48,18 @@ export interface NodeProfile {
   readonly emptyHead: 'advanced' | 'of head block' | 'missing'
   /** States of earlier slots have been pruned, as well as duties and block rewards of earlier epochs. */
   statesFromSlot(chain: ChainView): number
-  /** Attestation rewards need a state of at least this slot. */
-  rewardStatesFromSlot(chain: ChainView): number
+  /** Attestation rewards need a state of at least this slot. Default: like `statesFromSlot`. */
+  rewardStatesFromSlot?(chain: ChainView): number
   /** Earlier blocks are missing. */
   blocksFromSlot(chain: ChainView): number
-  /** `id`: the slot of the missing state, the requested block or validator, or the path. */
-  notFound(missing: Missing, id: string): ErrorReply
+  readonly errors: Readonly<Record<Missing, ErrorText>>
+  /** Members of error bodies besides `code` and `message`. */
+  readonly errorMembers?: object
+  /** The body for an unknown path, if it is not JSON. */
+  readonly unknownPathText?: string
 }
 
-const errorReply = (status: number, message: string, more = {}): ErrorReply => ({
-  status,
-  body: { code: status, message, ...more },
-})
+const notFound: ErrorText = [404, 'not found']
 
 /** A node that keeps everything and offers the minimum of endpoints. */
 export const archiveNode: NodeProfile = {
@@ -65,9 +72,18 @@ export const archiveNode: NodeProfile = {
   forgetsEmpty: false,
   emptyHead: 'advanced',
   statesFromSlot: () => 0,
-  rewardStatesFromSlot: () => 0,
   blocksFromSlot: () => 0,
-  notFound: () => errorReply(404, 'not found'),
+  errors: {
+    state: notFound,
+    'pruned state': notFound,
+    duties: notFound,
+    'pruned duties': notFound,
+    'attestation rewards': notFound,
+    'block rewards': notFound,
+    block: notFound,
+    endpoint: notFound,
+    validator: notFound,
+  },
 }
 
 const fullNode: NodeProfile = { ...archiveNode, ssz: true, states: true, rewards: true }
@@ -85,22 +101,23 @@ const lighthouse: NodeProfile = {
   emptyHead: 'of head block',
   // beacon_chain.rs, get_historic_state_limits: states before the split slot are not stored.
   statesFromSlot: fromFinalized,
-  rewardStatesFromSlot: fromFinalized,
   // Backfill ends at the weak subjectivity period unless --genesis-backfill is set. Blocks are not pruned.
   blocksFromSlot: ({ checkpointSlot, slotsPerEpoch }) => checkpointSlot - blockEpochs * slotsPerEpoch,
-  // http_api/src/state_id.rs, block_id.rs, lib.rs and warp_utils/src/reject.rs.
-  notFound: (missing, id) => {
-    const texts: Record<Missing, string> = {
-      state: `: beacon state at slot ${id}`,
-      duties: `: beacon state at slot ${id}`,
-      'attestation rewards': `: missing state at slot ${id}`,
-      'block rewards': ': Parent state is not available!',
-      block: id.startsWith('0x') ? `: beacon block with root ${id}` : `: beacon block at slot ${id}`,
-      validator: `: unknown validator: ${id}`,
-      endpoint: '',
-    }
-    return errorReply(404, `NOT_FOUND${texts[missing]}`, { stacktraces: [] })
+  errors: {
+    // http_api/src/state_id.rs, block_id.rs and lib.rs, with the prefix of warp_utils/src/reject.rs.
+    state: [404, 'NOT_FOUND: beacon state at slot {id}'],
+    'pruned state': [404, 'NOT_FOUND: beacon state at slot {id}'],
+    block: [404, 'NOT_FOUND: beacon block at slot {id}'],
+    validator: [404, 'NOT_FOUND: unknown validator: {id}'],
+    endpoint: [404, 'NOT_FOUND'],
+    // http_api/src/attester_duties.rs and proposer_duties.rs.
+    duties: [400, 'BAD_REQUEST: request epoch {id} is more than one epoch past the current epoch'],
+    'pruned duties': [404, 'NOT_FOUND: beacon state at slot {id}'],
+    // http_api/src/lib.rs and sync_committee_rewards.rs.
+    'attestation rewards': [404, 'NOT_FOUND: missing state at slot {id}'],
+    'block rewards': [404, 'NOT_FOUND: Parent state is not available!'],
   },
+  errorMembers: { stacktraces: [] },
 }
 
 const teku: NodeProfile = {
@@ -110,16 +127,21 @@ const teku: NodeProfile = {
   emptyHead: 'missing',
   // StorageConfiguration.java: a new database has the mode MINIMAL, which stores no finalized states.
   statesFromSlot: fromFinalized,
-  rewardStatesFromSlot: fromFinalized,
   blocksFromSlot: fromFiveMonthsAgo,
-  notFound: (missing) => {
-    // PostAttesterDuties.java and GetProposerDuties.java respond as if the node were syncing.
-    if (missing === 'duties') return errorReply(503, 'Beacon node is currently syncing and not serving requests.')
-    // ChainDataProvider.java, calculateAttestationRewardsAtEpoch.
-    if (missing === 'attestation rewards')
-      return errorReply(400, 'Invalid epoch range. Latest available epoch for reward calculation is <unknown>')
+  errors: {
     // AsyncApiResponse.java.
-    return errorReply(404, 'Not found')
+    state: [404, 'Not found'],
+    'pruned state': [404, 'Not found'],
+    block: [404, 'Not found'],
+    'block rewards': [404, 'Not found'],
+    validator: [404, 'Not found'],
+    endpoint: [404, 'Not found'],
+    // ValidatorApiHandler.java.
+    duties: [400, 'Proposer duties were requested 2 epochs ahead, only 1 epoch in future is supported.'],
+    // PostAttesterDuties.java and GetProposerDuties.java respond as if the node were syncing.
+    'pruned duties': [503, 'Beacon node is currently syncing and not serving requests.'],
+    // ChainDataProvider.java, calculateAttestationRewardsAtEpoch.
+    'attestation rewards': [400, 'Invalid epoch range. Latest available epoch for reward calculation is <unknown>'],
   },
 }
 
@@ -128,17 +150,24 @@ const prysm: NodeProfile = {
   version: 'Prysm/v7.1.6 (linux amd64)',
   // stategen/replayer.go: replays blocks from the last saved state, then processes empty slots.
   statesFromSlot: fromCheckpoint,
-  rewardStatesFromSlot: fromCheckpoint,
   // Without --enable-backfill there are no blocks before the checkpoint.
   blocksFromSlot: fromCheckpoint,
-  notFound: (missing, id) => {
-    // The router of Go's net/http.
-    if (missing === 'endpoint') return { status: 404, body: '404 page not found\n' }
-    // lookup/blocker.go and eth/shared/errors.go.
-    if (missing === 'block') return errorReply(404, `Block not found: no blocks found at slot ${id}`)
-    if (missing === 'validator') return errorReply(404, `Unknown validator: ${id}`)
-    return errorReply(404, 'State not found')
+  errors: {
+    // lookup/stater.go and eth/shared/errors.go.
+    state: [500, 'Could not get state: requested slot is in the future'],
+    'pruned state': [404, 'State not found'],
+    'pruned duties': [404, 'State not found'],
+    'attestation rewards': [404, 'State not found'],
+    'block rewards': [404, 'State not found'],
+    // lookup/blocker.go.
+    block: [404, 'Block not found: no blocks found at slot {id}'],
+    // eth/validator/handlers.go and eth/beacon/handlers_validator.go.
+    duties: [400, 'Request epoch {id} can not be greater than next epoch'],
+    validator: [404, 'Unknown validator: {id}'],
+    endpoint: notFound,
   },
+  // The router of Go's net/http.
+  unknownPathText: '404 page not found\n',
 }
 
 const nimbus: NodeProfile = {
@@ -146,20 +175,26 @@ const nimbus: NodeProfile = {
   version: 'Nimbus/v25.11.0-000000-stateofus',
   // Added to rest_rewards_api.nim in August 2026.
   attestationRewards: false,
-  // blockchain_dag.nim, EPOCHS_PER_STATE_SNAPSHOT: replays blocks from a state that is saved every 32 epochs.
+  // blockchain_dag.nim, EPOCHS_PER_STATE_SNAPSHOT: replays blocks from a state that is saved every 32 epochs. The client
+  // also returns states of future slots up to the next epoch; the simulator does not.
   statesFromSlot: (chain) => Math.max(fromCheckpoint(chain), fromFiveMonthsAgo(chain)),
-  rewardStatesFromSlot: fromCheckpoint,
   // blockchain_dag.nim, pruneHistory.
   blocksFromSlot: fromFiveMonthsAgo,
-  // rest_constants.nim, and rest_validator_api.nim for duties.
-  notFound: (missing) => {
-    if (missing === 'duties') return errorReply(400, 'Trying to access a pruned historical state')
-    if (missing === 'block') return errorReply(404, 'Block header/data has not been found')
-    if (missing === 'block rewards') return errorReply(404, 'Unable to load state for parent block, database corrupt?')
-    if (missing === 'validator') return errorReply(404, 'Could not find validator')
-    if (missing === 'endpoint') return { status: 404, body: '' }
-    return errorReply(404, 'Could not get requested state', { stacktraces: ['History for given slot not available'] })
+  errors: {
+    // rest_constants.nim.
+    state: [404, 'Could not get requested state'],
+    'pruned state': [404, 'Could not get requested state'],
+    'attestation rewards': [404, 'Could not get requested state'],
+    'block rewards': [404, 'Unable to load state for parent block, database corrupt?'],
+    block: [404, 'Block header/data has not been found'],
+    validator: [404, 'Could not find validator'],
+    endpoint: notFound,
+    // rest_validator_api.nim.
+    duties: [400, 'Invalid epoch value'],
+    'pruned duties': [400, 'Trying to access a pruned historical state'],
   },
+  // Not verified.
+  unknownPathText: '',
 }
 
 const lodestar: NodeProfile = {
@@ -171,16 +206,18 @@ const lodestar: NodeProfile = {
   rewardStatesFromSlot: ({ headBlockSlot, slotsPerEpoch }) => headBlockSlot - 2 * slotsPerEpoch,
   // There is no backfill by default.
   blocksFromSlot: fromCheckpoint,
-  notFound: (missing, id) => {
+  errors: {
     // chain.ts throws these without a status, and rest/base.ts makes them 500.
-    if (missing === 'state' || missing === 'duties')
-      return errorReply(500, 'Historical state regen is not enabled, set --serveHistoricalState to fetch this data')
-    if (missing === 'attestation rewards') return errorReply(500, `State is unavailable for slot ${id}`)
-    if (missing === 'block rewards') return errorReply(500, "Pre-state is unavailable given block's parent root")
-    // blocks/utils.ts, state/utils.ts and rest/base.ts.
-    if (missing === 'block') return errorReply(404, `No block found for id '${id}'`)
-    if (missing === 'validator') return errorReply(404, 'Validator index from future state')
-    return errorReply(404, `Route GET:${id} not found`)
+    'pruned state': [500, 'Historical state regen is not enabled, set --serveHistoricalState to fetch this data'],
+    'pruned duties': [500, 'Historical state regen is not enabled, set --serveHistoricalState to fetch this data'],
+    'attestation rewards': [500, 'State is unavailable for slot {id}'],
+    'block rewards': [500, "Pre-state is unavailable given block's parent root"],
+    // state/utils.ts, blocks/utils.ts, validator/index.ts and rest/base.ts.
+    state: [404, "State not found for id '{id}'"],
+    block: [404, "No block found for id '{id}'"],
+    validator: [404, 'Validator index from future state'],
+    duties: [400, 'Cannot get duties for epoch more than one ahead'],
+    endpoint: [404, 'Route GET:{id} not found'],
   },
 }
 
@@ -189,18 +226,26 @@ const grandine: NodeProfile = {
   version: 'Grandine/2.0.0-0000000/x86_64-linux',
   // http_api/src/routing.rs has rewards for blocks and sync committees only.
   attestationRewards: false,
-  // storage.rs, stored_state: replays blocks from a state that is saved every 32 epochs.
+  // storage.rs, stored_state: replays blocks from a state that is saved every 32 epochs. The client also returns states of
+  // future slots up to the next epoch; the simulator does not.
   statesFromSlot: fromCheckpoint,
-  rewardStatesFromSlot: fromCheckpoint,
   // Without --back-sync there are no blocks before the checkpoint.
   blocksFromSlot: (chain) => Math.max(fromCheckpoint(chain), fromFiveMonthsAgo(chain)),
-  // http_api/src/error.rs.
-  notFound: (missing) => {
-    if (missing === 'block') return errorReply(404, 'block not found')
-    if (missing === 'validator') return errorReply(404, 'validator not found')
-    if (missing === 'endpoint') return { status: 404, body: '' }
-    return errorReply(404, 'state not found')
+  errors: {
+    // http_api/src/error.rs.
+    state: [404, 'state not found'],
+    'pruned state': [404, 'state not found'],
+    'pruned duties': [404, 'state not found'],
+    'attestation rewards': [404, 'state not found'],
+    'block rewards': [404, 'state not found'],
+    block: [404, 'block not found'],
+    validator: [404, 'validator not found'],
+    // queries.rs, EpochTooFarInTheFuture.
+    duties: [500, 'internal error'],
+    endpoint: notFound,
   },
+  // Not verified.
+  unknownPathText: '',
 }
 
 export const profiles = { lighthouse, teku, prysm, nimbus, lodestar, grandine } as const

@@ -1,13 +1,12 @@
 // Simulates a network epoch by epoch, from a seed and a behaviour. Every epoch has its own random stream, and the state
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
-import { forks } from '#sources/beacon/consensus.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
 import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
 import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
 import { blockRootOf } from './encode.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
-import type { NetworkPlan } from './plan.ts'
+import { forkOf, type NetworkPlan } from './plan.ts'
 import type { EpochRecord, Identity, SimulatedBlock, SimulatedDeposit, Snapshot, VotePay } from './records.ts'
 import type { Truth } from './truth.ts'
 import { type Committees, createVotesData, Votes, type VotesData } from './votes.ts'
@@ -221,7 +220,7 @@ export class Simulation {
     const signing = this.#signSync(context, sync, draws)
     const content = {
       ...{
-        fork: forks.findLast((fork) => this.#chain.isFrom(fork, epoch)) ?? 'altair',
+        fork: forkOf(this.#scenario.plan, epoch),
         slot,
         proposer,
         parentRoot,
