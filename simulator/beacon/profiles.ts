@@ -1,5 +1,6 @@
-// What the beacon clients keep and return, each synced from a checkpoint with default settings. A comment names the file
-// of the client from which a line is taken; docs/beacon-nodes.md has the versions.
+// What the beacon clients keep and return, each synced from a checkpoint with default settings. Taken from their source,
+// not from running nodes: a comment names the file, and docs/beacon-nodes.md the versions. Messages are shortened where
+// they contain values that the simulator does not have.
 
 /** What a node knows about its chain when it answers a request. */
 export interface ChainView {
@@ -30,7 +31,7 @@ export type Missing =
 export type ErrorText = readonly [status: number, message: string]
 
 export interface NodeProfile {
-  /** As `/eth/v1/node/version` returns it. */
+  /** For `/eth/v1/node/version`. It names the client; no release is simulated exactly. */
   readonly version: string
   /** Blocks as SSZ on request. */
   readonly ssz: boolean
@@ -96,12 +97,12 @@ const fromFiveMonthsAgo = ({ headSlot, slotsPerEpoch }: ChainView): number => he
 
 const lighthouse: NodeProfile = {
   ...fullNode,
-  version: 'Lighthouse/v8.0.1-ced49dd/x86_64-linux',
+  version: 'Lighthouse/simulated',
   // beacon_chain.rs, state_root_at_slot: the root of the head state, which belongs to an earlier slot.
   emptyHead: 'of head block',
-  // beacon_chain.rs, get_historic_state_limits: states before the split slot are not stored.
+  // hot_cold_store.rs, get_historic_state_limits: nothing before the split slot, which follows finality.
   statesFromSlot: fromFinalized,
-  // Backfill ends at the weak subjectivity period unless --genesis-backfill is set. Blocks are not pruned.
+  // book/src/checkpoint-sync.md: backfill covers five months unless --genesis-backfill is set.
   blocksFromSlot: ({ checkpointSlot, slotsPerEpoch }) => checkpointSlot - blockEpochs * slotsPerEpoch,
   errors: {
     // http_api/src/state_id.rs, block_id.rs and lib.rs, with the prefix of warp_utils/src/reject.rs.
@@ -122,7 +123,7 @@ const lighthouse: NodeProfile = {
 
 const teku: NodeProfile = {
   ...fullNode,
-  version: 'teku/v26.8.0/linux-x86_64/openjdk-java-21',
+  version: 'teku/simulated',
   // StateSelectorFactory.java, slotSelector: no state after the head.
   emptyHead: 'missing',
   // StorageConfiguration.java: a new database has the mode MINIMAL, which stores no finalized states.
@@ -135,6 +136,7 @@ const teku: NodeProfile = {
     block: [404, 'Not found'],
     'block rewards': [404, 'Not found'],
     validator: [404, 'Not found'],
+    // Not verified.
     endpoint: [404, 'Not found'],
     // ValidatorApiHandler.java.
     duties: [400, 'Proposer duties were requested 2 epochs ahead, only 1 epoch in future is supported.'],
@@ -147,7 +149,7 @@ const teku: NodeProfile = {
 
 const prysm: NodeProfile = {
   ...fullNode,
-  version: 'Prysm/v7.1.6 (linux amd64)',
+  version: 'Prysm/simulated',
   // stategen/replayer.go: replays blocks from the last saved state, then processes empty slots.
   statesFromSlot: fromCheckpoint,
   // Without --enable-backfill there are no blocks before the checkpoint.
@@ -172,7 +174,7 @@ const prysm: NodeProfile = {
 
 const nimbus: NodeProfile = {
   ...fullNode,
-  version: 'Nimbus/v25.11.0-000000-stateofus',
+  version: 'Nimbus/simulated',
   // Added to rest_rewards_api.nim in August 2026.
   attestationRewards: false,
   // blockchain_dag.nim, EPOCHS_PER_STATE_SNAPSHOT: replays blocks from a state that is saved every 32 epochs. The client
@@ -199,7 +201,7 @@ const nimbus: NodeProfile = {
 
 const lodestar: NodeProfile = {
   ...fullNode,
-  version: 'Lodestar/v1.36.0/000000',
+  version: 'Lodestar/simulated',
   // chain.ts, getStateBySlot: from the finalized block.
   statesFromSlot: fromFinalized,
   // chain.ts, getAttestationsRewards: only from the cache, which has the states of 64 blocks (two epochs on mainnet).
@@ -223,7 +225,7 @@ const lodestar: NodeProfile = {
 
 const grandine: NodeProfile = {
   ...fullNode,
-  version: 'Grandine/2.0.0-0000000/x86_64-linux',
+  version: 'Grandine/simulated',
   // http_api/src/routing.rs has rewards for blocks and sync committees only.
   attestationRewards: false,
   // storage.rs, stored_state: replays blocks from a state that is saved every 32 epochs. The client also returns states of
@@ -240,7 +242,8 @@ const grandine: NodeProfile = {
     'block rewards': [404, 'state not found'],
     block: [404, 'block not found'],
     validator: [404, 'validator not found'],
-    // queries.rs, EpochTooFarInTheFuture.
+    // queries.rs, EpochTooFarInTheFuture, for attesters. The client computes proposers of any future epoch; the simulator
+    // does not.
     duties: [500, 'internal error'],
     endpoint: notFound,
   },
