@@ -18,13 +18,15 @@ const beaconSettings = section(
       60_000,
     ),
     everyMs: withDefault(
-      Type.Integer({ minimum: 100, maximum: 3_600_000, description: 'Interval of polls for the finalized epoch.' }),
+      Type.Integer({ minimum: 100, maximum: 3_600_000, description: 'Interval of polls for new epochs.' }),
       12_000,
     ),
     fromEpoch: withDefault(
       Type.Integer({
         minimum: -1,
-        description: 'First epoch to read. −1: the first epoch of the chain day of the first start.',
+        description:
+          'First epoch to read. −1: the first epoch of the chain day of the first start. Epochs whose states no node ' +
+          'has are skipped and read later, when a node has them.',
       }),
       -1,
     ),
