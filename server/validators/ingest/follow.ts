@@ -51,8 +51,13 @@ export interface IngestProgress {
   readonly until: number
   readonly finalizedEpoch: number
   readonly written: number
-  /** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
-  readonly skipped?: Range | undefined
+  readonly skipped?: SkippedEpochs | undefined
+}
+
+/** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
+export interface SkippedEpochs extends Range {
+  /** The finalized epoch when ingest began to wait. */
+  readonly finalizedEpoch: number
 }
 
 /** Reported after each written segment. */
@@ -80,8 +85,7 @@ export class Follower {
   #resume: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<IngestProgress> | undefined
   #hasLoggedUnknown = false
-  /** Epochs after the end of the coverage that no node had. */
-  #skipped: Range | undefined
+  #skipped: SkippedEpochs | undefined
   /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
   #singleUntil = 0
   #recordingFailure: string | undefined
@@ -166,9 +170,10 @@ export class Follower {
   /** Returns the first readable epoch after an unreadable one, or the end of the range. */
   async #skip({ from, until }: Range, reason: string, signal: AbortSignal): Promise<number> {
     const readable = (await this.#processor.firstReadable({ from: from + 1, until }, signal)) ?? until
-    const isFirst = this.#skipped?.until !== from
-    this.#skipped = { from: isFirst ? from : (this.#skipped?.from ?? from), until: readable }
-    if (isFirst) {
+    const before = this.#skipped?.until === from ? this.#skipped : undefined
+    // The range ends before the finalized epoch.
+    this.#skipped = { from, finalizedEpoch: until + 1, ...before, until: readable }
+    if (!before) {
       const message =
         'no beacon node has the states of this epoch; ingest continues with the first epoch that it can read'
       this.#context.log.warn({ network: this.network, epoch: from, reason }, message)

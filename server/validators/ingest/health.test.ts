@@ -139,12 +139,17 @@ test('while ingest waits for the first epoch after a gap, the network is healthy
   for (const behind of [12, 100]) {
     await using context = await openNetwork({ behind })
     const run = registerRun(context, 'hoodi')
-    run.step({ until: 9, finalizedEpoch: 10, written: 0, skipped: { from: 4, until: 9 } })
+    const skipped = { from: 4, until: 9, finalizedEpoch: 10 }
+    run.step({ until: 9, finalizedEpoch: 13, written: 0, skipped })
     run.end(null, context.clock.now())
     context.clock.advance(20 * minuteMs)
     const position = behind === 100 ? 'no epoch stored yet' : '17 epochs behind'
     const message = `catching up, ${position}; epochs 4 to 8 are missing: ${hint}`
     assert.deepEqual((await readReports(context)).slice(1), [true, message])
+    run.step({ until: 18, finalizedEpoch: 19, written: 0, skipped: { ...skipped, until: 18 } })
+    const [, ok, late] = await readReports(context)
+    assert.equal(ok, false)
+    assert.match(String(late), /does not return the states of recent epochs, so no epoch can be stored/)
     run.end('connection refused', context.clock.now())
     assert.equal((await readReports(context))[1], false)
   }

@@ -32,6 +32,8 @@ export interface NetworkHealth {
  * votes may still be included. One more while an epoch is being read, and one for a late finalization.
  */
 const behindMaxEpochs = 5
+/** After a gap, the first epoch is stored when three more epochs are final. A leak may delay this. */
+const waitingMaxEpochs = 8
 /** Time for a node to restart. On chains with longer epochs, one epoch. */
 const failingMinMs = 120_000
 
@@ -51,9 +53,12 @@ export async function readNetworkHealth(
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.now() - since
   const refusal = run && refusalProblem(run, network)
-  const isFailing = refusal !== undefined || failingMs > Math.max(failingMinMs, epochSeconds * 1000)
-  const windowsProblem = await describeWindowsMismatch(duties, network, time)
+  const isUnreadable = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const skipped = run?.lastError === null ? run.skipped : undefined
+  const hasNoStates =
+    skipped !== undefined && run !== undefined && run.finalizedEpoch - skipped.finalizedEpoch > waitingMaxEpochs
+  const isFailing = refusal !== undefined || isUnreadable || hasNoStates
+  const windowsProblem = await describeWindowsMismatch(duties, network, time)
   // The first epoch to store may not be final yet. That is no problem while the node responds.
   const isFirst = until === undefined || skipped !== undefined
   const isWaiting = isFirst && run !== undefined && run.polls > 0 && run.lastError === null
@@ -69,7 +74,8 @@ export async function readNetworkHealth(
     isMoving: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
     problem:
       windowsProblem === undefined
-        ? (refusal ?? (isFailing ? unreadableProblem(failingMs) : undefined))
+        ? (refusal ??
+          (isUnreadable ? unreadableProblem(failingMs) : hasNoStates ? noStatesProblem(network) : undefined))
         : { message: windowsProblem, todo: windowsTodo },
   }
 }
@@ -90,6 +96,11 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
     todo: 'update Tetrad; it then continues with the next epoch. Stored epochs are still served',
   }
 }
+
+const noStatesProblem = (network: Network) => ({
+  message: 'its beacon node does not return the states of recent epochs, so no epoch can be stored',
+  todo: `check that the node offers the states of its last three epochs, or add an archive node to validators.networks.${network}.beacon.urls`,
+})
 
 const unreadableProblem = (failingMs: number) => ({
   message: `its beacon node has been unreadable for ${Math.floor(failingMs / 60_000)} min`,

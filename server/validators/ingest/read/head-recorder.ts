@@ -4,6 +4,7 @@
 // 1. Each record is read from one node: two nodes may follow different forks.
 // 2. The anchor block is read before and after the states. If it has changed, the states are read again with the next
 //    poll. After a reorganization the new fork has another anchor block, and so another record.
+import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
@@ -124,7 +125,7 @@ export async function findFirstReadable(
   beacon: Beacon,
   rules: ConsensusRules,
   recordedEpochs: ReadonlySet<number>,
-  { from, until }: { readonly from: number; readonly until: number },
+  { from, until }: Range,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const lowest = Math.max(0, from - 1)

@@ -66,7 +66,7 @@ export class StateRecords {
 
   /** Whether there is an intact record. A record of an earlier process is read once, so that damage is found in time. */
   async has(epoch: number, root: string): Promise<boolean> {
-    return this.#intact.has(nameOf(epoch, root)) || (await this.read(epoch, root)) !== undefined
+    return this.#intact.has(nameOf(epoch, root)) || (await this.#load(epoch, root)) !== undefined
   }
 
   /** Those with a record, in ascending order. */
@@ -76,16 +76,25 @@ export class StateRecords {
   }
 
   async read(epoch: number, root: string): Promise<StateRecord | undefined> {
-    const file = await readOptional(join(this.#dir, nameOf(epoch, root)))
+    const loaded = await this.#load(epoch, root)
+    if (!loaded) return undefined
+    const { record, pubkeys } = loaded
+    const { validators } = record.boundary
+    this.#keys = shareKeys({ pubkeys, credentials: validators.credentials }, validators.count, this.#keys)
+    return { ...record, boundary: { ...record.boundary, validators: { ...validators, ...this.#keys } } }
+  }
+
+  async #load(epoch: number, root: string) {
+    const name = nameOf(epoch, root)
+    const file = await readOptional(join(this.#dir, name))
     const body = file && verifiedBody(file)
     if (!body) return undefined
     const { record, pubkeysHash } = deserialize(await decompress(body)) as StoredRecord
-    const { validators } = record.boundary
-    const pubkeys = (await readOptional(join(this.#dir, keysFile)))?.subarray(0, validators.count * pubkeySize)
+    const length = record.boundary.validators.count * pubkeySize
+    const pubkeys = (await readOptional(join(this.#dir, keysFile)))?.subarray(0, length)
     if (!pubkeys || !pubkeysHash.equals(hashOf(pubkeys))) return undefined
-    this.#intact.add(nameOf(epoch, root))
-    this.#keys = shareKeys({ pubkeys, credentials: validators.credentials }, validators.count, this.#keys)
-    return { ...record, boundary: { ...record.boundary, validators: { ...validators, ...this.#keys } } }
+    this.#intact.add(name)
+    return { record, pubkeys }
   }
 
   async write(record: StateRecord): Promise<void> {
