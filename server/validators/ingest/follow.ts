@@ -51,7 +51,7 @@ export interface IngestProgress {
   readonly until: number
   readonly finalizedEpoch: number
   readonly written: number
-  readonly skipped?: SkippedEpochs | undefined
+  readonly skipped?: SkippedEpochs
 }
 
 /** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
@@ -147,7 +147,7 @@ export class Follower {
     if (!signal.aborted) await this.#summarize(next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    return { until: next, finalizedEpoch, written, skipped: this.#skipped }
+    return { until: next, finalizedEpoch, written, ...(this.#skipped && { skipped: this.#skipped }) }
   }
 
   async #ingest(

@@ -111,8 +111,9 @@ export class IngestRun {
   }
 
   step({ until, finalizedEpoch, written, skipped }: IngestProgress): void {
+    const { skipped: _, ...before } = this.#status
     const healthy = { failingSinceMs: null, failureKind: null }
-    this.#status = { ...this.#status, until, finalizedEpoch, written, skipped, ...healthy }
+    this.#status = { ...before, until, finalizedEpoch, written, ...(skipped && { skipped }), ...healthy }
   }
 
   end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {

@@ -116,9 +116,9 @@ function simulateFork(seed: string, forkEpoch: number, epochs: number) {
 }
 
 const forms: readonly (readonly [label: string, step: number, options: NodeOptions])[] = [
-  ['full states', 1, { states: true, ssz: true }],
+  ['full states', 2, { states: true, ssz: true }],
   ['JSON only', 5, {}],
-  ['JSON only, without states of empty slots', 1, { forgetsEmpty: true }],
+  ['JSON only, without states of empty slots', 3, { forgetsEmpty: true }],
   ['full states, without states of empty slots', 4, { states: true, forgetsEmpty: true }],
   ['JSON only, without pending deposits', 7, { queues: false }],
 ]
@@ -198,11 +198,11 @@ describe('records of states', () => {
       (file) => truncate(join(file, '..', 'pubkeys'), 50),
       (file) => writeFile(join(file, '..', 'pubkeys'), Buffer.alloc(4800)),
     ]
-    for (let slot = 0; !node.moveTo(slot); slot += 2) {
+    for (let slot = 0; !node.moveTo(slot); slot += 3) {
       const epoch = Math.floor(slot / slotsPerEpoch)
       await (await startFollower(context, [node.url])).catchUp(signal)
       const newest = (await recordsIn(context)).find((name) => name.startsWith(`${epoch}-`))
-      if (newest !== undefined) await damages[(slot / 2) % damages.length]?.(join(recordsDir(context), newest))
+      if (newest !== undefined) await damages[(slot / 3) % damages.length]?.(join(recordsDir(context), newest))
       await (await startFollower(context, [node.url])).catchUp(signal)
     }
     await (await startFollower(context, [node.url])).catchUp(signal)
@@ -265,7 +265,7 @@ describe('records of states', () => {
   })
 
   test('a record that contradicts the chain is not stored: the states are read again if a node has them', async () => {
-    const network = simulateNetwork('prune-lie', { epochs: 14 })
+    const network = simulateNetwork('prune-lie', { epochs: 12 })
     await using archive = await openMovingNode(network, { prunes: false })
     await using pruning = await openMovingNode(network)
     for (const node of [archive, pruning]) {
@@ -278,7 +278,7 @@ describe('records of states', () => {
         if (first) first.balance = String(BigInt(first.balance) + 1n)
       })
       let failure: Error | undefined
-      for (let slot = 0; !node.moveTo(slot) && !failure; slot += 2) {
+      for (let slot = 0; !node.moveTo(slot) && !failure; slot += 3) {
         proxy.alter(Math.floor(slot / slotsPerEpoch) === 6 ? liar : undefined)
         await follower.catchUp(signal).catch((error: Error) => {
           failure = error
@@ -308,7 +308,7 @@ describe('records of states', () => {
       })
       await using context = await openContext(settingsFor([proxy.url]))
       const follower = await startFollower(context, [proxy.url], { isRecording })
-      for (let slot = 0; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+      for (let slot = 0; !node.moveTo(slot); slot += 4) await follower.catchUp(signal)
       await follower.catchUp(signal)
       counts.push(count)
       rows.push(await stored(context))
