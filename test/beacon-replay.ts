@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 
-const folder = join(import.meta.dirname, 'recordings/beacon')
-const unpack = (name: string): string => zstdDecompressSync(readFileSync(join(folder, `${name}.zst`))).toString()
+/** `path`: in the folder of recordings, without the ending. */
+export const unpackRecording = (path: string): string =>
+  zstdDecompressSync(readFileSync(join(import.meta.dirname, 'recordings', `${path}.zst`))).toString()
 
 interface Exchange {
   readonly method: string
@@ -19,8 +20,8 @@ interface Exchange {
   readonly body: string
 }
 
-const exchangesOf = (name: string): Exchange[] =>
-  unpack(name)
+const exchangesOf = (path: string): Exchange[] =>
+  unpackRecording(path)
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Exchange)
@@ -57,9 +58,11 @@ export interface Truth {
   }[]
 }
 
-export const truth = (): Truth => JSON.parse(unpack('truth.json')) as Truth
+export const truth = (): Truth => JSON.parse(unpackRecording('beacon/truth.json')) as Truth
 
 export interface ReplayOptions {
+  /** Folder of the recording. */
+  readonly recording?: string
   /** Also serve responses that the node lacked, derived from others. */
   readonly derived?: boolean
   /** Offer SSZ. */
@@ -75,9 +78,17 @@ export interface Replay extends AsyncDisposable {
 
 const keyOf = (method: string, path: string, accept: string): string => `${method} ${path} ${accept}`
 
-export async function openReplay({ derived = false, ssz = true, meddle }: ReplayOptions = {}): Promise<Replay> {
+export async function openReplay({
+  recording = 'beacon',
+  derived = false,
+  ssz = true,
+  meddle,
+}: ReplayOptions = {}): Promise<Replay> {
   const exchanges = new Map<string, Exchange>()
-  for (const exchange of [...exchangesOf('exchanges.ndjson'), ...(derived ? exchangesOf('derived.ndjson') : [])]) {
+  for (const exchange of [
+    ...exchangesOf(`${recording}/exchanges.ndjson`),
+    ...(derived ? exchangesOf(`${recording}/derived.ndjson`) : []),
+  ]) {
     exchanges.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
   }
   const requests: string[] = []

@@ -23,6 +23,11 @@ export interface Earnings {
   readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
   /** Balances when the chain updated effective balances, between the two epochs. */
   readonly atAdjustment: Float64Array
+  /**
+   * Balances above 32 ETH that went into the queue, by validator. `atAdjustment` is without them, but the chain may have
+   * queued them after the adjustment: in the first block of the next epoch, or by the Electra upgrade.
+   */
+  readonly queued: ReadonlyMap<number, number>
   /** Validators whose balance differs from the replay, with the difference in gwei. */
   readonly unexplained: ReadonlyMap<number, number>
   /** Both states list their pending queues, so that every deposit is known. */
@@ -52,15 +57,17 @@ export function computeEarnings(
   const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
   const replay = new BalanceReplay(next.count, now.balance)
+  const slashed = new Set<number>()
   const processEpochEnd = () => {
     transfers.queue(replay)
     replay.applyVoteRewards(voteRewards)
-    transfers.applyQueues(replay, rules.increment)
+    transfers.applyQueues(replay, rules.increment, slashed)
     return replay.balance.slice()
   }
   let atAdjustment: Float64Array | undefined
   for (const effects of after) {
     if (effects.slot === nextFirst) atAdjustment = processEpochEnd()
+    for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     replay.applyBlock(effects, block?.payload?.withdrawals ?? [])
     if (block) transfers.deposit(replay, block)
@@ -75,7 +82,8 @@ export function computeEarnings(
     if (rest < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + rest
     else unexplained.set(index, rest)
   }
-  return { earned, unexplainedBalanceChanges: transfers.total(unexplained), atAdjustment, unexplained, isExact }
+  const unexplainedBalanceChanges = transfers.total(unexplained)
+  return { earned, unexplainedBalanceChanges, atAdjustment, queued: transfers.queued, unexplained, isExact }
 }
 
 const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }
@@ -86,6 +94,7 @@ class BalanceTransfers {
   readonly #indices: ReadonlyMap<string, number>
   readonly #data: EpochStates
   readonly #byValidator = new Map<number, number>()
+  readonly queued = new Map<number, number>()
   /** Deposits of blocks, which Electra puts into the queue. */
   readonly #blockDeposits: string[]
 
@@ -106,16 +115,22 @@ class BalanceTransfers {
     for (const { pubkey, gwei, slot } of this.#change.queued) {
       if (slot !== 0) continue
       const at = this.#blockDeposits.indexOf(`${pubkey} ${gwei}`)
+      const validator = this.#indices.get(pubkey)
       if (at >= 0) this.#blockDeposits.splice(at, 1)
-      else this.#transfer(replay, this.#indices.get(pubkey), 0 - gwei)
+      else if (validator !== undefined) {
+        this.#transfer(replay, validator, 0 - gwei)
+        this.queued.set(validator, gwei)
+      }
     }
   }
 
-  applyQueues(replay: BalanceReplay, increment: number): void {
+  /** `slashed`: by the blocks of the epoch. The chain drops a consolidation if its source is slashed. */
+  applyQueues(replay: BalanceReplay, increment: number, slashed: ReadonlySet<number>): void {
     const { now } = this.#data
     for (const { pubkey, gwei } of this.#change.deposits) this.#transfer(replay, this.#indices.get(pubkey), gwei)
     for (const { source, target } of this.#change.consolidations) {
-      if (!(source < now.count && target < now.count) || now.slashed[source] === 1) continue
+      if (!(source < now.count && target < now.count)) continue
+      if (now.slashed[source] === 1 || slashed.has(source)) continue
       const effective = (now.increments[source] as number) * increment
       const gwei = Math.min(replay.balance[source] as number, effective)
       this.#transfer(replay, source, 0 - gwei)

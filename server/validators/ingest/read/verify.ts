@@ -114,7 +114,7 @@ export function verifyBalances(
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
   { epoch, now, next }: EpochStates,
-  { atAdjustment }: Earnings,
+  { atAdjustment, queued }: Earnings,
 ): number[] {
   const { increment, hysteresis, effectiveMax } = rules
   const step = Math.floor(increment / hysteresis.quotient)
@@ -123,19 +123,21 @@ function findWrongEffectiveBalances(
   // The Electra upgrade resets the effective balances of validators that are not active yet.
   const isUpgrade = !isElectra && isFrom(rules, 'electra', epoch + 1)
   const mismatched: number[] = []
-  for (let index = 0; index < now.count; index++) {
-    const balance = atAdjustment[index] as number
+  const follows = (index: number, balance: number): boolean => {
     const before = (now.increments[index] as number) * increment
     const after = (next.increments[index] as number) * increment
-    if (balance + down >= before && before + up >= balance) {
-      if (before === after) continue
-    } else {
-      const whole = balance - (balance % increment)
-      // Credentials may change before or after the adjustment within the epoch.
-      const maxOf = (validators: Validators) =>
-        isElectra && isCompounding(validators, index) ? effectiveMax.electra : effectiveMax.phase0
-      if (after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))) continue
-    }
+    if (balance + down >= before && before + up >= balance) return before === after
+    const whole = balance - (balance % increment)
+    // Credentials may change before or after the adjustment within the epoch.
+    const maxOf = (validators: Validators) =>
+      isElectra && isCompounding(validators, index) ? effectiveMax.electra : effectiveMax.phase0
+    return after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))
+  }
+  for (let index = 0; index < now.count; index++) {
+    const balance = atAdjustment[index] as number
+    if (follows(index, balance)) continue
+    const excess = queued.get(index)
+    if (excess !== undefined && follows(index, balance + excess)) continue
     if (isUpgrade && !Number.isFinite(now.activation[index] as number)) continue
     mismatched.push(index)
   }
