@@ -88,15 +88,10 @@ function drawValidator(kind, draws, isElectra) {
       return { ...active, prefix: draws.pick([0, 1, 2]), eth: draws.whole(17, 32) }
     case 'slashed': {
       // Its second penalty is due when half of the 64 epochs until it can withdraw are over.
-      const withdrawableEpoch = 32 + draws.whole(2, scenarioEpochsMin)
-      return {
-        ...active,
-        prefix: draws.pick([1, 2]),
-        eth: isElectra ? draws.pick([32, 32, 96]) : 32,
-        slashed: true,
-        exitEpoch: draws.whole(1, 6),
-        withdrawableEpoch,
-      }
+      const withdrawableEpoch = 32 + draws.whole(2, 14)
+      const prefix = draws.pick([1, 2])
+      const increments = isElectra && prefix === 2 ? draws.pick([32, 96]) : 32
+      return { ...active, prefix, eth: increments, slashed: true, exitEpoch: draws.whole(1, 6), withdrawableEpoch }
     }
     case 'exiting': {
       const exitEpoch = draws.whole(2, 9)
@@ -110,8 +105,6 @@ function drawValidator(kind, draws, isElectra) {
       return { ...active, prefix: 1, eth: 32 }
   }
 }
-
-const scenarioEpochsMin = 14
 
 function createGenesis({ params, types, transition }, { validators: count, forks, changes = [] }, draws, keys) {
   const { ssz } = types

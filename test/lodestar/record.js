@@ -40,7 +40,7 @@ const options = {
 
 function recordScenario(lodestar, name, scenario, seed) {
   const { transition } = lodestar
-  const chain = createChain(lodestar, scenario, createSeededRandom(name + seed))
+  const chain = createChain(lodestar, scenario, createSeededRandom(`${name}${scenario.seed ?? ''}${seed}`))
   const { slotsPerEpoch } = chain
   const exchanges = []
   const truth = { name, hasJson: scenario.hasJson === true, epochs: [], blocks: [], events: chain.events }
@@ -81,6 +81,8 @@ function recordScenario(lodestar, name, scenario, seed) {
     drawVotes(chain, chain.state)
   }
   recordHead(chain, exchanges)
+  if (scenario.switches && !chain.events['switches in a first slot'])
+    console.error(`${name}: no switch in slot ${scenario.switches.slot}; choose another seed`)
   truth.finalizedEpoch = chain.state.finalizedCheckpoint.epoch
   return { exchanges, truth }
 }
@@ -104,6 +106,9 @@ function applyBlock(chain, state, { block, forkName }, { truth, exchanges, move,
   for (const { validatorIndex, amount } of block.body.executionPayload.withdrawals)
     withdraw(validatorIndex, Number(amount))
   const { executionRequests } = block.body
+  const { switches } = chain.scenario
+  if (switches?.slot === block.slot && after.validators.getReadonly(switches.validator).withdrawalCredentials[0] === 2)
+    note(chain, 'switches in a first slot')
   if (!executionRequests) return after
   noteRequests(chain, state, after)
   // A validator that becomes compounding has its balance above 32 ETH moved to the queue.

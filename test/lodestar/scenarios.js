@@ -1,7 +1,7 @@
 // The recorded chains. Probabilities are per block, those of requests per try.
 
 const usual = {
-  ...{ epochs: 16, validators: 70, missed: 0.08, absent: 0.04 },
+  ...{ epochs: 15, validators: 70, missed: 0.08, absent: 0.04 },
   ...{ slashing: 0.05, exits: 0.15, deposits: 0.25, requests: 0.25 },
   config: {},
 }
@@ -12,7 +12,7 @@ const aboveBand = { index: 3, effectiveBalance: 31e9, balance: 32.3e9 }
 export const scenarios = {
   /** At the end of epoch 0 an effective balance increases, and in the next slot its validator becomes compounding. */
   electra: {
-    ...{ ...usual, forks: { electra: 0 } },
+    ...{ ...usual, seed: 'a', forks: { electra: 0 } },
     ...{ changes: [{ ...aboveBand, prefix: 1 }], switches: { slot: 8, validator: aboveBand.index } },
   },
   fulu: { ...usual, forks: { electra: 0, fulu: 1 } },
@@ -30,6 +30,6 @@ export const scenarios = {
   /** The chain does not finalize for some epochs, so there is an inactivity leak. */
   leak: {
     ...{ ...usual, hasJson: true, forks: { electra: 0, fulu: 3 } },
-    ...{ epochs: 20, outage: { from: 3, until: 10 }, absent: 0.03 },
+    ...{ epochs: 17, outage: { from: 3, until: 9 }, absent: 0.03 },
   },
 }
