@@ -1,5 +1,5 @@
 // Records chains that Lodestar computed, as a second opinion on rewards, penalties, balances and registry. JavaScript,
-// because Lodestar is not installed with the project: its packages take 28 MB.
+// because Lodestar is not installed with the project: its packages take 27 MB.
 //   node test/lodestar/record.js LODESTAR [FOLDER] [SEED]
 // LODESTAR: where the packages are installed (test/recordings/lodestar/README.md lists them).
 // Writes FOLDER/<chain>/: responses of a node (exchanges) and what they must lead to (truth).
