@@ -12,6 +12,7 @@ const signatureSize = 96
 const headerSize = 208
 const depositSize = 1240
 const withdrawalSize = 44
+const credentialsChangeSize = 172
 /** In the body, the offsets of five lists follow randao_reveal, eth1_data and graffiti. */
 const listsAt = 96 + 72 + 32
 const syncAt = listsAt + 5 * 4
@@ -55,8 +56,20 @@ export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<
     payload: isFrom(fork, 'bellatrix')
       ? payloadOf(payloadFrom(body.variable(payloadAt, isFrom(fork, 'capella') ? payloadAt + 4 : undefined), fork))
       : undefined,
+    credentialsChanges: isFrom(fork, 'capella')
+      ? body
+          .variable(payloadAt + 4, isFrom(fork, 'deneb') ? payloadAt + 8 : undefined)
+          .list(credentialsChangeSize)
+          .map((change) => change.u64(0))
+      : [],
+    requests: isFrom(fork, 'electra') ? requestsFrom(body.variable(payloadAt + 12)) : undefined,
   }
 }
+
+const requestsFrom = (view: View): Block['requests'] => ({
+  deposits: view.variable(0, 4).bytes,
+  consolidations: view.variable(8).bytes,
+})
 
 function indicesOf(indexed: View): number[] {
   const indices = indexed.variable(0)
@@ -80,6 +93,7 @@ function payloadFrom(view: View, fork: Fork): Payload {
   const hasWithdrawals = isFrom(fork, 'capella')
   return {
     feeRecipient: view.hex(32, 20),
+    prevRandao: view.part(372, 404).bytes,
     number: view.u64(404),
     hash: view.hex(472, 32),
     transactions: view.variable(504, hasWithdrawals ? 508 : undefined).countVariable(),

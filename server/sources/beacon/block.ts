@@ -25,6 +25,8 @@ export interface Payload {
   readonly hash: string
   readonly feeRecipient: string
   readonly transactions: number
+  /** The RANDAO mix of the epoch before this block, which the chain has verified. */
+  readonly prevRandao: Uint8Array
   readonly withdrawals: readonly Withdrawal[]
 }
 
@@ -45,6 +47,10 @@ export interface Block {
   readonly deposits: readonly { readonly pubkey: string; readonly amount: number }[]
   /** Undefined before the merge. */
   readonly payload?: Payload | undefined
+  /** Validators whose BLS credentials become an address. */
+  readonly credentialsChanges: readonly number[]
+  /** Since Electra: requests of the execution layer, as concatenated SSZ records. */
+  readonly requests?: { readonly deposits: Uint8Array; readonly consolidations: Uint8Array } | undefined
 }
 
 const zeroHash = `0x${'0'.repeat(64)}`

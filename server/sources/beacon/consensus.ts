@@ -22,6 +22,8 @@ export interface ConsensusRules {
   readonly syncCommitteeSize: number
   readonly epochsPerSyncPeriod: number
   readonly committeesPerSlotMax: number
+  readonly committeeSizeTarget: number
+  readonly shuffleRounds: number
   readonly historicalRoots: number
   readonly historicalMixes: number
   readonly slashingsVector: number
@@ -38,6 +40,11 @@ export interface ConsensusRules {
   readonly hysteresis: Readonly<{ quotient: number; down: number; up: number }>
   /** Gwei. Since Electra, compounding validators have the second limit. */
   readonly effectiveMax: Readonly<{ phase0: number; electra: number }>
+  /** The correlated penalty of slashed validators. */
+  readonly slashingMultiplier: Readonly<{ altair: number; bellatrix: number }>
+  /** Gwei of deposits that an epoch applies since Electra: a share of the active stake within limits. */
+  readonly depositChurn: Readonly<{ quotient: number; min: number; max: number }>
+  readonly pendingDepositsPerEpochMax: number
   readonly blockLimits: BlockLimits
 }
 
@@ -102,6 +109,8 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       'EPOCHS_PER_SYNC_COMMITTEE_PERIOD',
     ),
     committeesPerSlotMax: atLeastOne(figure('MAX_COMMITTEES_PER_SLOT', 64), 'MAX_COMMITTEES_PER_SLOT'),
+    committeeSizeTarget: atLeastOne(figure('TARGET_COMMITTEE_SIZE', 128), 'TARGET_COMMITTEE_SIZE'),
+    shuffleRounds: figure('SHUFFLE_ROUND_COUNT', 90),
     historicalRoots: figure('SLOTS_PER_HISTORICAL_ROOT', 8192),
     historicalMixes: figure('EPOCHS_PER_HISTORICAL_VECTOR', 65_536),
     slashingsVector: figure('EPOCHS_PER_SLASHINGS_VECTOR', 8192),
@@ -132,6 +141,16 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       phase0: figure('MAX_EFFECTIVE_BALANCE', 32_000_000_000),
       electra: figure('MAX_EFFECTIVE_BALANCE_ELECTRA', 2_048_000_000_000),
     },
+    slashingMultiplier: {
+      altair: figure('PROPORTIONAL_SLASHING_MULTIPLIER_ALTAIR', 2),
+      bellatrix: figure('PROPORTIONAL_SLASHING_MULTIPLIER_BELLATRIX', 3),
+    },
+    depositChurn: {
+      quotient: atLeastOne(figure('CHURN_LIMIT_QUOTIENT', 65_536), 'CHURN_LIMIT_QUOTIENT'),
+      min: figure('MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA', 128_000_000_000),
+      max: figure('MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT', 256_000_000_000),
+    },
+    pendingDepositsPerEpochMax: figure('MAX_PENDING_DEPOSITS_PER_EPOCH', 16),
     blockLimits: Object.fromEntries(
       Object.entries(limitNames).map(([key, [name, mainnet]]) => [key, atLeastOne(figure(name, mainnet), name)]),
     ) as BlockLimits,

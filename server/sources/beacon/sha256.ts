@@ -1,5 +1,5 @@
-// SHA-256 of 64-byte inputs, the only hash that SSZ Merkle trees need. For inputs this small, the call overhead of
-// node:crypto dominates: plain JavaScript without allocations takes less than half the time.
+// SHA-256 of 64-byte inputs (SSZ Merkle trees) and of inputs that fit into one block (shuffling). For inputs this small,
+// the call overhead of node:crypto dominates: plain JavaScript without allocations takes less than half the time.
 
 const rounds = 64
 /**
@@ -76,6 +76,29 @@ function compress(schedule: Int32Array): void {
 
 /** Hashes the 64 bytes of `input` at `at` and writes 32 bytes to `output` at `to`. Both may be the same array. */
 export function hashPair(input: Uint8Array, at: number, output: Uint8Array, to: number): void {
+  compressFirst(input, at)
+  compress(padding)
+  writeState(output, to)
+}
+
+/** The end marker and the length take nine of the 64 bytes of a block. */
+const shortMax = 55
+const block = new Uint8Array(64)
+
+/** Hashes at most 55 bytes and writes 32 bytes to the start of `output`. */
+export function hashShort(input: Uint8Array, output: Uint8Array): void {
+  const { length } = input
+  if (length > shortMax) throw new RangeError(`${length} bytes do not fit into one block of SHA-256`)
+  block.set(input)
+  block.fill(0, length)
+  block[length] = 0x80
+  block[62] = (length * 8) >>> 8
+  block[63] = length * 8
+  compressFirst(block, 0)
+  writeState(output, 0)
+}
+
+function compressFirst(input: Uint8Array, at: number): void {
   for (let word = 0, from = at; word < 16; word++, from += 4) {
     schedule[word] =
       ((input[from] as number) << 24) |
@@ -86,7 +109,9 @@ export function hashPair(input: Uint8Array, at: number, output: Uint8Array, to: 
   expand(schedule)
   state.set(initial)
   compress(schedule)
-  compress(padding)
+}
+
+function writeState(output: Uint8Array, to: number): void {
   for (let word = 0, into = to; word < 8; word++, into += 4) {
     const value = state[word] as number
     output[into] = value >>> 24

@@ -1,0 +1,180 @@
+// Computes the committees and proposers of an epoch from RANDAO, the active validators and their effective balances, as
+// the consensus specifications define it. A node then need not have the state of the epoch.
+import { hasBit } from './block.ts'
+import type { Committees } from './committees.ts'
+import { type ConsensusRules, firstSlotAt, isFrom } from './consensus.ts'
+import { hashShort } from './sha256.ts'
+import { isActiveAt, type Validators } from './validators.ts'
+
+const seedSize = 32
+const domain = { proposer: 0, attester: 1 } as const
+
+/**
+ * Permutes a list in place with the swap-or-not shuffle: position `i` of the result is the member at the shuffled index
+ * of `i`. Each round pairs the positions that mirror each other around a pivot, and swaps the pairs whose bit is set.
+ */
+export function shuffleList(list: Uint32Array, seed: Uint8Array, rounds: number): void {
+  const source = new RoundBits(seed)
+  const count = list.length
+  if (count < 2) return
+  // A shuffled index goes through the rounds in ascending order, so the list goes through them in descending order.
+  for (let round = rounds - 1; round >= 0; round--) {
+    const pivot = source.startRound(round, count)
+    swapMirrored(list, source, 0, pivot)
+    swapMirrored(list, source, pivot + 1, count - 1)
+  }
+}
+
+/** Swaps positions `from` and `last`, then the next pair towards the middle, and so on. */
+function swapMirrored(list: Uint32Array, source: RoundBits, from: number, last: number): void {
+  let low = from
+  let high = last
+  while (low < high) {
+    // The bits of one hash: positions from a multiple of 256 on.
+    const bits = source.bitsAt(high)
+    const end = Math.max(high & ~255, (low + high + 1) >>> 1)
+    for (; high >= end; low++, high--) {
+      if ((((bits[(high & 255) >>> 3] as number) >>> (high & 7)) & 1) === 0) continue
+      const member = list[low] as number
+      list[low] = list[high] as number
+      list[high] = member
+    }
+  }
+}
+
+export function shuffledIndex(index: number, count: number, seed: Uint8Array, rounds: number): number {
+  const source = new RoundBits(seed)
+  let current = index
+  for (let round = 0; round < rounds; round++) {
+    const flipped = (source.startRound(round, count) + count - current) % count
+    const position = Math.max(current, flipped)
+    if (hasBit(source.bitsAt(position), position & 255)) current = flipped
+  }
+  return current
+}
+
+/** The pivot and the random bits of each round. One hash has the bits of 256 positions. */
+class RoundBits {
+  readonly #input = new Uint8Array(seedSize + 5)
+  readonly #pivotInput = this.#input.subarray(0, seedSize + 1)
+  readonly #view = new DataView(this.#input.buffer)
+  readonly #hash = new Uint8Array(32)
+  #block = -1
+
+  constructor(seed: Uint8Array) {
+    this.#input.set(seed)
+  }
+
+  /** Returns the pivot. */
+  startRound(round: number, count: number): number {
+    this.#input[seedSize] = round
+    this.#block = -1
+    hashShort(this.#pivotInput, this.#hash)
+    return Number(new DataView(this.#hash.buffer).getBigUint64(0, true) % BigInt(count))
+  }
+
+  /** The bits of the 256 positions around this one. The next call overwrites them. */
+  bitsAt(position: number): Uint8Array {
+    const block = position >>> 8
+    if (block !== this.#block) {
+      this.#block = block
+      this.#view.setUint32(seedSize + 1, block, true)
+      hashShort(this.#input, this.#hash)
+    }
+    return this.#hash
+  }
+}
+
+/** `mix`: the RANDAO mix at the end of the epoch before the previous one. */
+function seedOf(domainType: number, epoch: number, mix: Uint8Array): Uint8Array {
+  const input = new Uint8Array(4 + 8 + seedSize)
+  input[0] = domainType
+  new DataView(input.buffer).setBigUint64(4, BigInt(epoch), true)
+  input.set(mix, 12)
+  return hashed(input)
+}
+
+function hashed(input: Uint8Array): Uint8Array {
+  const output = new Uint8Array(32)
+  hashShort(input, output)
+  return output
+}
+
+/** `mix`: the RANDAO mix at the end of the epoch before the previous one. */
+export function computeCommittees(
+  rules: ConsensusRules,
+  epoch: number,
+  validators: Validators,
+  mix: Uint8Array,
+): Committees {
+  const shuffled = activeIndices(validators, epoch)
+  shuffleList(shuffled, seedOf(domain.attester, epoch, mix), rules.shuffleRounds)
+  const { slotsPerEpoch, committeesPerSlotMax, committeeSizeTarget } = rules
+  const wanted = Math.floor(shuffled.length / slotsPerEpoch / committeeSizeTarget)
+  const perSlot = Math.max(1, Math.min(committeesPerSlotMax, wanted))
+  const groups = perSlot * slotsPerEpoch
+  const start = (at: number) => Math.floor((shuffled.length * at) / groups)
+  return {
+    firstSlot: firstSlotAt(rules, epoch),
+    perSlot,
+    members: Array.from({ length: groups }, (_, at) => shuffled.subarray(start(at), start(at + 1))),
+  }
+}
+
+/**
+ * The proposers of an epoch by slot. `validators`: at the start of the epoch; since Fulu, at the start of the previous
+ * epoch. `mix`: the RANDAO mix at the end of the epoch before the previous one.
+ */
+export function computeProposers(
+  rules: ConsensusRules,
+  epoch: number,
+  validators: Validators,
+  mix: Uint8Array,
+): Int32Array {
+  const active = activeIndices(validators, epoch)
+  const epochSeed = seedOf(domain.proposer, epoch, mix)
+  const isElectra = isFrom(rules, 'electra', epoch)
+  const input = new Uint8Array(seedSize + 8)
+  input.set(epochSeed)
+  return Int32Array.from({ length: rules.slotsPerEpoch }, (_, at) => {
+    new DataView(input.buffer).setBigUint64(seedSize, BigInt(firstSlotAt(rules, epoch) + at), true)
+    return chooseProposer(rules, active, validators.increments, hashed(input), isElectra)
+  })
+}
+
+/** Draws candidates until one passes a test that it passes with a probability proportional to its effective balance. */
+function chooseProposer(
+  rules: ConsensusRules,
+  active: Uint32Array,
+  increments: Uint32Array,
+  seed: Uint8Array,
+  isElectra: boolean,
+): number {
+  // Since Electra, the random values of the test have two bytes instead of one.
+  const size = isElectra ? 2 : 1
+  const randomMax = 2 ** (8 * size) - 1
+  const maxIncrements = rules.effectiveMax[isElectra ? 'electra' : 'phase0'] / rules.increment
+  const perHash = 32 / size
+  const input = new Uint8Array(seedSize + 8)
+  input.set(seed)
+  const random = new Uint8Array(32)
+  if (active.length === 0) throw new Error('no validator is active')
+  for (let draw = 0; ; draw++) {
+    const candidate = active[shuffledIndex(draw % active.length, active.length, seed, rules.shuffleRounds)] as number
+    if (draw % perHash === 0) {
+      new DataView(input.buffer).setBigUint64(seedSize, BigInt(draw / perHash), true)
+      hashShort(input, random)
+    }
+    const at = (draw % perHash) * size
+    const value = (random[at] as number) + (isElectra ? 256 * (random[at + 1] as number) : 0)
+    if ((increments[candidate] as number) * randomMax >= maxIncrements * value) return candidate
+  }
+}
+
+function activeIndices(validators: Validators, epoch: number): Uint32Array {
+  const active = new Uint32Array(validators.count)
+  let count = 0
+  for (let index = 0; index < validators.count; index++)
+    if (isActiveAt(validators, index, epoch)) active[count++] = index
+  return active.slice(0, count)
+}
