@@ -38,7 +38,7 @@ const emptyOf = (count: number) => ({
 const recordSize = 121
 
 /** Positions of the fields that all forks since Altair share. Later forks only append fields. */
-function stateOffsets(rules: ConsensusRules) {
+export function stateOffsets(rules: ConsensusRules) {
   const historicalRoots = 8 + 32 + 8 + 16 + 112 + 2 * 32 * rules.historicalRoots
   const votes = historicalRoots + 4 + 72
   const validators = votes + 4 + 8

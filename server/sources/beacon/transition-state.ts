@@ -1,0 +1,69 @@
+// The parts of a full state that epoch transitions need besides the validators. Ingest only needs them to compute
+// states that no node has any more (validators/ingest/replay).
+import { type ConsensusRules, epochAt, isFrom } from './consensus.ts'
+import { SszError, type View } from './ssz.ts'
+import { indicesOfKeys, pubkeySize, type ValidatorKeys } from './validator-keys.ts'
+import { stateOffsets } from './validators.ts'
+
+export interface TransitionState {
+  readonly justification: Justification
+  /** Gwei of validators slashed in each epoch; index: epoch modulo the length. */
+  readonly slashings: Float64Array
+  /** Since Electra: gwei of the deposit churn that earlier epochs left. */
+  readonly depositBalanceToConsume: number
+  /** Since Fulu: the proposers of this epoch and the next, by slot. */
+  readonly proposers?: Int32Array | undefined
+  /** By seat: the committees of this sync period and the next. */
+  readonly syncCommittees: { readonly now: Uint32Array; readonly next: Uint32Array }
+}
+
+export interface Justification {
+  /** Whether the last four epochs are justified, the latest first. */
+  readonly bits: readonly boolean[]
+  /** Epochs of the checkpoints. */
+  readonly previousJustified: number
+  readonly currentJustified: number
+  readonly finalized: number
+}
+
+/** `keys`: those of the same state. */
+export function transitionStateFromSsz(view: View, rules: ConsensusRules, keys: ValidatorKeys): TransitionState {
+  const at = stateOffsets(rules)
+  const slashings = view.part(at.participation - 8 * rules.slashingsVector, at.participation)
+  const bitsAt = at.participation + 8
+  const bits = view.part(bitsAt, bitsAt + 1).bytes[0] as number
+  const syncSize = (rules.syncCommitteeSize + 1) * pubkeySize
+  const churnAt = at.end + 2 * syncSize + 4 + 16 + 4
+  const epoch = epochAt(rules, view.u64(at.slot))
+  const lookahead = 2 * rules.slotsPerEpoch
+  return {
+    justification: {
+      bits: [0, 1, 2, 3].map((bit) => ((bits >> bit) & 1) === 1),
+      previousJustified: view.u64(bitsAt + 1),
+      currentJustified: view.u64(bitsAt + 41),
+      finalized: view.u64(at.finalized),
+    },
+    slashings: Float64Array.from({ length: rules.slashingsVector }, (_, index) => slashings.u64(index * 8)),
+    depositBalanceToConsume: isFrom(rules, 'electra', epoch) ? view.u64(churnAt + 8) : 0,
+    // Three offsets of the pending queues follow six churn fields.
+    proposers: isFrom(rules, 'fulu', epoch)
+      ? Int32Array.from({ length: lookahead }, (_, slot) => view.u64(churnAt + 48 + 12 + slot * 8))
+      : undefined,
+    syncCommittees: {
+      now: seatsFrom(view.part(at.end, at.end + syncSize), rules, keys),
+      next: seatsFrom(view.part(at.end + syncSize, at.end + 2 * syncSize), rules, keys),
+    },
+  }
+}
+
+function seatsFrom(committee: View, rules: ConsensusRules, keys: ValidatorKeys): Uint32Array {
+  const seats = Array.from({ length: rules.syncCommitteeSize }, (_, seat) =>
+    committee.hex(seat * pubkeySize, pubkeySize),
+  )
+  const indices = indicesOfKeys(keys, seats)
+  return Uint32Array.from(seats, (pubkey) => {
+    const index = indices.get(pubkey)
+    if (index === undefined) throw new SszError(`the sync committee member ${pubkey} is not a validator`)
+    return index
+  })
+}

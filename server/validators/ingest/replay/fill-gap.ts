@@ -1,0 +1,164 @@
+// Computes epochs whose states no node has any more, from the state before them, the blocks, and the state after them
+// (behaviour/validators.md#beacon-states).
+//
+// 1. Committees and proposers follow from RANDAO, so blocks are enough.
+// 2. The result is used only if the state that is computed for the end of the gap equals the state that a node has
+//    there: balances to the gwei, effective balances, slashings, scores, queues and finality. So an incomplete rule or
+//    an altered block leaves the gap, but never stores a wrong figure.
+
+import type { Block } from '#sources/beacon/block.ts'
+import { BeaconError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { emptyPendingQueues } from '#sources/beacon/pending.ts'
+import { credentialsSize } from '#sources/beacon/validator-keys.ts'
+import type { Validators } from '#sources/beacon/validators.ts'
+import { scoresFrom } from '../epochs/inactivity-scores.ts'
+import type { EpochData } from '../read/epoch.ts'
+import { ChainReplay, type FullState, ReplayError } from './chain-replay.ts'
+import { computeDuties, type GapDuties } from './gap-duties.ts'
+
+export interface Gap {
+  /** The state at the first slot of the first epoch of the gap; not that of the genesis epoch. */
+  readonly before: FullState
+  /** The state at the first slot after the gap. Both states are final. */
+  readonly after: {
+    readonly epoch: number
+    readonly validators: Validators
+    readonly finalizedEpoch: number
+  }
+  /** At the end of the first epoch after the gap. */
+  readonly finalizedAfter: number
+  /** The blocks of an epoch in ascending order. They are read from two epochs before the gap to one epoch after it. */
+  readonly readBlocks: (epoch: number) => Promise<readonly Block[]>
+  /** Default: computed from RANDAO. */
+  readonly duties?: GapDuties
+}
+
+export interface FilledGap {
+  /** All epochs from `before.epoch` to the one before `after.epoch`. */
+  readonly epochs: readonly EpochData[]
+  /** The finalized epoch at the first slot of the epoch after `before.epoch`, and of each further one. */
+  readonly finalizedEpochs: readonly number[]
+}
+
+/** Throws a ReplayError that names the first difference if the gap cannot be filled exactly. */
+export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<FilledGap> {
+  const { before, after } = gap
+  const byEpoch = new Map<number, readonly Block[]>()
+  for (let epoch = Math.max(0, before.epoch - 2); epoch <= after.epoch; epoch++)
+    byEpoch.set(epoch, await gap.readBlocks(epoch))
+  try {
+    return replayGap(rules, gap, byEpoch)
+  } catch (error) {
+    // Contradictions: with wrong rules, the fault need not be the node's.
+    if (!(error instanceof ReplayError || error instanceof BeaconError)) throw error
+    throw new ReplayError(
+      `the states of epochs ${before.epoch + 1} to ${after.epoch - 1} cannot be computed from blocks: ${error.message}`,
+    )
+  }
+}
+
+function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): FilledGap {
+  const { before, after } = gap
+  const all = [...byEpoch.values()].flat()
+  verifyLinks(all)
+  const duties = gap.duties ?? computeDuties(rules, before, all)
+  const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
+  const blocksFrom = (epoch: number) => ({ blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1) })
+  const previous = before.epoch - 1
+  const replay = new ChainReplay(rules, before, after.validators, {
+    ...blocksFrom(previous),
+    committees: duties.committees(previous, before.validators),
+  })
+  const epochs: Omit<EpochData, 'finalizedEpoch'>[] = []
+  const finalizedEpochs: number[] = []
+  let previousValidators: Validators | undefined
+  let now = before.validators
+  for (let epoch = before.epoch; epoch < after.epoch; epoch++) {
+    const committees = duties.committees(epoch, now)
+    const sync = { now: duties.syncCommittee(epoch), next: duties.syncCommittee(epoch + 1) }
+    const proposers = duties.proposers(epoch, now, previousValidators)
+    verifyProposers(rules, epoch, blocksOf(epoch), proposers)
+    const next: Validators = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
+    finalizedEpochs.push(replay.finalizedEpoch)
+    epochs.push({ epoch, blocks: [...blocksOf(epoch), ...blocksOf(epoch + 1)], proposers, committees, sync, now, next })
+    previousValidators = now
+    now = next
+  }
+  const difference = findDifference(replay, now, after)
+  if (difference) throw new ReplayError(`at the first slot of epoch ${after.epoch}, ${difference}`)
+  return {
+    epochs: epochs.map((data, at) => ({
+      ...data,
+      // The equal state of the node also has the scores.
+      ...(data.epoch === after.epoch - 1 && { next: after.validators }),
+      finalizedEpoch: finalizedEpochs[at + 1] ?? gap.finalizedAfter,
+    })),
+    finalizedEpochs,
+  }
+}
+
+function verifyLinks(blocks: readonly Block[]): void {
+  blocks.forEach((block, at) => {
+    const parent = blocks[at - 1]
+    if (parent && parent.root !== block.parentRoot)
+      throw new ReplayError(`the block of slot ${block.slot} does not follow that of slot ${parent.slot}`)
+  })
+}
+
+function verifyProposers(
+  rules: ConsensusRules,
+  epoch: number,
+  blocks: readonly Block[],
+  proposers: ArrayLike<number>,
+): void {
+  const first = firstSlotAt(rules, epoch)
+  const other = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
+  if (!other) return
+  const { slot, proposer } = other
+  throw new ReplayError(`the block of slot ${slot} is of validator ${proposer}, the duty of ${proposers[slot - first]}`)
+}
+
+/** The first difference between the computed state and that of the node. */
+function findDifference(replay: ChainReplay, computed: Validators, { validators, finalizedEpoch }: Gap['after']) {
+  const differ = (name: string, index: number, own: unknown, node: unknown) =>
+    `${name} of validator ${index} would be ${own}, but the node has ${node}`
+  if (computed.count !== validators.count)
+    return `there would be ${computed.count} validators, but the node has ${validators.count}`
+  for (let index = 0; index < computed.count; index++) {
+    for (const [column, name] of comparedColumns) {
+      const [own, node] = [computed[column][index], validators[column][index]]
+      if (own !== node) return differ(name, index, own, node)
+    }
+  }
+  const credentials = firstMismatch(computed.credentials, validators.credentials)
+  if (credentials !== undefined) {
+    const [own, node] = [computed, validators].map((state) => state.credentials[credentials])
+    return differ('the credentials', Math.floor(credentials / credentialsSize), `of type ${own}`, node)
+  }
+  if (!validators.scores || !validators.pending) return 'the full state of the node is needed'
+  const scores = scoresFrom(validators.scores)
+  for (const index of new Set([...replay.scores.keys(), ...scores.keys()])) {
+    const [own, node] = [replay.scores.get(index) ?? 0, scores.get(index) ?? 0]
+    if (own !== node) return differ('the inactivity score', index, own, node)
+  }
+  const { deposits, consolidations } = computed.pending ?? emptyPendingQueues
+  if (Buffer.compare(deposits, validators.pending.deposits) !== 0) return 'the queue of pending deposits differs'
+  // New consolidations are not computed. They take effect much later than the end of the gap.
+  const known = validators.pending.consolidations.subarray(0, consolidations.length)
+  if (Buffer.compare(consolidations, known) !== 0) return 'the queue of pending consolidations differs'
+  if (replay.finalizedEpoch !== finalizedEpoch)
+    return `the finalized epoch would be ${replay.finalizedEpoch}, but the node has ${finalizedEpoch}`
+  return undefined
+}
+
+const comparedColumns = [
+  ['balance', 'the balance in gwei'],
+  ['increments', 'the effective balance in increments'],
+  ['slashed', 'the slashed flag'],
+] as const
+
+function firstMismatch(a: Uint8Array, b: Uint8Array): number | undefined {
+  if (Buffer.compare(a, b) === 0) return undefined
+  return a.findIndex((byte, at) => byte !== b[at])
+}

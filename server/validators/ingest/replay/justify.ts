@@ -1,0 +1,48 @@
+// Justification and finality at the end of an epoch, as the consensus specifications define them. They determine which
+// deposits are applied and whether the chain is in an inactivity leak.
+import type { Justification } from '#sources/beacon/transition-state.ts'
+import type { Stake } from '../epochs/stake.ts'
+import { flag, type Votes } from '../epochs/votes.ts'
+
+export interface JustificationInput {
+  /** Of the epoch that ends. */
+  readonly stake: Stake
+  /** Votes of the previous epoch and of the one that ends, as far as they are included by its end. */
+  readonly previousVotes: Votes
+  readonly votes: Votes
+  /** Slashed by the end of the epoch. */
+  readonly isSlashed: Uint8Array
+}
+
+export function justify(
+  before: Justification,
+  { stake, previousVotes, votes, isSlashed }: JustificationInput,
+): Justification {
+  const { epoch } = stake
+  if (epoch <= 1) return before
+  const { previousJustified, currentJustified } = before
+  const isJustified = (of: Votes) => 3 * targetIncrements(stake, of, isSlashed) >= 2 * stake.activeIncrements
+  const [isPrevious, isCurrent] = [isJustified(previousVotes), isJustified(votes)]
+  const bits = [isCurrent, before.bits[0] === true || isPrevious, before.bits[1] === true, before.bits[2] === true]
+  const areSet = (from: number, until: number) => bits.slice(from, until).every(Boolean)
+  let { finalized } = before
+  if (areSet(1, 4) && previousJustified + 3 === epoch) finalized = previousJustified
+  if (areSet(1, 3) && previousJustified + 2 === epoch) finalized = previousJustified
+  if (areSet(0, 3) && currentJustified + 2 === epoch) finalized = currentJustified
+  if (areSet(0, 2) && currentJustified + 1 === epoch) finalized = currentJustified
+  return {
+    bits,
+    previousJustified: currentJustified,
+    currentJustified: isCurrent ? epoch : isPrevious ? epoch - 1 : currentJustified,
+    finalized,
+  }
+}
+
+/** Increments of the validators that voted for the correct target; at least 1. */
+function targetIncrements({ validators }: Stake, { timely }: Votes, isSlashed: Uint8Array): number {
+  let sum = 0
+  for (let index = 0; index < validators.count; index++) {
+    if ((timely[index] as number) & flag.target && isSlashed[index] !== 1) sum += validators.increments[index] as number
+  }
+  return Math.max(1, sum)
+}
