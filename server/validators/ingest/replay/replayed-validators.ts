@@ -207,8 +207,8 @@ export class ReplayedValidators {
   applyPendingDeposits({ epoch, activeIncrements }: Stake, finalizedSlot: number): void {
     const { pendingDepositsPerEpochMax, depositChurn, increment } = this.#rules
     const share = Number((BigInt(activeIncrements) * BigInt(increment)) / BigInt(depositChurn.quotient))
-    const churn = Math.min(depositChurn.max, Math.max(depositChurn.min, share))
-    const available = this.#depositBalanceToConsume + (churn - (churn % increment))
+    const churn = Math.max(depositChurn.min, share)
+    const available = this.#depositBalanceToConsume + Math.min(depositChurn.max, churn - (churn % increment))
     const { deposits } = this.#pending()
     const candidates = new View(deposits.subarray(0, pendingDepositsPerEpochMax * depositSize)).list(depositSize)
     const indices = indicesOfKeys(

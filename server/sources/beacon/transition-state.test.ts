@@ -1,0 +1,131 @@
+// States of Electra and Fulu, encoded from the list of fields in the consensus specifications.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Fork, isForkFrom, readRules } from './consensus.ts'
+import { View } from './ssz.ts'
+import { byteListType, bytesType, containerType, listType, type SszType, uint64ListType, uintType } from './ssz-type.ts'
+import { transitionStateFromSsz } from './transition-state.ts'
+import { stateFromSsz } from './validators.ts'
+
+const small = {
+  ...{ SLOTS_PER_EPOCH: '4', SYNC_COMMITTEE_SIZE: '3', SLOTS_PER_HISTORICAL_ROOT: '4' },
+  ...{ EPOCHS_PER_HISTORICAL_VECTOR: '8', EPOCHS_PER_SLASHINGS_VECTOR: '8' },
+  ...{ ALTAIR_FORK_EPOCH: '0', BELLATRIX_FORK_EPOCH: '0', CAPELLA_FORK_EPOCH: '0', DENEB_FORK_EPOCH: '0' },
+}
+const rulesOf = (fork: Fork) =>
+  readRules({
+    ...small,
+    ELECTRA_FORK_EPOCH: isForkFrom(fork, 'electra') ? '0' : '999',
+    FULU_FORK_EPOCH: fork === 'fulu' ? '0' : '999',
+  })
+
+const uint64 = uintType(8)
+const root = bytesType(32)
+const pubkey = bytesType(48)
+const checkpoint = containerType({ epoch: uint64, root })
+const validator = containerType({
+  ...{ pubkey, withdrawal_credentials: root, effective_balance: uint64, slashed: bytesType(1) },
+  ...{ activation_eligibility_epoch: uint64, activation_epoch: uint64, exit_epoch: uint64, withdrawable_epoch: uint64 },
+})
+const syncCommittee = containerType({ pubkeys: bytesType(3 * 48), aggregate_pubkey: pubkey })
+const deposit = containerType({
+  ...{ pubkey, withdrawal_credentials: root, amount: uint64, signature: bytesType(96), slot: uint64 },
+})
+
+/** The fields of a state in the order of the specifications. */
+const stateType = (fork: Fork): SszType =>
+  containerType({
+    ...{ genesis_time: uint64, genesis_validators_root: root, slot: uint64, fork: bytesType(16) },
+    ...{ latest_block_header: bytesType(112), block_roots: bytesType(4 * 32), state_roots: bytesType(4 * 32) },
+    ...{ historical_roots: listType(root, 16), eth1_data: bytesType(72), eth1_data_votes: listType(bytesType(72), 16) },
+    ...{ eth1_deposit_index: uint64, validators: listType(validator, 16), balances: uint64ListType(16) },
+    ...{ randao_mixes: bytesType(8 * 32), slashings: bytesType(8 * 8) },
+    ...{ previous_epoch_participation: byteListType(16), current_epoch_participation: byteListType(16) },
+    ...{ justification_bits: bytesType(1), previous_justified_checkpoint: checkpoint },
+    ...{ current_justified_checkpoint: checkpoint, finalized_checkpoint: checkpoint },
+    inactivity_scores: uint64ListType(16),
+    ...{ current_sync_committee: syncCommittee, next_sync_committee: syncCommittee },
+    latest_execution_payload_header: byteListType(1024),
+    ...{ next_withdrawal_index: uint64, next_withdrawal_validator_index: uint64 },
+    historical_summaries: listType(bytesType(64), 16),
+    ...(isForkFrom(fork, 'electra') && {
+      ...{ deposit_requests_start_index: uint64, deposit_balance_to_consume: uint64, exit_balance_to_consume: uint64 },
+      ...{
+        earliest_exit_epoch: uint64,
+        consolidation_balance_to_consume: uint64,
+        earliest_consolidation_epoch: uint64,
+      },
+      ...{ pending_deposits: listType(deposit, 16), pending_partial_withdrawals: listType(bytesType(24), 16) },
+      pending_consolidations: listType(bytesType(16), 16),
+    }),
+    ...(fork === 'fulu' && { proposer_lookahead: bytesType(2 * 4 * 8) }),
+  })
+
+const filled = (bytes: number, value: number) => `0x${value.toString(16).padStart(2, '0').repeat(bytes)}`
+const uints = (values: readonly number[]) => {
+  const bytes = Buffer.alloc(values.length * 8)
+  for (const [at, value] of values.entries()) bytes.writeBigUInt64LE(BigInt(value), at * 8)
+  return `0x${bytes.toString('hex')}`
+}
+const keyOf = (index: number) => filled(48, 0xa0 + index)
+const seats = (indices: readonly number[]) => ({
+  pubkeys: `0x${indices.map((index) => keyOf(index).slice(2)).join('')}`,
+  aggregate_pubkey: filled(48, 1),
+})
+
+/** Every field has a value of its own, so that a wrong offset is visible. */
+const stateJson = {
+  ...{ genesis_time: '11', genesis_validators_root: filled(32, 2), slot: '40', fork: filled(16, 3) },
+  ...{ latest_block_header: filled(112, 4), block_roots: filled(128, 5), state_roots: filled(128, 6) },
+  ...{ historical_roots: [filled(32, 7)], eth1_data: filled(72, 8), eth1_data_votes: [filled(72, 9)] },
+  eth1_deposit_index: '12',
+  validators: [0, 1, 2, 3].map((index) => ({
+    ...{
+      pubkey: keyOf(index),
+      withdrawal_credentials: filled(32, 1),
+      effective_balance: '32000000000',
+      slashed: '0x00',
+    },
+    ...{ activation_eligibility_epoch: '1', activation_epoch: '2', exit_epoch: '3', withdrawable_epoch: '4' },
+  })),
+  ...{ balances: ['1', '2', '3', '4'], randao_mixes: filled(256, 10) },
+  slashings: uints([0, 32_000_000_000, 0, 5, 0, 0, 2_048_000_000_000, 7]),
+  ...{ previous_epoch_participation: '0x01020304', current_epoch_participation: '0x05060708' },
+  // Bits 0, 2 and 3.
+  justification_bits: '0x0d',
+  previous_justified_checkpoint: { epoch: '7', root: filled(32, 11) },
+  current_justified_checkpoint: { epoch: '9', root: filled(32, 12) },
+  finalized_checkpoint: { epoch: '6', root: filled(32, 13) },
+  inactivity_scores: ['0', '4', '0', '8'],
+  ...{ current_sync_committee: seats([2, 0, 2]), next_sync_committee: seats([1, 3, 0]) },
+  latest_execution_payload_header: filled(600, 14),
+  ...{ next_withdrawal_index: '13', next_withdrawal_validator_index: '14', historical_summaries: [filled(64, 15)] },
+  ...{ deposit_requests_start_index: '15', deposit_balance_to_consume: '16000000000', exit_balance_to_consume: '17' },
+  ...{ earliest_exit_epoch: '18', consolidation_balance_to_consume: '19', earliest_consolidation_epoch: '20' },
+  pending_deposits: [
+    ...[{ pubkey: keyOf(1), withdrawal_credentials: filled(32, 1), amount: '5', signature: filled(96, 1), slot: '39' }],
+  ],
+  ...{ pending_partial_withdrawals: [filled(24, 16)], pending_consolidations: [filled(16, 0)] },
+  proposer_lookahead: uints([3, 2, 1, 0, 0, 1, 2, 3]),
+}
+
+for (const fork of ['deneb', 'electra', 'fulu'] as const) {
+  test(`the parts of a ${fork} state that epoch transitions need are read from its SSZ`, () => {
+    const rules = rulesOf(fork)
+    const view = new View(new Uint8Array(stateType(fork).fromJson(stateJson, 'state')))
+    const { validators } = stateFromSsz(view, rules)
+    assert.deepEqual([...(validators.scores ?? [])], [0, 4, 0, 8])
+    const isElectra = fork !== 'deneb'
+    assert.deepEqual(
+      [validators.pending?.deposits.length, validators.pending?.consolidations.length],
+      isElectra ? [192, 16] : [0, 0],
+    )
+    assert.deepEqual(transitionStateFromSsz(view, rules, validators), {
+      justification: { bits: [true, false, true, true], previousJustified: 7, currentJustified: 9, finalized: 6 },
+      slashings: Float64Array.of(0, 32_000_000_000, 0, 5, 0, 0, 2_048_000_000_000, 7),
+      depositBalanceToConsume: isElectra ? 16_000_000_000 : 0,
+      proposers: fork === 'fulu' ? Int32Array.of(3, 2, 1, 0, 0, 1, 2, 3) : undefined,
+      syncCommittees: { now: Uint32Array.of(2, 0, 2), next: Uint32Array.of(1, 3, 0) },
+    })
+  })
+}

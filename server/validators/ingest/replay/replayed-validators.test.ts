@@ -1,0 +1,144 @@
+// Epoch transitions since Electra, against the results of the consensus specifications
+// (test/recordings/beacon/README.md).
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import type { Block } from '#sources/beacon/block.ts'
+import { firstSlotAt, readRules } from '#sources/beacon/consensus.ts'
+import { pendingConsolidationsFromJson, pendingDepositsFromJson } from '#sources/beacon/pending.ts'
+import { bytesType, containerType, listType, uintType } from '#sources/beacon/ssz-type.ts'
+import type { TransitionState } from '#sources/beacon/transition-state.ts'
+import { type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
+import type { BlockEffects } from '../epochs/block-effects.ts'
+import { computeStake } from '../epochs/stake.ts'
+import { ReplayedValidators } from './replayed-validators.ts'
+
+interface StateJson {
+  readonly validators: readonly { readonly balance: string }[]
+  readonly deposits: readonly unknown[]
+  readonly consolidations: readonly unknown[]
+  readonly slashings: readonly string[]
+  readonly depositBalanceToConsume: string
+}
+
+interface TransitionCase {
+  readonly epoch: number
+  readonly finalizedEpoch: number
+  /** Of the block with the requests. */
+  readonly slot: number
+  readonly depositRequests: readonly unknown[]
+  readonly consolidationRequests: readonly unknown[]
+  readonly before: StateJson
+  readonly after: StateJson
+}
+
+const packed = readFileSync(new URL('../../../../test/recordings/beacon/transitions.json.zst', import.meta.url))
+const { spec, cases } = JSON.parse(zstdDecompressSync(packed).toString()) as {
+  spec: Record<string, string>
+  cases: readonly TransitionCase[]
+}
+const rules = readRules(spec)
+
+const uint64 = uintType(8)
+const depositRequests = listType(
+  containerType({
+    ...{ pubkey: bytesType(48), withdrawal_credentials: bytesType(32), amount: uint64 },
+    ...{ signature: bytesType(96), index: uint64 },
+  }),
+  64,
+)
+const consolidationRequests = listType(
+  containerType({ source_address: bytesType(20), source_pubkey: bytesType(48), target_pubkey: bytesType(48) }),
+  64,
+)
+
+const validatorsOf = ({ validators, deposits, consolidations }: StateJson): Validators => ({
+  ...validatorsFromJson(
+    validators.map(({ balance, ...validator }, index) => ({ index: String(index), balance, validator })),
+    rules.increment,
+  ),
+  pending: {
+    deposits: pendingDepositsFromJson(deposits),
+    consolidations: pendingConsolidationsFromJson(consolidations),
+  },
+})
+
+/** A block without rewards. */
+const noEffects: BlockEffects = {
+  ...{ slot: 0, proposer: 0, votes: 0, sync: 0, slashings: 0, seats: [], slashed: [], syncSeat: 0 },
+}
+
+function blockOf({ slot, ...requests }: TransitionCase): Block {
+  return {
+    ...{
+      fork: 'electra',
+      slot,
+      proposer: 0,
+      root: '0x',
+      parentRoot: '0x',
+      attestations: [],
+      syncBits: new Uint8Array(),
+    },
+    ...{ proposerSlashings: [], attesterSlashings: [], deposits: [], credentialsChanges: [] },
+    requests: {
+      deposits: depositRequests.fromJson(requests.depositRequests, 'deposits'),
+      consolidations: consolidationRequests.fromJson(requests.consolidationRequests, 'consolidations'),
+    },
+  }
+}
+
+const transitionOf = ({ before, finalizedEpoch }: TransitionCase): TransitionState => ({
+  justification: { bits: [], previousJustified: 0, currentJustified: 0, finalized: finalizedEpoch },
+  slashings: Float64Array.from(before.slashings, Number),
+  depositBalanceToConsume: Number(before.depositBalanceToConsume),
+  syncCommittees: { now: new Uint32Array(), next: new Uint32Array() },
+})
+
+/** The state after the block with requests and two epoch transitions. */
+function transition(step: TransitionCase): Validators {
+  const { epoch, finalizedEpoch, before } = step
+  const [now, after] = [validatorsOf(before), validatorsOf(step.after)]
+  const state = new ReplayedValidators(rules, now, after, transitionOf(step))
+  state.applyBlock(blockOf(step), noEffects)
+  for (const at of [0, 1]) {
+    const stake = computeStake(rules, epoch + at, state.current())
+    state.applySlashingPenalties(stake)
+    state.applyPendingDeposits(stake, firstSlotAt(rules, finalizedEpoch + at))
+    state.applyPendingConsolidations(epoch + at)
+    state.updateEffectiveBalances(epoch + at)
+  }
+  return state.takeSnapshot()
+}
+
+test('requests, queues, penalties and effective balances follow the consensus specifications', () => {
+  assert.equal(cases.length, 60)
+  for (const [at, step] of cases.entries()) {
+    const result = transition(step)
+    const expected = validatorsOf(step.after)
+    assert.equal(result.count, expected.count, `case ${at}`)
+    for (const column of ['balance', 'increments', 'credentials'] as const)
+      assert.deepEqual([...result[column]], [...expected[column]], `case ${at}, ${column}`)
+    const [own, node] = [result, expected].map(({ pending }) => Buffer.from(pending?.deposits ?? []))
+    assert.deepEqual(own, node, `case ${at}, pending deposits`)
+    // Consolidations that the block requests are not computed.
+    const consolidations = Buffer.from(result.pending?.consolidations ?? [])
+    const remaining = Buffer.from(expected.pending?.consolidations ?? []).subarray(0, consolidations.length)
+    assert.deepEqual(consolidations, remaining, `case ${at}, pending consolidations`)
+  }
+})
+
+test('a snapshot does not change when further blocks change credentials and balances', () => {
+  const step = cases.find(({ before, after }) => typesOf(before) !== typesOf(after)) as TransitionCase
+  const state = new ReplayedValidators(rules, validatorsOf(step.before), validatorsOf(step.after), transitionOf(step))
+  const snapshot = state.takeSnapshot()
+  const columnsOf = ({ balance, credentials, pending }: Validators) =>
+    [balance, credentials, pending?.deposits ?? []].map((column) => [...column])
+  const before = columnsOf(snapshot)
+  state.applyBlock({ ...blockOf(step), credentialsChanges: [0] }, { ...noEffects, votes: 5 })
+  assert.deepEqual(columnsOf(snapshot), before)
+  assert.notDeepEqual(columnsOf(state.takeSnapshot()), before)
+})
+
+const typesOf = (state: StateJson): string =>
+  [...validatorsOf(state).credentials].filter((_, at) => at % 32 === 0).join('')
