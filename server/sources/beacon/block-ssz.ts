@@ -12,6 +12,7 @@ const signatureSize = 96
 const headerSize = 208
 const depositSize = 1240
 const withdrawalSize = 44
+const exitSize = 112
 const credentialsChangeSize = 172
 /** In the body, the offsets of five lists follow randao_reveal, eth1_data and graffiti. */
 const listsAt = 96 + 72 + 32
@@ -56,6 +57,10 @@ export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<
     payload: isFrom(fork, 'bellatrix')
       ? payloadOf(payloadFrom(body.variable(payloadAt, isFrom(fork, 'capella') ? payloadAt + 4 : undefined), fork))
       : undefined,
+    exits: body
+      .variable(listsAt + 4 * 4, isFrom(fork, 'bellatrix') ? payloadAt : undefined)
+      .list(exitSize)
+      .map((exit) => exit.u64(8)),
     credentialsChanges: isFrom(fork, 'capella')
       ? body
           .variable(payloadAt + 4, isFrom(fork, 'deneb') ? payloadAt + 8 : undefined)
@@ -68,6 +73,7 @@ export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<
 
 const requestsFrom = (view: View): Block['requests'] => ({
   deposits: view.variable(0, 4).bytes,
+  withdrawals: view.variable(4, 8).bytes,
   consolidations: view.variable(8).bytes,
 })
 

@@ -47,10 +47,12 @@ export interface Block {
   readonly deposits: readonly { readonly pubkey: string; readonly amount: number }[]
   /** Undefined before the merge. */
   readonly payload?: Payload | undefined
+  /** Validators that exit voluntarily. */
+  readonly exits: readonly number[]
   /** Validators whose BLS credentials become an address. */
   readonly credentialsChanges: readonly number[]
   /** Since Electra: requests of the execution layer, as concatenated SSZ records. */
-  readonly requests?: { readonly deposits: Uint8Array; readonly consolidations: Uint8Array } | undefined
+  readonly requests?: Readonly<Record<'deposits' | 'withdrawals' | 'consolidations', Uint8Array>> | undefined
 }
 
 const zeroHash = `0x${'0'.repeat(64)}`

@@ -40,6 +40,8 @@ export interface ConsensusRules {
   readonly hysteresis: Readonly<{ quotient: number; down: number; up: number }>
   /** Gwei. Since Electra, compounding validators have the second limit. */
   readonly effectiveMax: Readonly<{ phase0: number; electra: number }>
+  /** Gwei. Validators with this effective balance or less exit. */
+  readonly ejectionBalance: number
   /** The correlated penalty of slashed validators. */
   readonly slashingMultiplier: Readonly<{ altair: number; bellatrix: number }>
   /** Gwei of deposits that an epoch applies since Electra: a share of the active stake within limits. */
@@ -141,6 +143,7 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       phase0: figure('MAX_EFFECTIVE_BALANCE', 32_000_000_000),
       electra: figure('MAX_EFFECTIVE_BALANCE_ELECTRA', 2_048_000_000_000),
     },
+    ejectionBalance: figure('EJECTION_BALANCE', 16_000_000_000),
     slashingMultiplier: {
       altair: figure('PROPORTIONAL_SLASHING_MULTIPLIER_ALTAIR', 2),
       bellatrix: figure('PROPORTIONAL_SLASHING_MULTIPLIER_BELLATRIX', 3),

@@ -134,6 +134,7 @@ export class ChainReplay {
     const { voteRewards, scores } = computeVoteRewards(this.#rules, previousVotes, input)
     this.#scores = scores
     this.#state.applyVoteRewards(voteRewards)
+    this.#state.ejectValidators(stake.epoch)
     this.#state.applySlashingPenalties(stake)
     if (isFrom(this.#rules, 'electra', stake.epoch)) {
       this.#state.applyPendingDeposits(stake, firstSlotAt(this.#rules, finalizedEpoch))

@@ -80,9 +80,10 @@ function blockOf({ slot, ...requests }: TransitionCase): Block {
       attestations: [],
       syncBits: new Uint8Array(),
     },
-    ...{ proposerSlashings: [], attesterSlashings: [], deposits: [], credentialsChanges: [] },
+    ...{ proposerSlashings: [], attesterSlashings: [], deposits: [], exits: [], credentialsChanges: [] },
     requests: {
       deposits: depositRequests.fromJson(requests.depositRequests, 'deposits'),
+      withdrawals: new Uint8Array(),
       consolidations: consolidationRequests.fromJson(requests.consolidationRequests, 'consolidations'),
     },
   }
@@ -103,6 +104,7 @@ function transition(step: TransitionCase): Validators {
   state.applyBlock(blockOf(step), noEffects)
   for (const at of [0, 1]) {
     const stake = computeStake(rules, epoch + at, state.current())
+    state.ejectValidators(epoch + at)
     state.applySlashingPenalties(stake)
     state.applyPendingDeposits(stake, firstSlotAt(rules, finalizedEpoch + at))
     state.applyPendingConsolidations(epoch + at)

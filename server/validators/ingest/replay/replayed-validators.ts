@@ -23,7 +23,10 @@ const depositSize = 192
 /** A deposit record without its last field: the slot in the queue, the index in a request. */
 const depositDataSize = depositSize - 8
 const consolidationSize = 16
+/** Both requests start with the address of the sender and the public key of the validator. */
 const consolidationRequestSize = 116
+const withdrawalRequestSize = 76
+const requestKeyAt = 20
 const credentialsType = { address: 1, compounding: 2 } as const
 
 export class ReplayedValidators {
@@ -33,6 +36,8 @@ export class ReplayedValidators {
   readonly #increments: Uint32Array
   readonly #slashed: Uint8Array
   readonly #slashings: Float64Array
+  /** 1: the validator is exiting or has exited. The later state also has the exits that begin later. */
+  readonly #isExiting: Uint8Array
   #count: number
   /** With those of validators that are created later. */
   #credentials: Uint8Array
@@ -55,6 +60,9 @@ export class ReplayedValidators {
     this.#increments.set(before.increments)
     this.#slashed = new Uint8Array(after.count)
     this.#slashed.set(before.slashed)
+    this.#isExiting = new Uint8Array(after.count)
+    for (let index = 0; index < before.count; index++)
+      if (Number.isFinite(before.exit[index])) this.#isExiting[index] = 1
     this.#credentials = after.credentials.slice()
     this.#credentials.set(before.credentials)
     this.#deposits = Buffer.from(deposits.buffer, deposits.byteOffset, deposits.length)
@@ -106,6 +114,7 @@ export class ReplayedValidators {
     for (const { validator, penalty } of effects.slashed) {
       const at = epoch % this.#slashings.length
       this.#slashed[validator] = 1
+      this.#isExiting[validator] = 1
       this.#slashings[at] = (this.#slashings[at] as number) + this.#effective(validator)
       this.#add(validator, penalty)
     }
@@ -113,6 +122,7 @@ export class ReplayedValidators {
     const indices = indicesOfKeys(this.#after, keysIn(block))
     if (!isFrom(this.#rules, 'electra', epoch))
       for (const { pubkey, amount } of block.deposits) this.#deposit(indices.get(pubkey), amount, false)
+    for (const validator of block.exits) this.#isExiting[validator] = 1
     for (const validator of block.credentialsChanges) this.#changeCredentials(validator, credentialsType.address)
     this.#applyRequests(block, epoch, indices)
     for (const { validator, signed } of effects.seats)
@@ -124,25 +134,40 @@ export class ReplayedValidators {
     if (!requests) return
     for (const request of new View(requests.deposits).list(depositSize))
       this.#queued.push(depositRecord(request.part(0, depositDataSize).bytes, slot))
+    for (const request of new View(requests.withdrawals).list(withdrawalRequestSize)) {
+      const isExit = request.u64(requestKeyAt + pubkeySize) === 0
+      if (isExit) this.#beginExit(this.#ownedIndex(request, indices))
+    }
     for (const request of new View(requests.consolidations).list(consolidationRequestSize)) {
-      const source = request.hex(20, pubkeySize)
-      const index = indices.get(source)
-      if (index !== undefined && source === request.hex(20 + pubkeySize, pubkeySize))
-        this.#switchToCompounding(index, request.hex(0, 20), epoch)
+      const index = this.#ownedIndex(request, indices)
+      const isSwitch = request.hex(requestKeyAt, pubkeySize) === request.hex(requestKeyAt + pubkeySize, pubkeySize)
+      if (isSwitch) this.#switchToCompounding(index, epoch)
+      else this.#beginExit(index)
     }
   }
 
-  /** A consolidation of a validator with itself. The balance above 32 ETH goes into the queue. */
-  #switchToCompounding(index: number, address: string, epoch: number): void {
+  /** The validator of a request, if the sender is its withdrawal address. */
+  #ownedIndex(request: View, indices: ReadonlyMap<string, number>): number | undefined {
+    const index = indices.get(request.hex(requestKeyAt, pubkeySize))
+    if (index === undefined || index >= this.#count) return undefined
     const at = index * credentialsSize
-    const own = new View(this.#credentials)
+    const isOwner = new View(this.#credentials).hex(at + 12, 20) === request.hex(0, 20)
+    return isOwner && this.#credentials[at] !== 0 ? index : undefined
+  }
+
+  /** The chain refuses requests of some validators. These have no exit epoch in the later state either. */
+  #beginExit(index: number | undefined): void {
+    if (index !== undefined && Number.isFinite(this.#after.exit[index])) this.#isExiting[index] = 1
+  }
+
+  /** A consolidation of a validator with itself. The balance above 32 ETH goes into the queue. */
+  #switchToCompounding(index: number | undefined, epoch: number): void {
+    if (index === undefined) return
+    const at = index * credentialsSize
     const isAllowed =
-      index < this.#count &&
       this.#credentials[at] === credentialsType.address &&
-      own.hex(at + 12, 20) === address &&
-      isActiveAt(this.#after, index, epoch) &&
-      // Others that ask for it, such as exiting validators, are refused.
-      this.#after.credentials[at] === credentialsType.compounding
+      this.#isExiting[index] === 0 &&
+      isActiveAt(this.#after, index, epoch)
     if (!isAllowed) return
     this.#changeCredentials(index, credentialsType.compounding)
     const excess = (this.#balance[index] as number) - this.#rules.effectiveMax.phase0
@@ -177,6 +202,14 @@ export class ReplayedValidators {
   applyVoteRewards({ source, target, head, inactivity }: VoteRewards): void {
     for (const part of [source, target, head, inactivity]) {
       for (let index = 0; index < part.length; index++) this.#add(index, part[index] as number)
+    }
+  }
+
+  /** Validators with too low an effective balance exit. */
+  ejectValidators(epoch: number): void {
+    for (let index = 0; index < this.#count; index++) {
+      const isLow = this.#effective(index) <= this.#rules.ejectionBalance
+      if (isLow && isActiveAt(this.#after, index, epoch)) this.#isExiting[index] = 1
     }
   }
 
@@ -223,7 +256,7 @@ export class ReplayedValidators {
       const gwei = deposit.u64(80)
       const isKnown = index !== undefined && index < this.#count
       const isWithdrawn = isKnown && (this.#after.withdrawable[index] as number) <= epoch
-      if (isKnown && !isWithdrawn && Number.isFinite(this.#after.exit[index] as number)) postponed.push(deposit.bytes)
+      if (isKnown && !isWithdrawn && this.#isExiting[index] === 1) postponed.push(deposit.bytes)
       else {
         isChurnReached = !isWithdrawn && applied + gwei > available
         if (isChurnReached) break
@@ -287,10 +320,16 @@ function depositRecord(data: Uint8Array, slot: number): Uint8Array {
   return record
 }
 
-/** The public keys in the deposits and consolidation requests of a block. */
-const keysIn = ({ deposits, requests }: Block): string[] => [
-  ...deposits.map(({ pubkey }) => pubkey),
-  ...new View(requests?.consolidations ?? new Uint8Array())
-    .list(consolidationRequestSize)
-    .map((request) => request.hex(20, pubkeySize)),
+const requestsIn = ({ requests }: Block): View[] =>
+  requests
+    ? [
+        ...new View(requests.withdrawals).list(withdrawalRequestSize),
+        ...new View(requests.consolidations).list(consolidationRequestSize),
+      ]
+    : []
+
+/** The public keys in the deposits and requests of a block that concern known validators. */
+const keysIn = (block: Block): string[] => [
+  ...block.deposits.map(({ pubkey }) => pubkey),
+  ...requestsIn(block).map((request) => request.hex(requestKeyAt, pubkeySize)),
 ]
