@@ -130,6 +130,78 @@ test('requests, queues, penalties and effective balances follow the consensus sp
   }
 })
 
+const address = (index: number) => `0x${String(index).padStart(40, 'a')}`
+const pubkey = (index: number) => `0x${String(index).padStart(96, 'b')}`
+const far = '18446744073709551615'
+
+/** Active validators of 32 ETH with an address. */
+const validatorJson = (index: number, exit = far) => ({
+  ...{ pubkey: pubkey(index), withdrawal_credentials: `0x01${'0'.repeat(22)}${address(index).slice(2)}` },
+  ...{ balance: '32000000000', effective_balance: '32000000000', slashed: false, exit_epoch: exit },
+  ...{ activation_eligibility_epoch: '0', activation_epoch: '0', withdrawable_epoch: exit === far ? far : '400' },
+})
+const depositJson = (index: number, gwei: number) => ({
+  ...{ pubkey: pubkey(index), withdrawal_credentials: `0x01${'0'.repeat(62)}`, amount: String(gwei) },
+  ...{ signature: `0x${'0'.repeat(192)}`, slot: '1' },
+})
+const stateWith = (validators: StateJson['validators'], deposits: readonly unknown[] = []): StateJson => ({
+  ...{ validators, deposits, consolidations: [], slashings: new Array(64).fill('0'), depositBalanceToConsume: '0' },
+})
+const concat = (...hex: readonly string[]) => Buffer.from(hex.map((part) => part.slice(2)).join(''), 'hex')
+const uint64Hex = (value: number) => `0x${Buffer.from(uint64.fromJson(String(value), 'value')).toString('hex')}`
+
+test('a deposit is postponed from the block on in which the exit of its validator begins', () => {
+  const empty = new Uint8Array()
+  const step = cases[0] as TransitionCase
+  const withdrawal = (index: number, sender: number, gwei: number) => ({
+    ...{ deposits: empty, consolidations: empty },
+    withdrawals: concat(address(sender), pubkey(index), uint64Hex(gwei)),
+  })
+  const consolidation = (source: number, target: number) => ({
+    ...{ deposits: empty, withdrawals: empty },
+    consolidations: concat(address(source), pubkey(source), pubkey(target)),
+  })
+  const postponed: readonly [label: string, block: Partial<Block>, isPostponed: boolean][] = [
+    ['a block without an exit', {}, false],
+    ['a voluntary exit', { exits: [1] }, true],
+    ['the exit of another validator', { exits: [2] }, false],
+    ['a request to exit', { requests: withdrawal(1, 1, 0) }, true],
+    ['a request of another address', { requests: withdrawal(1, 2, 0) }, false],
+    ['a request for a part of the balance', { requests: withdrawal(1, 1, 5) }, false],
+    ['a consolidation', { requests: consolidation(1, 2) }, true],
+    ['a consolidation into the validator', { requests: consolidation(2, 1) }, false],
+  ]
+  for (const [label, block, isPostponed] of postponed) {
+    const before = validatorsOf(
+      stateWith(
+        [0, 1, 2].map((index) => validatorJson(index)),
+        [depositJson(1, 7)],
+      ),
+    )
+    const after = validatorsOf(stateWith([validatorJson(0), validatorJson(1, '130'), validatorJson(2, '130')]))
+    const state = new ReplayedValidators(rules, before, after, transitionOf(step))
+    const requests = { deposits: empty, withdrawals: empty, consolidations: empty }
+    state.applyBlock({ ...blockOf(step), requests, ...block }, noEffects)
+    state.applyPendingDeposits(computeStake(rules, 100, before), firstSlotAt(rules, 97))
+    const { balance, pending } = state.current()
+    assert.equal(balance[1], 32_000_000_000 + (isPostponed ? 0 : 7), label)
+    assert.equal(pending?.deposits.length, isPostponed ? 192 : 0, label)
+  }
+})
+
+test('a deposit that creates no validator is ignored, also if a later one of the same key does', () => {
+  // The first deposit of validator 2 has an invalid signature: the registry lists validator 1 before it.
+  const deposits = [depositJson(2, 5), depositJson(1, 32_000_000_000), depositJson(2, 1_000_000_000), depositJson(9, 3)]
+  const before = validatorsOf(stateWith([validatorJson(0)], deposits))
+  const after = validatorsOf(stateWith([0, 1, 2].map((index) => validatorJson(index))))
+  const state = new ReplayedValidators(rules, before, after, transitionOf(cases[0] as TransitionCase))
+  state.applyPendingDeposits(computeStake(rules, 100, before), firstSlotAt(rules, 97))
+  const { count, balance, increments, pending } = state.current()
+  assert.deepEqual([count, ...balance], [3, 32_000_000_000, 32_000_000_000, 1_000_000_000])
+  assert.deepEqual([...increments], [32, 32, 1])
+  assert.equal(pending?.deposits.length, 0)
+})
+
 test('a snapshot does not change when further blocks change credentials and balances', () => {
   const step = cases.find(({ before, after }) => typesOf(before) !== typesOf(after)) as TransitionCase
   const state = new ReplayedValidators(rules, validatorsOf(step.before), validatorsOf(step.after), transitionOf(step))
