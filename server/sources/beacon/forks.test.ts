@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { blockFromJson, blockFromSsz, blockParts } from './block-ssz.ts'
 import { blockTypeOf } from './block-type.ts'
-import { type Fork, readRules } from './consensus.ts'
+import { type Fork, readRules, toFigure } from './consensus.ts'
 import { emptyPendingQueues } from './pending.ts'
 import { SszError, View } from './ssz.ts'
 import { hasSameCredentials, pubkeyOf, withdrawalAddressOf } from './validator-keys.ts'
@@ -68,6 +68,40 @@ for (const sample of blocks) {
     )
   })
 }
+
+/** The fields of a block in JSON that only the computation of states needs. */
+interface OperationsJson {
+  readonly voluntary_exits: readonly { message: { validator_index: string } }[]
+  readonly bls_to_execution_changes?: readonly { message: { validator_index: string } }[]
+  readonly execution_payload?: { readonly prev_randao: string }
+  readonly execution_requests?: Readonly<Record<'deposits' | 'withdrawals' | 'consolidations', readonly object[]>>
+}
+
+test('exits, credentials changes, requests and RANDAO mixes equal those in the JSON of a block', () => {
+  const seen = new Set<string>()
+  for (const sample of blocks) {
+    const { body } = (sample.json as { message: { body: OperationsJson } }).message
+    const block = blockParts(bytesOf(sample), sample.fork, rules[sample.preset])
+    const indices = (list: OperationsJson['voluntary_exits'] = []) =>
+      list.map(({ message }) => toFigure(BigInt(message.validator_index)))
+    assert.deepEqual(block.exits, indices(body.voluntary_exits))
+    assert.deepEqual(block.credentialsChanges, indices(body.bls_to_execution_changes))
+    if (block.payload)
+      assert.equal(`0x${Buffer.from(block.payload.prevRandao).toString('hex')}`, body.execution_payload?.prev_randao)
+    assert.equal(block.requests !== undefined, isElectra(sample.fork))
+    for (const [name, size] of [
+      ['deposits', 192],
+      ['withdrawals', 76],
+      ['consolidations', 116],
+    ] as const) {
+      assert.equal((block.requests?.[name].length ?? 0) / size, body.execution_requests?.[name].length ?? 0)
+      if (block.requests?.[name].length) seen.add(name)
+    }
+    if (block.exits.length > 0) seen.add('exits')
+    if (block.credentialsChanges.length > 0) seen.add('credentials changes')
+  }
+  assert.deepEqual([...seen].sort(), ['consolidations', 'credentials changes', 'deposits', 'exits', 'withdrawals'])
+})
 
 test('block roots equal those of another implementation, in every fork, from SSZ and from JSON', () => {
   const path = new URL('../../../test/recordings/beacon/fork-roots.json', import.meta.url)

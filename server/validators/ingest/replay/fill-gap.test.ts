@@ -125,6 +125,7 @@ async function assertFilled(chain: ReadChain, gap: Gap): Promise<readonly EpochD
     epochs.map(({ epoch }) => epoch),
     Array.from({ length: until - from }, (_, at) => from + at),
   )
+  assert.equal(epochs.at(-1)?.next, gap.after.validators)
   const truth = figuresOf(chain.rules, chain.epochs, undefined)
   const figures = figuresOf(chain.rules, epochs, truth[from - 1]?.carry)
   figures.forEach(({ sums, unexplained }, at) => {
