@@ -74,11 +74,6 @@ export class ChainReplay {
     this.#previousVotes = tallyVotes(rules, previous.committees, [...previous.blocks, ...previous.nextBlocks], stakes)
   }
 
-  /** The first epoch that has not been applied. */
-  get epoch(): number {
-    return this.#epoch
-  }
-
   get finalizedEpoch(): number {
     return this.#justification.finalized
   }

@@ -292,13 +292,16 @@ test('every altered part of the state after the gap leaves the gap', async () =>
     [{ increments: changed(validators.increments, 3, 1) }, /the effective balance in increments of validator 3 would/],
     [
       { slashed: changed(validators.slashed, 5, validators.slashed[5] === 1 ? -1 : 1) },
-      /the slashed flag of validator 5/,
+      /validator 5 (becomes|is no longer) slashed/,
     ],
     [{ credentials: changed(validators.credentials, 2 * 32 + 31, 1) }, /the credentials of validator 2/],
     [
       { scores: changed(validators.scores, 9, 1) },
       /the inactivity score of validator 9 would be 0, but the node has 1/,
     ],
+    [{ pubkeys: changed(validators.pubkeys, 6 * 48, 1) }, /the public key of validator 6 changes/],
+    [{ activation: changed(validators.activation, 8, 1) }, /validator 8 changes its activation epoch/],
+    [{ count: 3 }, /the registry shrinks from \d+ to 3 validators/],
     [{ scores: undefined }, /the full state of the node is needed/],
     [{ pending: { deposits: new Uint8Array(192), consolidations: new Uint8Array() } }, /the queue of pending deposits/],
   ]

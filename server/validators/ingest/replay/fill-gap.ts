@@ -1,5 +1,4 @@
-// Computes epochs whose states no node has any more, from the state before them, the blocks, and the state after them
-// (behaviour/validators.md#beacon-states).
+// Computes epochs whose states no node has any more, from the state before them, the blocks, and the state after them.
 //
 // 1. Committees and proposers follow from RANDAO, so blocks are enough.
 // 2. The result is used only if the state that is computed for the end of the gap equals the state that a node has
@@ -14,21 +13,22 @@ import { credentialsSize } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { scoresFrom } from '../epochs/inactivity-scores.ts'
 import type { EpochData } from '../read/epoch.ts'
+import { verifyRegistry } from '../read/verify.ts'
 import { ChainReplay, type FullState, ReplayError } from './chain-replay.ts'
 import { computeDuties, type GapDuties } from './gap-duties.ts'
 
 export interface Gap {
-  /** The state at the first slot of the first epoch of the gap; not that of the genesis epoch. */
+  /** The last known state before the missing ones, at the first slot of an epoch after the genesis epoch. */
   readonly before: FullState
-  /** The state at the first slot after the gap. Both states are final. */
+  /** The first known state after the missing ones, at the first slot of an epoch. Both states are final. */
   readonly after: {
     readonly epoch: number
     readonly validators: Validators
     readonly finalizedEpoch: number
   }
-  /** At the end of the first epoch after the gap. */
+  /** At the end of the epoch `after.epoch`. */
   readonly finalizedAfter: number
-  /** The blocks of an epoch in ascending order. They are read from two epochs before the gap to one epoch after it. */
+  /** The blocks of an epoch in ascending order. Called for the epochs `before.epoch - 2` to `after.epoch`. */
   readonly readBlocks: (epoch: number) => Promise<readonly Block[]>
   /** Default: computed from RANDAO. */
   readonly duties?: GapDuties
@@ -50,7 +50,7 @@ export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<FilledGa
   try {
     return replayGap(rules, gap, byEpoch)
   } catch (error) {
-    // Contradictions: with wrong rules, the fault need not be the node's.
+    // A BeaconError: what looks like a contradiction of a node may be an incomplete rule.
     if (!(error instanceof ReplayError || error instanceof BeaconError)) throw error
     throw new ReplayError(
       `the states of epochs ${before.epoch + 1} to ${after.epoch - 1} cannot be computed from blocks: ${error.message}`,
@@ -62,6 +62,7 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
   const { before, after } = gap
   const all = [...byEpoch.values()].flat()
   verifyLinks(all)
+  verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: all })
   const duties = gap.duties ?? computeDuties(rules, before, all)
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
   const blocksFrom = (epoch: number) => ({ blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1) })
@@ -131,10 +132,9 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
       if (own !== node) return differ(name, index, own, node)
     }
   }
-  const credentials = firstMismatch(computed.credentials, validators.credentials)
-  if (credentials !== undefined) {
-    const [own, node] = [computed, validators].map((state) => state.credentials[credentials])
-    return differ('the credentials', Math.floor(credentials / credentialsSize), `of type ${own}`, node)
+  if (Buffer.compare(computed.credentials, validators.credentials) !== 0) {
+    const at = computed.credentials.findIndex((byte, position) => byte !== validators.credentials[position])
+    return `the credentials of validator ${Math.floor(at / credentialsSize)} differ from those of the node`
   }
   if (!validators.scores || !validators.pending) return 'the full state of the node is needed'
   const scores = scoresFrom(validators.scores)
@@ -157,8 +157,3 @@ const comparedColumns = [
   ['increments', 'the effective balance in increments'],
   ['slashed', 'the slashed flag'],
 ] as const
-
-function firstMismatch(a: Uint8Array, b: Uint8Array): number | undefined {
-  if (Buffer.compare(a, b) === 0) return undefined
-  return a.findIndex((byte, at) => byte !== b[at])
-}
