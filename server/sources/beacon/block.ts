@@ -25,7 +25,7 @@ export interface Payload {
   readonly hash: string
   readonly feeRecipient: string
   readonly transactions: number
-  /** The RANDAO mix of the epoch before this block, which the chain has verified. */
+  /** The RANDAO mix before this block. The chain verifies it. */
   readonly prevRandao: Uint8Array
   readonly withdrawals: readonly Withdrawal[]
 }
