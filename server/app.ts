@@ -1,8 +1,10 @@
 // Composition root: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is
 // stopped in reverse order.
+
 import { ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { openapi } from '#api/openapi.ts'
+import type { Network } from '#api/wire/validators.ts'
 import { chainFindings, startChains } from '#explorer/funding/index/start.ts'
 import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
@@ -36,7 +38,9 @@ import { openStores } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
 import { WriteHealth } from '#storage/write-health.ts'
+import { createAlerts } from '#validators/alerts/start.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
+import type { IngestStep } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { beaconFindings, startBeacon } from '#validators/ingest/start.ts'
 import { type AppContext, createContext } from './context.ts'
@@ -199,16 +203,15 @@ function ingesters(
           for (const report of reports) report(progress)
         }
       }),
-    beacon: (signal) =>
-      startBeacon(
-        context,
-        signal,
-        (network, step) => {
-          metrics.audited(network, step.compared, step.differing)
-          board.network(network, step)
-        },
-        dataDir,
-      ),
+    beacon: async (signal) => {
+      const alerts = createAlerts(context, metrics.watched)
+      const onStep = (network: Network, step: IngestStep) => {
+        metrics.audited(network, step.compared, step.differing)
+        board.network(network, step)
+        alerts.wake(network)
+      }
+      await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts.run(signal)])
+    },
     retention: (signal) => startRetention(context, signal),
   }
 }

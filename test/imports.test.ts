@@ -76,7 +76,7 @@ const packageUsers: Record<string, readonly string[]> = {
   ajv: ['server/core/schema-check.ts'],
   pino: ['server/runtime/log.ts'],
   yaml: ['server/runtime/config/yaml.ts'],
-  'prom-client': ['server/runtime/metrics.ts'],
+  'prom-client': ['server/runtime/metrics.ts', 'server/runtime/watched-metrics.ts'],
   'node:sqlite': ['server/storage/sqlite/', 'server/storage/folder-lock.ts'],
   ioredis: ['server/sources/redis.ts'],
   pg: ['server/storage/postgres/'],

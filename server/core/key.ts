@@ -47,8 +47,11 @@ const urlCode = /%([0-9a-f]{2})/gi
 /** Repeated percent-encoding is decoded up to this depth. */
 const decodesMax = 8
 
-/** Replaces the secrets of all keys in a text, for logs and responses. */
-export function withoutKeys(text: string): string {
+const webhookSecretInText = /whsec_[A-Za-z0-9+/=]+/g
+
+/** Replaces the secrets of all keys and webhooks in a text, for logs and responses. */
+export function withoutKeys(given: string): string {
+  const text = given.includes('whsec_') ? given.replace(webhookSecretInText, 'whsec_…') : given
   const decoded = text.includes('%') ? text.replace(urlRun, withoutHiddenKeys) : text
   return /tetrad/i.test(decoded) ? decoded.replace(keyInText, '$1…') : decoded
 }

@@ -218,7 +218,8 @@ function locateProblem(
 ): ConfigProblem {
   const unknown = problem === 'is not a known name'
   const value = at.reduce<unknown>((held, step) => (held as Record<string, unknown> | undefined)?.[step], settings)
-  const message = `${pathText(at)} ${problem}${unknown ? didYouMean(suggestName(at)) : describeFound(value, problem)}`
+  const found = at.at(-1) === 'secret' ? '' : describeFound(value, problem)
+  const message = `${pathText(at)} ${problem}${unknown ? didYouMean(suggestName(at)) : found}`
   const override = overrides.findLast(({ leaf }) => leaf.path.every((step, index) => step === at[index]))
   if (override) return { where: override.where, message }
   // Two settings contradict each other, and one of them is a default.
@@ -267,9 +268,10 @@ const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list
 
 const idsOf = (named: readonly { readonly id: string }[]): readonly string[] => named.map(({ id }) => id)
 
-const problemsBeyondSchema = ({ aliases, fx, explorer, markets }: Settings): readonly Problem[] => [
+const problemsBeyondSchema = ({ aliases, fx, explorer, validators, markets }: Settings): readonly Problem[] => [
   ...aliasProblems(aliases),
   ...fxProblems(fx),
   ...duplicateProblems(idsOf(explorer.chains), ['explorer', 'chains'], 'id'),
+  ...duplicateProblems(idsOf(validators.webhooks), ['validators', 'webhooks'], 'id'),
   ...duplicateProblems(idsOf(markets.feeds), ['markets', 'feeds'], 'id'),
 ]

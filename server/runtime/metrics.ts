@@ -1,6 +1,7 @@
-// Prometheus metrics. The only file that imports the metrics library. Each server has its own registry, so that servers
-// in one process are counted separately. Label sets are cached to keep counting cheap.
+// Prometheus metrics. Only this file and watched-metrics.ts import the metrics library. Each server has its own registry,
+// so that servers in one process are counted separately. Label sets are cached to keep counting cheap.
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
+import { createWatchedMetrics, type WatchedMetrics } from './watched-metrics.ts'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
@@ -25,6 +26,7 @@ export interface Metrics {
   leased(ingester: string, is: boolean): void
   /** Rewards of a network that were compared with its node, and how many of them differ. */
   audited(network: string, compared: number, differing: number): void
+  readonly watched: WatchedMetrics
   ready(is: boolean): void
   /** Called before every scrape. */
   setStreams(streams: readonly StreamMetrics[]): void
@@ -128,6 +130,7 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
       audits(network, 'agree')(compared - differing)
       audits(network, 'differ')(differing)
     },
+    watched: createWatchedMetrics(registry),
     ready: (is) => readyGauge.set(is ? 1 : 0),
     setStreams: streamGauges(registry),
     text: () => registry.metrics(),

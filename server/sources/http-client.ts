@@ -67,10 +67,23 @@ export const fetchStream = (
     for await (const chunk of chunksOf(response, label, options.bytesMax)) onChunk(chunk)
   })
 
+/** The status of a response, from 200 to 299. Its body is not read. */
+export const fetchStatus = (address: string, options: Omit<FetchOptions, 'bytesMax' | 'allocate'>): Promise<number> =>
+  fetched(
+    address,
+    { ...options, bytesMax: 0 },
+    async (response) => {
+      await response.body?.cancel()
+      return response.status
+    },
+    (status) => status >= 200 && status < 300,
+  )
+
 async function fetched<T>(
   address: string,
   options: FetchOptions,
   read: (response: Response, label: string) => Promise<T>,
+  isAccepted: (status: number) => boolean = (status) => status === 200,
 ): Promise<T> {
   const url = URL.parse(address)
   const label = options.label ?? cleanUrl(address)
@@ -92,7 +105,7 @@ async function fetched<T>(
       redirect: 'manual',
       ...(options.body !== undefined && { body: options.body }),
     })
-    await refuseOthers(response, address, label)
+    if (!isAccepted(response.status)) await refuse(response, address, label)
     return await read(response, label)
   } catch (error) {
     throw toFetchError(error, label, options, deadline)
@@ -109,9 +122,8 @@ export async function fetchJson(address: string, options: FetchOptions): Promise
   }
 }
 
-async function refuseOthers(response: Response, address: string, label: string): Promise<void> {
+async function refuse(response: Response, address: string, label: string): Promise<never> {
   const { status } = response
-  if (status === 200) return
   await response.body?.cancel()
   if (status >= 300 && status < 400 && status !== 304) {
     const message = `${label} redirects to ${redirectTarget(response, address)}; configure the final URL`

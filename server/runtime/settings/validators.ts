@@ -2,6 +2,7 @@
 import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { Rpc } from './explorer.ts'
 import { section } from './server.ts'
+import { webhooksSettings } from './webhooks.ts'
 
 const beaconSettings = section(
   {
@@ -114,6 +115,7 @@ export const validatorsSettings = section(
       },
       'Networks, by the name that requests use.',
     ),
+    ...webhooksSettings,
   },
   'Validator ratings.',
 )

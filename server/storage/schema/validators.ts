@@ -5,6 +5,7 @@ import type { StateDialect } from '../state.ts'
 export const validatorsSchema = (dialect: StateDialect): readonly string[] => [
   ...chainTables(dialect),
   ...entityTables(dialect),
+  ...alertTables(dialect),
 ]
 
 const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
@@ -86,3 +87,34 @@ const entityTables = ({ strict, clustered }: StateDialect): readonly string[] =>
   ) ${clustered}`,
   ]
 }
+
+const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => [
+  // Problems that were reported to a webhook and still exist. They are not reported again until they have ended.
+  `create table open_alerts (
+    network text not null,
+    webhook text not null, -- its id in the settings
+    event text not null, -- such as attestations_missed
+    validator_index bigint not null,
+    since_epoch bigint not null,
+    primary key (network, webhook, event, validator_index)
+  ) ${clustered}`,
+  // Requests to webhooks: those to send, and a log of the last ones. Written in the transaction that moves the cursor
+  // alerts/<network>, so that no event is lost or found twice.
+  `create table webhook_deliveries (
+    id text primary key, -- sent as webhook-id
+    webhook text not null,
+    event text not null,
+    network text not null,
+    epoch bigint not null,
+    validators bigint not null, -- how many the event is about
+    body text not null,
+    status text not null, -- pending, delivered or failed
+    attempts bigint not null,
+    created_ms bigint not null,
+    next_attempt_ms bigint, -- null: delivered or failed
+    finished_ms bigint, -- null: pending
+    last_error text, -- of the last attempt, if it failed
+    unique (webhook, network, event, epoch)
+  ) ${strict}`,
+  'create index webhook_deliveries_by_time on webhook_deliveries (status, next_attempt_ms)',
+]

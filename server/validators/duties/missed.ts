@@ -12,7 +12,18 @@ import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { addCells, ChunkReader, identity } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
-import { type DayPart, groupOf, missedLevel, networkId, partOf, partsIn, rowId, segmentAt, unitIds } from './layout.ts'
+import {
+  type DayPart,
+  groupIn,
+  groupOf,
+  missedLevel,
+  networkId,
+  partOf,
+  partsIn,
+  rowId,
+  segmentAt,
+  unitIds,
+} from './layout.ts'
 import { packCells } from './pack-chunk.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween, rowsByIds } from './rows.ts'
 
@@ -142,6 +153,32 @@ export async function dropMissedDuties(tx: StateWriter, network: Network, time: 
   const ids = unitIds(missedLevel, networkId(network), { from: 0, until: partOf(time, until) })
   await removeBetween(tx, missedLevel.table, ids)
   await removeCoverageBefore(tx, stream(network), until)
+}
+
+export interface MissedInput {
+  readonly network: Network
+  readonly time: ChainTime
+  readonly validators: readonly number[]
+  readonly epochs: Range
+}
+
+/** Of several validators, in no particular order. */
+export async function listMissedDuties(
+  duties: StateReader,
+  { network, time, validators, epochs: { from, until } }: MissedInput,
+  signal?: AbortSignal,
+): Promise<MissedDuty[]> {
+  const wanted = new Set(validators)
+  const groups = [...new Set(validators.map((validator) => groupOf(missedLevel, validator)))]
+  const found: MissedDuty[] = []
+  for (const part of partsIn(time, { from, until })) {
+    signal?.throwIfAborted()
+    const ids = groups.map((group) => rowId(missedLevel, networkId(network), part.part, group))
+    for (const { id, data } of await rowsByIds(duties, missedLevel.table, ids))
+      for (const row of unpack(time, startOf(part, groupIn(missedLevel, id)), data))
+        if (wanted.has(row.validator) && row.epoch >= from && row.epoch < until) found.push(row)
+  }
+  return found
 }
 
 /** Of one validator, sorted by epoch, kind and slot. */

@@ -9,6 +9,7 @@ import { damagedBlocks } from './damage.ts'
 import { countRows, hourSums, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
 import { mergeBlocks } from './merge.ts'
+import { listMissedDuties } from './missed.ts'
 import { writeChain } from './networks.ts'
 import { replacePart } from './replace.ts'
 import { dropStage, stageSegment } from './stage.ts'
@@ -18,10 +19,15 @@ import { summarizeDays } from './summaries.ts'
 type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>
 
 /** Each runs in one snapshot. */
-const queries = { sumRecords, listRecords, hourSums, validatorsIn, countRows, damagedBlocks } as const satisfies Record<
-  string,
-  Query
->
+const queries = {
+  sumRecords,
+  listRecords,
+  listMissedDuties,
+  hourSums,
+  validatorsIn,
+  countRows,
+  damagedBlocks,
+} as const satisfies Record<string, Query>
 
 type Update = (tx: StateWriter, input: never) => Promise<unknown>
 

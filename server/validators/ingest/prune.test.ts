@@ -79,7 +79,7 @@ async function startFollower(
   const { hoodi } = context.settings.validators.networks
   const beacon = { ...hoodi.beacon, urls: [...urls], fromEpoch }
   const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, beacon } }
-  const configured = { ...context.settings, validators: { networks } }
+  const configured = { ...context.settings, validators: { ...context.settings.validators, networks } }
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
   const nodes = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const records = isRecording ? new StateRecords(recordsDir(context)) : undefined

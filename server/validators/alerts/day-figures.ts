@@ -1,0 +1,74 @@
+// Figures of watched validators over the last day: the chain hours of one day up to the last complete one. They are
+// computed once per chain hour.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
+import type { DayFigures, Series } from '#runtime/watched-metrics.ts'
+import type { Duties } from '#storage/duties.ts'
+import { addScores, scoreMeasures } from '../ratings/method.ts'
+import { addHourSums } from './hour-sums.ts'
+import { assignSeries } from './series.ts'
+import type { WatchedValidator } from './watched-validators.ts'
+
+/** The number of the last chain hour that ends at or before epoch `until`; −1: none. */
+export const lastCompleteHour = (time: ChainTime, until: number): number => hourOf(time, until as Epoch) - 1
+
+const dayMeasures = [...scoreMeasures, 'sync_signatures'] as const
+type DaySums = Record<(typeof dayMeasures)[number], number>
+
+export async function readDayFigures(
+  duties: Duties,
+  {
+    network,
+    time,
+    watched,
+    lastHour,
+  }: {
+    readonly network: Network
+    readonly time: ChainTime
+    readonly watched: ReadonlyMap<number, WatchedValidator>
+    readonly lastHour: number
+  },
+  signal?: AbortSignal,
+): Promise<DayFigures[]> {
+  const hoursPerDay = Math.ceil(time.epochsPerDay / time.epochsPerHour)
+  const hours = { from: Math.max(0, lastHour + 1 - hoursPerDay), until: lastHour + 1 }
+  const byValidator = new Map<number, DaySums>()
+  await addHourSums(
+    duties,
+    { network, time, validators: [...watched.keys()], hours },
+    dayMeasures,
+    ({ validator, sums }) => {
+      const total = byValidator.get(validator) ?? ({ ...sums } as DaySums)
+      if (byValidator.has(validator)) for (const name of dayMeasures) total[name] += sums[name]
+      byValidator.set(validator, total)
+    },
+    signal,
+  )
+  const seriesOf = assignSeries(watched)
+  const groups = Map.groupBy(byValidator, ([validator]) => seriesOf(validator))
+  return [...groups].map(([series, own]) =>
+    toFigures(
+      series,
+      own.map(([, sums]) => sums),
+    ),
+  )
+}
+
+/** The effectiveness of a series is the mean over its validators. Each validator's day is one grain (method.ts). */
+function toFigures(series: Series, own: readonly DaySums[]): DayFigures {
+  const total = (name: keyof DaySums) => own.reduce((sum, sums) => sum + sums[name], 0)
+  const grains = Object.fromEntries(
+    scoreMeasures.map((name) => [name, Int32Array.from(own, (sums) => sums[name])]),
+  ) as Parameters<typeof addScores>[0]
+  const newTotals = () => ({ sums: new Float64Array(1), counts: new Float64Array(1) })
+  const totals = { attester: newTotals(), proposer: newTotals(), validator: newTotals() }
+  addScores(grains, new Int32Array(own.length), totals)
+  const [sum = 0, count = 0] = [totals.validator.sums[0], totals.validator.counts[0]]
+  return {
+    ...series,
+    effectiveness: count === 0 ? undefined : sum / count,
+    proposerDuties: total('proposer_duties'),
+    proposed: total('proposed'),
+    syncSignatures: total('sync_signatures'),
+  }
+}

@@ -1,0 +1,75 @@
+// The JSON body of a delivery (docs/alerts.md). One delivery is about all validators with the same event in one epoch:
+// an outage of 1000 validators is one request.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainTime, type Epoch, epochStartMs } from '#core/chain-time.ts'
+import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
+import type { Alert, AlertedValidator } from './find-alerts.ts'
+
+/** Validators that are listed in the body. `count` is the number of all. */
+export const listedMax = 100
+/** Validators in the text. */
+const namedMax = 5
+
+export interface DeliveryBody {
+  readonly id: string
+  readonly event: WebhookEvent | 'test'
+  /** For people, on one line. */
+  readonly text: string
+  readonly createdAt: string
+  readonly network: Network
+  readonly epoch: number
+  readonly epochEndedAt: string
+  /** `head` is reserved for epochs that are not final. */
+  readonly finality: 'finalized'
+  readonly count: number
+  readonly validators: readonly AlertedValidator[]
+}
+
+export interface BodyInput {
+  readonly id: string
+  readonly network: Network
+  readonly time: ChainTime
+  readonly nowMs: number
+  readonly alert: Alert
+}
+
+export const deliveryBody = ({ id, network, time, nowMs, alert }: BodyInput): DeliveryBody => ({
+  id,
+  event: alert.event,
+  text: alertText(network, alert),
+  createdAt: new Date(nowMs).toISOString(),
+  network,
+  epoch: alert.epoch,
+  epochEndedAt: new Date(epochStartMs(time, (alert.epoch + 1) as Epoch)).toISOString(),
+  finality: 'finalized',
+  count: alert.validators.length,
+  validators: alert.validators.slice(0, listedMax),
+})
+
+const eventTexts: Readonly<Record<WebhookEvent, string>> = {
+  attestations_missed: 'missed attestations in a row',
+  block_missed: 'missed a block',
+  block_empty: 'proposed a block without transactions',
+  slashed: 'slashed',
+  balance_decreased: 'lost balance in the last chain hour',
+  exit: 'leaving the network',
+  recovered: 'back to normal',
+}
+
+function alertText(network: Network, { event, epoch, validators }: Alert): string {
+  const named = validators.slice(0, namedMax).map(({ index }) => index)
+  const more = validators.length > namedMax ? ` and ${validators.length - namedMax} more` : ''
+  const subject = validators.length === 1 ? '1 validator' : `${validators.length} validators`
+  return `${network}, epoch ${epoch}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
+}
+
+/** A body to test a webhook with. It has the form of a real one and names no validator. */
+export const testBody = (id: string, network: Network, nowMs: number): DeliveryBody => ({
+  ...{ id, event: 'test', text: 'Test delivery of Tetrad', network, epoch: 0, finality: 'finalized' },
+  ...{
+    createdAt: new Date(nowMs).toISOString(),
+    epochEndedAt: new Date(nowMs).toISOString(),
+    count: 0,
+    validators: [],
+  },
+})

@@ -1,0 +1,228 @@
+// Examines newly stored epochs of a network for events of watched validators, and stores what is to be sent.
+//
+// 1. Deliveries, open alerts and the cursor are written in one transaction. A process that is killed at any point
+//    neither loses nor repeats an event.
+// 2. Epochs that ended longer ago than `validators.alertMaxAgeMinutes` are skipped, so that catching up is silent.
+// 3. Only epochs are examined whose missed duties are known. Epochs that are repaired later are not examined again.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainTime, type Epoch, epochsOfHour, hourOf } from '#core/chain-time.ts'
+import { holes, type Range, within } from '#core/ranges.ts'
+import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
+import { cursorOf, moveCursor } from '#storage/coverage.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { plainTime } from '../duties/layout.ts'
+import { type MissedDuty, type MissedKind, missedEpochs, missedKinds } from '../duties/missed.ts'
+import { queryDuties } from '../duties/store.ts'
+import { type NewDelivery, storeDeliveries } from './deliveries.ts'
+import { deliveryBody } from './delivery-body.ts'
+import { type EpochFindings, findAlerts, type OpenAlerts } from './find-alerts.ts'
+import { addHourSums } from './hour-sums.ts'
+import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
+
+export type ExamineContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'clock' | 'random' | 'log'>
+
+export interface ExaminedEpochs {
+  readonly epochs: Range
+  readonly watched: ReadonlyMap<number, WatchedValidator>
+  /** Missed duties of watched validators in these epochs. */
+  readonly missed: readonly MissedDuty[]
+  /** Stored deliveries. */
+  readonly deliveries: number
+}
+
+/** Epochs per transaction. */
+const epochsAtOnce = 32
+
+const cursorName = (network: Network): string => `alerts/${network}`
+
+/** Undefined: there was nothing to examine. Call it again until it returns undefined. */
+export async function examineEpochs(
+  context: ExamineContext,
+  network: Network,
+  signal?: AbortSignal,
+): Promise<ExaminedEpochs | undefined> {
+  const { state, duties, settings, clock } = context
+  const time = plainTime(settings.validators.networks[network])
+  const known = await missedEpochs(duties, network)
+  const maxAgeMs = settings.validators.alertMaxAgeMinutes * 60_000
+  const epochs = epochsToExamine(known, {
+    from: Math.max((await cursorOf(state, cursorName(network))) ?? 0, firstEpochEndingAt(time, clock.now() - maxAgeMs)),
+    until: known.at(-1)?.until ?? 0,
+  })
+  if (!epochs) return undefined
+  const watched = await readWatchedValidators(context, network)
+  const { webhooks } = settings.validators
+  const longest = Math.max(1, ...webhooks.map(({ minMissedInARow }) => minMissedInARow))
+  const span = { from: Math.max(0, epochs.from - longest + 1), until: epochs.until }
+  const missed = await queryDuties(
+    duties,
+    'listMissedDuties',
+    { network, time, validators: [...watched.keys()], epochs: span },
+    signal,
+  )
+  const source = { network, time, known, watched, missed, longest, epochs }
+  const deliveries: NewDelivery[] = []
+  let open = await readOpenAlerts(state, network, webhooks)
+  for (const { from, until } of within(known, epochs)) {
+    for (let epoch = from; epoch < until; epoch++) {
+      const findings = await findingsOf(context, source, epoch as Epoch, signal)
+      open = new Map(
+        webhooks.map((webhook) => {
+          const found = findAlerts(findings, webhook, open.get(webhook.id) ?? new Map())
+          for (const alert of found.alerts) {
+            const id = context.random.uuid()
+            const body = JSON.stringify(deliveryBody({ id, network, time, nowMs: clock.now(), alert }))
+            const validators = alert.validators.length
+            deliveries.push({ id, webhook: webhook.id, event: alert.event, network, epoch, validators, body })
+          }
+          return [webhook.id, found.open]
+        }),
+      )
+    }
+  }
+  await state.write(async (tx) => {
+    await storeDeliveries(tx, deliveries, clock.now())
+    await writeOpenAlerts(tx, network, open)
+    await moveCursor(tx, cursorName(network), epochs.until)
+  })
+  const examined = missed.filter(({ epoch }) => epoch >= epochs.from)
+  return { epochs, watched, missed: examined, deliveries: deliveries.length }
+}
+
+/** The first epoch that ends at this time or later. */
+const firstEpochEndingAt = (time: ChainTime, atMs: number): number =>
+  Math.max(0, Math.ceil((atMs / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch)) - 1)
+
+/** The next epochs, without unknown ones at the start. */
+function epochsToExamine(known: readonly Range[], span: Range): Range | undefined {
+  const [first] = within(known, span)
+  return first && { from: first.from, until: Math.min(first.from + epochsAtOnce, span.until) }
+}
+
+interface EpochSource {
+  readonly network: Network
+  readonly time: ChainTime
+  readonly known: readonly Range[]
+  readonly watched: ReadonlyMap<number, WatchedValidator>
+  readonly missed: readonly MissedDuty[]
+  /** Missed attestations in a row are counted up to this number. */
+  readonly longest: number
+  readonly epochs: Range
+}
+
+async function findingsOf(
+  { duties }: Pick<ExamineContext, 'duties'>,
+  source: EpochSource,
+  epoch: Epoch,
+  signal: AbortSignal | undefined,
+): Promise<EpochFindings> {
+  const { watched, missed, longest, epochs } = source
+  const slotsOf = (kind: MissedKind): ReadonlyMap<number, readonly number[]> => {
+    const own = missed.filter((duty) => duty.epoch === epoch && missedKinds[duty.kind] === kind)
+    const byValidator = Map.groupBy(own, ({ validator }) => validator)
+    return new Map([...byValidator].map(([validator, all]) => [validator, all.map(({ slot }) => slot)]))
+  }
+  return {
+    epoch,
+    watched,
+    missedInARow: countInARow(missed, epoch, longest),
+    missedBlocks: slotsOf('noBlock'),
+    emptyBlocks: slotsOf('emptyBlock'),
+    slashings: slotsOf('slashed'),
+    hourEarningsGwei: await readHourEarnings(duties, source, epoch, signal),
+    exitEpochs: epoch + 1 === epochs.until ? exitsFrom(watched, epochs.from) : undefined,
+  }
+}
+
+const exitsFrom = (watched: ReadonlyMap<number, WatchedValidator>, from: number): ReadonlyMap<number, number> =>
+  new Map(
+    [...watched.values()].flatMap(({ index, exitEpoch }) =>
+      exitEpoch !== null && exitEpoch >= from ? [[index, exitEpoch] as const] : [],
+    ),
+  )
+
+export const isMissedVote = ({ kind, delay }: MissedDuty): boolean => missedKinds[kind] === 'vote' && delay === 0
+
+function countInARow(missed: readonly MissedDuty[], epoch: number, longest: number): ReadonlyMap<number, number> {
+  const votes = Map.groupBy(missed.filter(isMissedVote), (duty) => duty.epoch)
+  const validatorsIn = (at: number) => new Set((votes.get(at) ?? []).map(({ validator }) => validator))
+  const counts = new Map<number, number>()
+  let missing = validatorsIn(epoch)
+  for (let count = 1; count <= longest && missing.size > 0; count++) {
+    for (const validator of missing) counts.set(validator, count)
+    missing = missing.intersection(validatorsIn(epoch - count))
+  }
+  return counts
+}
+
+async function readHourEarnings(
+  duties: ExamineContext['duties'],
+  { network, time, known, watched }: EpochSource,
+  epoch: Epoch,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<number, number> | undefined> {
+  const hour = hourOf(time, epoch)
+  const epochs = epochsOfHour(time, hour)
+  if (epochs.until !== epoch + 1 || holes(known, epochs).length > 0) return undefined
+  const earnings = new Map<number, number>()
+  const query = { network, time, validators: [...watched.keys()], hours: { from: hour, until: hour + 1 } }
+  await addHourSums(
+    duties,
+    query,
+    ['earnings'],
+    ({ validator, sums }) => earnings.set(validator, (earnings.get(validator) ?? 0) + sums.earnings),
+    signal,
+  )
+  return earnings
+}
+
+// -------------------------------------------------------------------------------------------------------------- open alerts
+
+interface OpenAlertRow {
+  readonly webhook: string
+  readonly event: string
+  readonly validator_index: number
+  readonly since_epoch: number
+}
+
+/** By webhook. */
+async function readOpenAlerts(
+  state: StateReader,
+  network: Network,
+  webhooks: readonly WebhookSettings[],
+): Promise<ReadonlyMap<string, OpenAlerts>> {
+  const rows = await state.all<OpenAlertRow>(
+    'select webhook, event, validator_index, since_epoch from open_alerts where network = ?',
+    network,
+  )
+  const ofWebhook = (id: string): OpenAlerts => {
+    const byEvent = Map.groupBy(
+      rows.filter(({ webhook }) => webhook === id),
+      ({ event }) => event,
+    )
+    const toSince = (own: readonly OpenAlertRow[]) =>
+      new Map(own.map(({ validator_index, since_epoch }) => [validator_index, since_epoch]))
+    return new Map([...byEvent].map(([event, own]) => [event, toSince(own)]))
+  }
+  return new Map(webhooks.map(({ id }) => [id, ofWebhook(id)]))
+}
+
+/** Also forgets webhooks that are no longer in the settings. */
+async function writeOpenAlerts(
+  tx: StateWriter,
+  network: Network,
+  open: ReadonlyMap<string, OpenAlerts>,
+): Promise<void> {
+  await tx.run('delete from open_alerts where network = ?', network)
+  const rows = [...open].flatMap(([webhook, byEvent]) =>
+    [...byEvent].flatMap(([event, validators]) =>
+      [...validators].map(([validator, sinceEpoch]) => [network, webhook, event, validator, sinceEpoch]),
+    ),
+  )
+  await tx.insertMany(
+    'open_alerts',
+    ['network', 'webhook', 'event', 'validator_index', 'since_epoch'],
+    rows as [string, string, string, number, number][],
+  )
+}

@@ -1,0 +1,52 @@
+// Sums of validators over chain hours, in batches that bound the memory of long watch lists.
+import type { Network } from '#api/wire/validators.ts'
+import { type ChainHour, type ChainTime, chainDays, epochsOfHour } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { Duties } from '#storage/duties.ts'
+import { plainTime } from '../duties/layout.ts'
+import { queryDuties } from '../duties/store.ts'
+import type { Measure } from '../ratings/measures.ts'
+
+const validatorsPerQuery = 1000
+
+export interface HourSums<M extends Measure> {
+  readonly validator: number
+  readonly hour: number
+  readonly sums: Readonly<Record<M, number>>
+}
+
+/** Calls `add` with the sums of each validator in each hour; twice for an hour that two chain days share. */
+export async function addHourSums<M extends Measure>(
+  duties: Duties,
+  { network, time, validators, hours }: HourQuery,
+  measures: readonly M[],
+  add: (sums: HourSums<M>) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const days = chainDays(time)
+  const first = epochsOfHour(time, hours.from as ChainHour).from
+  const last = epochsOfHour(time, (hours.until - 1) as ChainHour)
+  const query = {
+    ...({ network, time: plainTime(time), isUtc: false, grain: 'hours', windowOf: [], byValidator: true } as const),
+    days: { from: days.dayOf(first), until: days.dayOf((last.until - 1) as typeof first) + 1 },
+  }
+  const sorted = [...validators].sort((a, b) => a - b)
+  for (let from = 0; from < sorted.length; from += validatorsPerQuery) {
+    const batch = sorted.slice(from, from + validatorsPerQuery)
+    const wanted = { measures, scores: [] }
+    const records = await queryDuties(duties, 'sumRecords', { query: { ...query, validators: batch }, wanted }, signal)
+    for (let at = 0; at < records.hour.length; at++) {
+      const hour = records.hour[at] as number
+      if (hour < hours.from || hour >= hours.until) continue
+      const sums = Object.fromEntries(measures.map((name) => [name, records.sums[name]?.[at] as number]))
+      add({ validator: records.validator[at] as number, hour, sums: sums as Record<M, number> })
+    }
+  }
+}
+
+export interface HourQuery {
+  readonly network: Network
+  readonly time: ChainTime
+  readonly validators: readonly number[]
+  readonly hours: Range
+}

@@ -1,0 +1,164 @@
+// Starts the alerts of a server: one loop per network with a watch list examines new epochs and updates the metrics, and
+// one loop sends what the webhooks have to get. They run under the lease of the beacon ingester, so that only one of
+// several servers sends.
+import { type Network, networks } from '#api/wire/validators.ts'
+import { type PollOutcome, poll, WakeSignal } from '#ingest/poll.ts'
+import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { plainTime } from '../duties/layout.ts'
+import { storedChain } from '../duties/networks.ts'
+import { lastCompleteHour, readDayFigures } from './day-figures.ts'
+import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
+import { sendDueDeliveries } from './send.ts'
+import { assignSeries, countMissed, countStatuses } from './series.ts'
+import { UpcomingProposals } from './upcoming-proposals.ts'
+import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
+
+const examineEveryMs = 12_000
+const examineTimeoutMs = 600_000
+const sendEveryMs = 5000
+/** Longer than all deliveries of a pass take if every receiver hangs. */
+const sendTimeoutMs = 4 * 3_600_000
+const backoffMaxMs = 60_000
+
+export interface Alerts {
+  /** Call this when epochs of the network were stored. */
+  wake(network: Network): void
+  /** Runs until the signal aborts. Resolves at once if no network has a watch list. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics): Alerts {
+  const { groups, validators } = context.settings
+  const isWatched = (network: Network) => {
+    const { beacon, watch } = validators.networks[network]
+    return groups.validators.enabled && beacon.urls.length > 0 && watch.length > 0
+  }
+  const examineWakes = new Map(networks.filter(isWatched).map((network) => [network, new WakeSignal()]))
+  return {
+    wake: (network) => examineWakes.get(network)?.wake(),
+    async run(signal) {
+      if (examineWakes.size === 0) {
+        if (validators.webhooks.length > 0)
+          context.log.warn({}, 'webhooks get no events: set validators.networks.<name>.watch and beacon.urls')
+        return
+      }
+      const sendWake = new WakeSignal()
+      const examining = [...examineWakes].map(([network, wake]) =>
+        examineNetwork(context, metrics, network, { wake, sendWake }, signal),
+      )
+      try {
+        await Promise.all([...examining, sendDeliveries(context, metrics, sendWake, signal)])
+      } finally {
+        metrics.clear()
+      }
+    },
+  }
+}
+
+async function examineNetwork(
+  context: ValidatorsContext,
+  metrics: WatchedMetrics,
+  network: Network,
+  { wake, sendWake }: { readonly wake: WakeSignal; readonly sendWake: WakeSignal },
+  signal: AbortSignal,
+): Promise<void> {
+  const { duties, settings, clock } = context
+  const { urls, timeoutMs } = settings.validators.networks[network].beacon
+  const identity = await storedChain(duties, network)
+  const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
+  const figures = new NetworkFigures(context, metrics, network)
+  const upcoming = new UpcomingProposals(beacon, settings.validators.networks[network], clock)
+  await poll(
+    context,
+    {
+      ...{ everyMs: examineEveryMs, timeoutMs: examineTimeoutMs, backoffMaxMs, wakeSignal: wake },
+      work: async (stop) => {
+        for (;;) {
+          const examined = await examineEpochs(context, network, stop)
+          if (!examined) break
+          figures.addExamined(examined)
+          if (examined.deliveries > 0) sendWake.wake()
+        }
+        await figures.update(upcoming, stop)
+      },
+      report: outcomeLogger(context, { network }, 'alerts'),
+    },
+    signal,
+  )
+}
+
+/** Keeps the metrics of a network up to date. */
+export class NetworkFigures {
+  readonly #context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>
+  readonly #metrics: WatchedMetrics
+  readonly #network: Network
+  #watched: ReadonlyMap<number, WatchedValidator> | undefined
+  #dayHour = -1
+
+  constructor(
+    context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>,
+    metrics: WatchedMetrics,
+    network: Network,
+  ) {
+    this.#context = context
+    this.#metrics = metrics
+    this.#network = network
+  }
+
+  addExamined({ watched, missed, epochs }: ExaminedEpochs): void {
+    this.#watched = watched
+    this.#metrics.addMissed(this.#network, countMissed(watched, missed))
+    this.#metrics.setExamined(this.#network, epochs.until - 1)
+    this.#metrics.setStatuses(this.#network, countStatuses(watched, epochs.until - 1))
+  }
+
+  async update(upcoming: Pick<UpcomingProposals, 'read'>, signal: AbortSignal): Promise<void> {
+    const { duties, settings } = this.#context
+    const network = this.#network
+    this.#watched ??= await readWatchedValidators(this.#context, network)
+    const watched = this.#watched
+    const time = plainTime(settings.validators.networks[network])
+    const lastHour = lastCompleteHour(time, (await coveredEpochs(duties, network)).at(-1)?.until ?? 0)
+    if (lastHour > this.#dayHour) {
+      this.#metrics.setDay(network, await readDayFigures(duties, { network, time, watched, lastHour }, signal))
+      this.#dayHour = lastHour
+    }
+    const seriesOf = assignSeries(watched)
+    const proposals = await upcoming.read(signal)
+    const due = Map.groupBy(
+      (proposals ?? []).filter(({ validator }) => watched.has(validator)),
+      ({ validator }) => seriesOf(validator),
+    )
+    const all = new Set([...watched.keys()].map(seriesOf))
+    const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
+    this.#metrics.setUpcoming(network, proposals ? counts : [])
+  }
+}
+
+const sendDeliveries = (
+  context: ValidatorsContext,
+  metrics: WatchedMetrics,
+  wakeSignal: WakeSignal,
+  signal: AbortSignal,
+): Promise<void> =>
+  poll(
+    context,
+    {
+      ...{ everyMs: sendEveryMs, timeoutMs: sendTimeoutMs, backoffMaxMs, wakeSignal },
+      work: (stop) => sendDueDeliveries(context, stop, metrics.addDelivery),
+      report: outcomeLogger(context, {}, 'webhooks'),
+    },
+    signal,
+  )
+
+const outcomeLogger =
+  ({ log }: Pick<ValidatorsContext, 'log'>, fields: object, what: string) =>
+  (outcome: PollOutcome<unknown>): void => {
+    if (outcome.is === 'failed') {
+      const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+      log.warn({ ...fields, failures: outcome.failures, reason }, `${what}: failed; will retry`)
+    } else if (outcome.failuresBefore > 0) log.info(fields, `${what}: working again`)
+  }
