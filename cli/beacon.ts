@@ -35,7 +35,9 @@ export function addBeacon(program: Command): void {
     .option(...waitOption)
     .action((_: unknown, command: Command) => toCommandFailure(runIngest(command.optsWithGlobals())))
 
-  const validators = program.command('validators').description('Find validators, explain their scores, audit rewards.')
+  const validators = program
+    .command('validators')
+    .description('Find validators, explain their scores, audit rewards, show alerts.')
   validators
     .command('audit')
     .description('Compare computed rewards with those that the node reports, and store the differences.')

@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { addAlerts } from './alerts.ts'
 import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
@@ -84,6 +85,7 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
   addIngest(program)
   addBeacon(program)
   addValidators(program)
+  addAlerts(program)
   addImport(program)
   addEntities(program)
   addMarkets(program)

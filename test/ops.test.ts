@@ -6,6 +6,9 @@ import { after, before, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { faults } from '#api/faults.ts'
 import { allRoutes } from '#api/routes.ts'
+import { openMetrics } from '#runtime/metrics.ts'
+import { watchedDuties } from '#runtime/watched-metrics.ts'
+import { watchedStatuses } from '#validators/alerts/series.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -25,6 +28,21 @@ function metricsIn(text: string): Map<string, Set<string>> {
     metrics.set(name, own)
   }
   return metrics
+}
+
+/** The demo has no watch list, so these metrics are empty there. */
+async function watchedMetrics(): Promise<string> {
+  const metrics = openMetrics({ process: false })
+  const [network, series] = ['mainnet', { pool: 'North', validator: '7' }]
+  metrics.watched.addMissed(network, [{ ...series, duty: 'attestation', count: 1 }])
+  metrics.watched.setExamined(network, 7)
+  metrics.watched.setStatuses(network, [{ pool: 'North', status: 'active', count: 1 }])
+  metrics.watched.setDay(network, [
+    { ...series, effectiveness: 99, proposerDuties: 1, proposed: 1, syncSignatures: 32 },
+  ])
+  metrics.watched.setUpcoming(network, [{ ...series, count: 1 }])
+  metrics.watched.addDelivery('ops', 'ok')
+  return (await metrics.text()).replaceAll(/^(?!tetrad_(?:watched|webhook)_).*\n/gm, '')
 }
 
 interface MetricUse {
@@ -81,7 +99,7 @@ describe('dashboard and alerts', () => {
       fetch(`${demo.url}/v0/eth/validators/1`, { headers: { authorization: `Bearer ${key}` } })
     await Promise.all([call(low), call(low), call(low), call('tetrad:no:body')])
     const text = await (await fetch(`${demo.url}/metrics`)).text()
-    known = metricsIn(text)
+    known = new Map([...metricsIn(text), ...metricsIn(await watchedMetrics())])
     known.set('up', new Set(prometheusLabels))
   })
   after(() => demo[Symbol.asyncDispose]())
@@ -110,6 +128,8 @@ describe('dashboard and alerts', () => {
       kind: Object.keys(faults),
       port: ['state', 'duties'],
       operation: ['get', 'all', 'write', 'query'],
+      duty: watchedDuties,
+      status: watchedStatuses,
     }
     const expressions = [...(await dashboardExpressions()), ...(await rules()).map(({ expr }) => expr)]
     const seen = expressions.flatMap(metricUses).flatMap(({ values }) => values)

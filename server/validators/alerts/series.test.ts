@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type MissedDuty, type MissedKind, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
+import { assignSeries, countMissed, countStatuses } from './series.ts'
+import type { WatchedValidator } from './watched-validators.ts'
+
+const watch = (count: number, poolOf: (index: number) => string | null, changes: Partial<WatchedValidator> = {}) =>
+  new Map(
+    Array.from({ length: count }, (_, index) => {
+      const validator = { index, pool: poolOf(index), activationEpoch: 0, exitEpoch: null, ...changes }
+      return [index, validator] as const
+    }),
+  )
+
+const missed = (kind: MissedKind, changes: Partial<MissedDuty> = {}): MissedDuty => ({
+  ...{ validator: 0, epoch: 7, slot: 56, delay: 0, best_delay: 1, wrong: 0, missing: 0 },
+  kind: missedKinds.indexOf(kind),
+  ...changes,
+})
+
+const countsOf = (...duties: MissedDuty[]) =>
+  Object.fromEntries(
+    countMissed(
+      watch(1, () => null),
+      duties,
+    ).flatMap(({ duty, count }) => (count > 0 ? [[duty, count]] : [])),
+  )
+
+test('a vote counts as missing, late or wrong; a delay without an earlier block is not late', () => {
+  assert.deepEqual(countsOf(missed('vote')), { attestation: 1 })
+  assert.deepEqual(countsOf(missed('vote', { delay: 2 })), { late_vote: 1 })
+  assert.deepEqual(countsOf(missed('vote', { delay: 2, best_delay: 2 })), {})
+  assert.deepEqual(countsOf(missed('vote', { delay: 1, wrong: wrongHead })), { wrong_head: 1 })
+  assert.deepEqual(countsOf(missed('vote', { delay: 3, wrong: wrongHead | wrongTarget })), {
+    late_vote: 1,
+    wrong_target: 1,
+    wrong_head: 1,
+  })
+})
+
+test('blocks, slashings and each missing sync signature are counted', () => {
+  const duties = [missed('noBlock'), missed('noBlock'), missed('emptyBlock'), missed('slashed')]
+  assert.deepEqual(countsOf(...duties, missed('sync', { missing: 5 })), {
+    block: 2,
+    empty_block: 1,
+    slashed: 1,
+    sync_signature: 5,
+  })
+})
+
+test('up to 100 validators have their own series, more are added up by pool', () => {
+  const seriesCount = (watched: ReturnType<typeof watch>) =>
+    new Set([...watched.keys()].map(assignSeries(watched))).size
+  assert.equal(seriesCount(watch(100, () => 'North')), 100)
+  assert.equal(seriesCount(watch(101, () => 'North')), 1)
+  const many = watch(1000, (index) => `pool ${index % 300}`)
+  assert.equal(seriesCount(many), 101)
+  // The ten largest pools have four validators.
+  assert.deepEqual(assignSeries(many)(5), { pool: 'pool 5', validator: '' })
+  assert.deepEqual(assignSeries(many)(299), { pool: 'other', validator: '' })
+})
+
+test('validators are counted by status', () => {
+  const counts = (changes: Partial<WatchedValidator>) =>
+    countStatuses(
+      watch(3, () => null, changes),
+      10,
+    ).filter(({ count }) => count > 0)
+  const pool = 'none'
+  assert.deepEqual(counts({ activationEpoch: null }), [{ pool, status: 'pending', count: 3 }])
+  assert.deepEqual(counts({ activationEpoch: 11 }), [{ pool, status: 'pending', count: 3 }])
+  assert.deepEqual(counts({}), [{ pool, status: 'active', count: 3 }])
+  assert.deepEqual(counts({ exitEpoch: 11 }), [{ pool, status: 'exiting', count: 3 }])
+  assert.deepEqual(counts({ exitEpoch: 10 }), [{ pool, status: 'exited', count: 3 }])
+})

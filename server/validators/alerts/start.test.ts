@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { type Log, silentLog } from '#runtime/log.ts'
+import { openMetrics } from '#runtime/metrics.ts'
+import { startServer } from '#server/app.ts'
+import type { CompletedNetwork } from '#simulator/beacon/networks.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { type AlertsTest, epochEndMs, openAlertsTest, testWebhook, watchedIndices } from '#test/alerts-network.ts'
+import { type RecordedRequest, serveScript } from '#test/scripted-server.ts'
+import type { Measure } from '../ratings/measures.ts'
+import type { DeliveryBody } from './delivery-body.ts'
+import { examineEpochs } from './examine-epochs.ts'
+import { createAlerts, NetworkFigures } from './start.ts'
+import { UpcomingProposals } from './upcoming-proposals.ts'
+
+/** The value of a series; undefined if it does not exist. */
+function metricValue(text: string, name: string, labels: Readonly<Record<string, string>>): number | undefined {
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`))
+  const line = lines.find((own) =>
+    Object.entries(labels).every(([label, value]) => own.includes(`${label}="${value}"`)),
+  )
+  return line === undefined ? undefined : Number(line.split(' ').at(-1))
+}
+
+async function metricsAfter(at: AlertsTest): Promise<string> {
+  const metrics = openMetrics({ process: false })
+  const figures = new NetworkFigures(at.context, metrics.watched, 'hoodi')
+  for (;;) {
+    const examined = await examineEpochs(at.context, 'hoodi')
+    if (!examined) break
+    figures.addExamined(examined)
+  }
+  const beacon = openBeacon({ network: 'hoodi', urls: [at.node.url], timeoutMs: 10_000, clock: systemClock })
+  const time = at.context.settings.validators.networks.hoodi
+  await figures.update(new UpcomingProposals(beacon, time, at.context.clock), new AbortController().signal)
+  return metrics.text()
+}
+
+/** Method 1 over epochs 4 to 9, from the truth of the simulation. */
+function effectivenessOf(truth: CompletedNetwork['truth'], validator: number): number {
+  const sum = (name: Measure) =>
+    [4, 5, 6, 7, 8, 9].reduce((all, at) => all + (truth.rows(at).get(validator)?.[name] ?? 0), 0)
+  const correct = sum('correct_source') + sum('correct_target') + sum('correct_head')
+  const votes = (100 * sum('included') * correct) / (3 * sum('assigned') * sum('inclusion_delay'))
+  const duties = sum('proposer_duties')
+  return duties === 0
+    ? votes
+    : 0.375 * ((25 * (4 * sum('proposed') - 3 * sum('proposed_empty'))) / duties) + 0.625 * votes
+}
+
+test('the metrics of a short watch list have one series per validator and equal the truth', async () => {
+  await using at = await openAlertsTest()
+  const until = 10
+  await at.store(until)
+  const text = await metricsAfter(at)
+  const total = (validator: number, name: 'assigned' | 'included', from = 0) =>
+    Array.from(
+      { length: until - from },
+      (_, epoch) => at.network.truth.rows(from + epoch).get(validator)?.[name] ?? 0,
+    ).reduce((sum, value) => sum + value, 0)
+  for (const index of watchedIndices) {
+    const labels = { network: 'hoodi', pool: 'none', validator: String(index) }
+    const missed = total(index, 'assigned') - total(index, 'included')
+    assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', { ...labels, duty: 'attestation' }), missed)
+  }
+  const of = (validator: number) => ({ validator: String(validator) })
+  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', { ...of(8), duty: 'block' }), 1)
+  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', { ...of(5), duty: 'slashed' }), 1)
+  assert.equal(metricValue(text, 'tetrad_watched_proposer_duties', of(8)), 1)
+  assert.equal(metricValue(text, 'tetrad_watched_proposed', of(8)), 0)
+  assert.equal(metricValue(text, 'tetrad_watched_examined_epoch', { network: 'hoodi' }), until - 1)
+  assert.equal(metricValue(text, 'tetrad_watched_validators', { status: 'exited' }), 2)
+  assert.equal(metricValue(text, 'tetrad_watched_validators', { status: 'active' }), watchedIndices.length - 2)
+  // The last complete day has epochs 4 to 9.
+  for (const index of [3, 8, 29, 50])
+    assert.equal(metricValue(text, 'tetrad_watched_effectiveness', of(index)), effectivenessOf(at.network.truth, index))
+  assert.ok(effectivenessOf(at.network.truth, 29) < 70)
+})
+
+test('more than 100 watched validators share one series per pool', async () => {
+  const everyone = Array.from({ length: 264 }, (_, index) => index)
+  await using at = await openAlertsTest({}, everyone, { validators: 264, outage: 10 })
+  await at.store(6)
+  const { state } = at.context
+  const rows = Array.from({ length: 101 }, (_, index) => [
+    ...['hoodi', index + 20, index < 5 ? 'North' : `pool ${index}`, null, null, '[]', '[]', 'test', 0],
+  ])
+  const columns = ['network', 'validator_index', 'pool', 'subpool', 'dvt_network']
+  columns.push('node_operators', 'dvt_operators', 'source', 'updated_ms')
+  await state.write((tx) => tx.insertMany('validator_entities', columns, rows))
+  const text = await metricsAfter(at)
+  const series = text.split('\n').filter((line) => line.startsWith('tetrad_watched_effectiveness{'))
+  // The pool North, those without a pool, and 96 pools of one validator each.
+  assert.equal(series.length, 98)
+  assert.ok(series.every((line) => line.includes('validator=""')))
+  const missed = { network: 'hoodi', duty: 'attestation' }
+  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', { ...missed, pool: 'North' }), 15)
+})
+
+test('upcoming proposals are those after the current slot, up to the end of the next epoch', async () => {
+  await using at = await openAlertsTest({}, [63, 62, 50])
+  await at.store(10)
+  // The clock is at the start of epoch 13, the last one that the node knows: the next epoch is unknown.
+  assert.equal(metricValue(await metricsAfter(at), 'tetrad_watched_upcoming_proposals', { validator: '63' }), undefined)
+  at.context.clock.advance(-6 * 96_000)
+  const beacon = openBeacon({ network: 'hoodi', urls: [at.node.url], timeoutMs: 10_000, clock: systemClock })
+  const upcoming = new UpcomingProposals(beacon, at.context.settings.validators.networks.hoodi, at.context.clock)
+  const signal = new AbortController().signal
+  const proposals = await upcoming.read(signal)
+  const before = at.node.requestCount()
+  assert.deepEqual(
+    proposals,
+    Array.from({ length: 15 }, (_, at) => ({ slot: 57 + at, validator: 63 - ((57 + at) % 20) })),
+  )
+  at.context.clock.advance(12_000)
+  assert.equal((await upcoming.read(signal))?.[0]?.slot, 58)
+  assert.equal(at.node.requestCount(), before, 'no further request in the same epoch')
+  at.context.clock.advance(96_000)
+  await upcoming.read(signal)
+  assert.equal(at.node.requestCount(), before + 1, 'one request in the next epoch')
+})
+
+test('a server sends every event once, also if it is restarted between storing and sending', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tetrad-alerts-'))
+  const accepted: RecordedRequest[] = []
+  let isUp = false
+  await using receiver = await serveScript((request) => {
+    if (isUp) accepted.push(request)
+    return { status: isUp ? 200 : 503 }
+  })
+  await using at = await openAlertsTest({ webhooks: [testWebhook({ url: receiver.url })] })
+  await at.store(10)
+  const settings = { ...at.context.settings, server: { ...at.context.settings.server, port: 0 } }
+  /** Resolves when the server has logged this message `count` times. Both are logged after the result is stored. */
+  const startAt = async (nowMs: number, awaited: string, count: number) => {
+    const [logged, done] = [[] as string[], Promise.withResolvers<void>()]
+    const add = (_: object, message: string) => {
+      if (message === awaited && logged.push(message) === count) done.resolve()
+    }
+    const log: Log = { ...silentLog, debug() {}, info: add, warn: add, error: add, child: () => log }
+    const server = await startServer({ settings, dataDir, log, clock: { ...systemClock, now: () => nowMs } })
+    return { server, done: done.promise }
+  }
+  const nowMs = epochEndMs(12)
+  const expected = [
+    ...['4 attestations_missed', '4 block_missed', '5 balance_decreased', '5 slashed', '6 recovered', '7 recovered'],
+    'exit',
+  ]
+  try {
+    const first = await startAt(nowMs, 'webhook not delivered; will retry', 1)
+    await first.done
+    await first.server.close()
+    isUp = true
+    const second = await startAt(nowMs + 60_000, 'webhook delivered', expected.length)
+    await second.done
+    const metrics = await (await fetch(`${second.server.url}/metrics`)).text()
+    assert.match(metrics, /tetrad_webhook_deliveries_total\{webhook="ops",outcome="ok"\} 7/)
+    await second.server.close()
+    const events = accepted
+      .map(({ body }) => JSON.parse(body) as DeliveryBody)
+      // An exit is found in the last of the epochs that were examined together.
+      .map(({ epoch, event }) => (event === 'exit' ? event : `${epoch} ${event}`))
+    assert.deepEqual(events.sort(), expected)
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('without a watch list nothing runs, and configured webhooks are reported', async () => {
+  await using at = await openAlertsTest({ webhooks: [testWebhook()] }, [])
+  const warnings: string[] = []
+  const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
+  const alerts = createAlerts({ ...at.context, log }, openMetrics({ process: false }).watched)
+  await alerts.run(new AbortController().signal)
+  assert.deepEqual(warnings, ['webhooks get no events: set validators.networks.<name>.watch and beacon.urls'])
+})
