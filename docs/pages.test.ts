@@ -13,6 +13,7 @@ import { runCommand } from '#test/run-command.ts'
 
 const here = import.meta.dirname
 const pages = [
+  'alerts.md',
   'beacon-nodes.md',
   'console.md',
   'getting-started.md',
@@ -48,7 +49,7 @@ for (const page of pages) {
     })
 
     test('its links lead to existing files', async () => {
-      for (const [, target = ''] of (await read(page)).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https:)([^)#]+)(?:#[^)]*)?\)/g)) {
         assert.ok(existsSync(normalize(join(here, dirname(page), target))), target)
       }
     })
