@@ -98,13 +98,16 @@ function entryRows(node: SchemaNode, path: readonly string[]): string[] {
 
 function typeText(node: SchemaNode): string {
   if (node.enum) return node.enum.map((value) => `\`${value}\``).join(', ')
-  if (node.type === 'array') return `list of ${node.items?.properties ? 'entries' : `${typeText(node.items ?? {})}s`}`
+  if (node.type === 'array') return `list of ${itemsText(node.items ?? {})}`
   if (node.type === 'object') return 'table of strings'
   const types = [node.type].flat()
   const { minimum, maximum } = node
   const range = minimum !== undefined && maximum !== undefined ? `, ${minimum} to ${maximum}` : ''
   return `${types.join(' or ')}${range || (minimum !== undefined ? `, at least ${minimum}` : '')}`
 }
+
+const itemsText = (items: SchemaNode): string =>
+  items.properties ? 'entries' : items.enum ? typeText(items) : `${typeText(items)}s`
 
 const defaultText = (node: SchemaNode): string =>
   node.default === ''

@@ -94,3 +94,7 @@ describe('the secret of a key in a text is removed', () => {
     return written
   }
 })
+
+test('the secret of a webhook in a text is removed', () => {
+  assert.equal(withoutKeys('{"secret":"whsec_abc+/DEF="}, then more'), '{"secret":"whsec_…"}, then more')
+})

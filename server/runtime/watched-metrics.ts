@@ -52,7 +52,7 @@ const seriesLabels = ['network', 'pool', 'validator']
 export function createWatchedMetrics(registry: Registry): WatchedMetrics {
   const registers = [registry]
   const gauge = (name: string, help: string, labelNames = seriesLabels) =>
-    new Gauge({ name: `tetrad_watched_${name}`, help, labelNames, registers })
+    new NetworkGauge(new Gauge({ name: `tetrad_watched_${name}`, help, labelNames, registers }))
   const missed = new Counter({
     name: 'tetrad_watched_missed_duties_total',
     help: 'Missed, late and wrong duties of watched validators.',
@@ -72,53 +72,68 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
   const proposed = gauge('proposed', 'Blocks that watched validators proposed in the last day.')
   const syncSignatures = gauge('sync_signatures', 'Sync committee signatures of watched validators in the last day.')
   const upcoming = gauge('upcoming_proposals', 'Blocks that are due in the current and the next epoch.')
-  const ofNetwork = (metric: Gauge, network: string) => replaceSeries(metric, network)
   return {
     addMissed(network, counts) {
       for (const { pool, validator, duty, count } of counts) missed.inc({ network, pool, validator, duty }, count)
     },
-    setExamined: (network, epoch) => examined.set({ network }, epoch),
+    setExamined: (network, epoch) => examined.replace(network, [{ labels: {}, value: epoch }]),
     setStatuses(network, counts) {
-      const set = ofNetwork(statuses, network)
-      for (const { pool, status, count } of counts) set({ pool, status }, count)
+      statuses.replace(
+        network,
+        counts.map(({ pool, status, count }) => ({ labels: { pool, status }, value: count })),
+      )
     },
     setDay(network, figures) {
-      const [setEffectiveness, setDuties, setProposed, setSignatures] = [
-        ...[effectiveness, proposerDuties, proposed, syncSignatures].map((metric) => ofNetwork(metric, network)),
-      ] as [SetValue, SetValue, SetValue, SetValue]
-      for (const { pool, validator, ...figure } of figures) {
-        if (figure.effectiveness !== undefined) setEffectiveness({ pool, validator }, figure.effectiveness)
-        setDuties({ pool, validator }, figure.proposerDuties)
-        setProposed({ pool, validator }, figure.proposed)
-        setSignatures({ pool, validator }, figure.syncSignatures)
-      }
+      const replace = (metric: NetworkGauge, figureOf: (figure: DayFigures) => number | undefined) =>
+        metric.replace(
+          network,
+          figures.map((figure) => ({ labels: labelsOf(figure), value: figureOf(figure) })),
+        )
+      replace(effectiveness, (figure) => figure.effectiveness)
+      replace(proposerDuties, (figure) => figure.proposerDuties)
+      replace(proposed, (figure) => figure.proposed)
+      replace(syncSignatures, (figure) => figure.syncSignatures)
     },
     setUpcoming(network, counts) {
-      const set = ofNetwork(upcoming, network)
-      for (const { pool, validator, count } of counts) set({ pool, validator }, count)
+      upcoming.replace(
+        network,
+        counts.map((series) => ({ labels: labelsOf(series), value: series.count })),
+      )
     },
     addDelivery: (webhook, outcome) => deliveries.inc({ webhook, outcome }),
     clear() {
       for (const metric of [examined, statuses, effectiveness, proposerDuties, proposed, syncSignatures, upcoming])
-        metric.reset()
+        metric.clear()
     },
   }
 }
 
-type SetValue = (labels: Readonly<Record<string, string>>, value: number) => void
+type Labels = Readonly<Record<string, string>>
 
-/** Label sets of each gauge and network, to remove those that are no longer set. */
-const known = new WeakMap<Gauge, Map<string, Readonly<Record<string, string>>[]>>()
+const labelsOf = ({ pool, validator }: Series): Labels => ({ pool, validator })
 
-function replaceSeries(metric: Gauge, network: string): SetValue {
-  const byNetwork = known.get(metric) ?? new Map<string, Readonly<Record<string, string>>[]>()
-  known.set(metric, byNetwork)
-  for (const labels of byNetwork.get(network) ?? []) metric.remove(labels)
-  const current: Readonly<Record<string, string>>[] = []
-  byNetwork.set(network, current)
-  return (given, value) => {
-    const labels = { network, ...given }
-    current.push(labels)
-    metric.set(labels, value)
+/** A gauge whose values of one network are replaced together, so that values of former pools disappear. */
+class NetworkGauge {
+  readonly #gauge: Gauge
+  readonly #labels = new Map<string, readonly Labels[]>()
+
+  constructor(gauge: Gauge) {
+    this.#gauge = gauge
+  }
+
+  /** Without a value, there is no series. */
+  replace(network: string, values: readonly { readonly labels: Labels; readonly value: number | undefined }[]): void {
+    for (const labels of this.#labels.get(network) ?? []) this.#gauge.remove(labels)
+    const current = values.map(({ labels, value }) => ({ labels: { network, ...labels }, value }))
+    for (const { labels, value } of current) if (value !== undefined) this.#gauge.set(labels, value)
+    this.#labels.set(
+      network,
+      current.map(({ labels }) => labels),
+    )
+  }
+
+  clear(): void {
+    this.#gauge.reset()
+    this.#labels.clear()
   }
 }

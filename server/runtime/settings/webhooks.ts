@@ -20,7 +20,7 @@ export const Webhook = Type.Object(
       format: 'uri',
       description: 'URL that receives events as POST requests. Redirects are refused.',
     }),
-    secret: PatternText('^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', 'be whsec_ and 24 to 64 bytes as base64', {
+    secret: PatternText('^whsec_[A-Za-z0-9+/]{32,86}={0,2}$', 'be whsec_ and 24 to 64 bytes as base64', {
       description: 'Key of the signature: `whsec_` and 24 to 64 random bytes as base64.',
     }),
     events: withDefault(

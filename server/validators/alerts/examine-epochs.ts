@@ -61,7 +61,8 @@ export async function examineEpochs(
     { network, time, validators: [...watched.keys()], epochs: span },
     signal,
   )
-  const source = { network, time, known, watched, missed, longest, epochs }
+  const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
+  const source = { network, time, known, watched, byEpoch, longest, epochs }
   const deliveries: NewDelivery[] = []
   let open = await readOpenAlerts(state, network, webhooks)
   for (const { from, until } of within(known, epochs)) {
@@ -105,7 +106,7 @@ interface EpochSource {
   readonly time: ChainTime
   readonly known: readonly Range[]
   readonly watched: ReadonlyMap<number, WatchedValidator>
-  readonly missed: readonly MissedDuty[]
+  readonly byEpoch: ReadonlyMap<number, readonly MissedDuty[]>
   /** Missed attestations in a row are counted up to this number. */
   readonly longest: number
   readonly epochs: Range
@@ -117,16 +118,17 @@ async function findingsOf(
   epoch: Epoch,
   signal: AbortSignal | undefined,
 ): Promise<EpochFindings> {
-  const { watched, missed, longest, epochs } = source
+  const { watched, byEpoch, longest, epochs } = source
+  const missed = byEpoch.get(epoch) ?? []
   const slotsOf = (kind: MissedKind): ReadonlyMap<number, readonly number[]> => {
-    const own = missed.filter((duty) => duty.epoch === epoch && missedKinds[duty.kind] === kind)
+    const own = missed.filter((duty) => missedKinds[duty.kind] === kind)
     const byValidator = Map.groupBy(own, ({ validator }) => validator)
     return new Map([...byValidator].map(([validator, all]) => [validator, all.map(({ slot }) => slot)]))
   }
   return {
     epoch,
     watched,
-    missedInARow: countInARow(missed, epoch, longest),
+    missedInARow: countInARow(byEpoch, epoch, longest),
     missedBlocks: slotsOf('noBlock'),
     emptyBlocks: slotsOf('emptyBlock'),
     slashings: slotsOf('slashed'),
@@ -142,11 +144,11 @@ const exitsFrom = (watched: ReadonlyMap<number, WatchedValidator>, from: number)
     ),
   )
 
-export const isMissedVote = ({ kind, delay }: MissedDuty): boolean => missedKinds[kind] === 'vote' && delay === 0
+const isMissedVote = ({ kind, delay }: MissedDuty): boolean => missedKinds[kind] === 'vote' && delay === 0
 
-function countInARow(missed: readonly MissedDuty[], epoch: number, longest: number): ReadonlyMap<number, number> {
-  const votes = Map.groupBy(missed.filter(isMissedVote), (duty) => duty.epoch)
-  const validatorsIn = (at: number) => new Set((votes.get(at) ?? []).map(({ validator }) => validator))
+function countInARow(byEpoch: EpochSource['byEpoch'], epoch: number, longest: number): EpochFindings['missedInARow'] {
+  const validatorsIn = (at: number) =>
+    new Set((byEpoch.get(at) ?? []).filter(isMissedVote).map(({ validator }) => validator))
   const counts = new Map<number, number>()
   let missing = validatorsIn(epoch)
   for (let count = 1; count <= longest && missing.size > 0; count++) {
