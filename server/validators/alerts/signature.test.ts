@@ -39,7 +39,7 @@ async function writeSnippet(language: string, file: string): Promise<string> {
 }
 
 test('the TypeScript code of the documentation verifies signatures', async () => {
-  const { isAuthentic } = (await import(await writeSnippet('ts', 'verify.ts'))) as {
+  const { isAuthentic } = (await import(await writeSnippet('typescript', 'verify.ts'))) as {
     isAuthentic: (secret: string, headers: object, body: string, nowMs: number) => boolean
   }
   for (const [given, text, atMs, expected] of cases)

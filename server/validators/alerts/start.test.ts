@@ -81,6 +81,18 @@ test('the metrics of a short watch list have one series per validator and equal 
   assert.ok(effectivenessOf(at.network.truth, 29) < 70)
 })
 
+test('after a restart, counters start at 0 before the next epoch is examined', async () => {
+  await using at = await openAlertsTest()
+  await at.store(10)
+  const metrics = openMetrics({ process: false })
+  const figures = new NetworkFigures(at.context, metrics.watched, 'hoodi')
+  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  const text = await metrics.text()
+  const labels = { network: 'hoodi', validator: '29', duty: 'attestation' }
+  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', labels), 0)
+  assert.equal(metricValue(text, 'tetrad_watched_validators', { status: 'exited' }), 2)
+})
+
 test('more than 100 watched validators share one series per pool', async () => {
   const everyone = Array.from({ length: 264 }, (_, index) => index)
   await using at = await openAlertsTest({}, everyone, { validators: 264, outage: 10 })

@@ -95,7 +95,7 @@ export class NetworkFigures {
   readonly #context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>
   readonly #metrics: WatchedMetrics
   readonly #network: Network
-  #watched: ReadonlyMap<number, WatchedValidator> | undefined
+  #watched: ReadonlyMap<number, WatchedValidator> = new Map()
   #dayHour = -1
 
   constructor(
@@ -118,11 +118,17 @@ export class NetworkFigures {
   async update(upcoming: Pick<UpcomingProposals, 'read'>, signal: AbortSignal): Promise<void> {
     const { duties, settings } = this.#context
     const network = this.#network
-    this.#watched ??= await readWatchedValidators(this.#context, network)
-    const watched = this.#watched
     const time = plainTime(settings.validators.networks[network])
-    const lastHour = lastCompleteHour(time, (await coveredEpochs(duties, network)).at(-1)?.until ?? 0)
-    if (lastHour > this.#dayHour) {
+    const until = (await coveredEpochs(duties, network)).at(-1)?.until ?? 0
+    if (this.#watched.size === 0) {
+      this.#watched = await readWatchedValidators(this.#context, network)
+      // Prometheus does not count the first value of a series as an increase, so that it must be 0.
+      this.#metrics.addMissed(network, countMissed(this.#watched, []))
+      this.#metrics.setStatuses(network, countStatuses(this.#watched, until - 1))
+    }
+    const watched = this.#watched
+    const lastHour = lastCompleteHour(time, until)
+    if (lastHour > this.#dayHour && watched.size > 0) {
       this.#metrics.setDay(network, await readDayFigures(duties, { network, time, watched, lastHour }, signal))
       this.#dayHour = lastHour
     }
