@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addCoverage } from '#storage/coverage.ts'
 import {
   type AlertsTest,
   epochEndMs,
@@ -213,4 +214,18 @@ test('a network without a watch list has no events', async () => {
   await at.store(10)
   await examineAll(at)
   assert.deepEqual(await bodiesOf(at), [])
+})
+
+test('epochs that are not known are not examined, and those after them are', async () => {
+  const events = ['attestations_missed', 'block_missed', 'exit']
+  await using at = await openAlertsTest({ webhooks: [webhook({ events })] })
+  await at.store(11)
+  // Epoch 4, in which a block was missed, counts as not read.
+  await at.context.dutiesState.write(async (tx) => {
+    await tx.run('delete from coverage where stream = ?', 'missed/hoodi')
+    await addCoverage(tx, 'missed/hoodi', 0, 4)
+    await addCoverage(tx, 'missed/hoodi', 5, 11)
+  })
+  await examineAll(at)
+  assert.deepEqual(summaries(await bodiesOf(at)), ['3 exit: 5,7', `5 attestations_missed: ${outage}`])
 })

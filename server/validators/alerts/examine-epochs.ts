@@ -65,22 +65,20 @@ export async function examineEpochs(
   const source = { network, time, known, watched, byEpoch, longest, epochs }
   const deliveries: NewDelivery[] = []
   let open = await readOpenAlerts(state, network, webhooks)
-  for (const { from, until } of within(known, epochs)) {
-    for (let epoch = from; epoch < until; epoch++) {
-      const findings = await findingsOf(context, source, epoch as Epoch, signal)
-      open = new Map(
-        webhooks.map((webhook) => {
-          const found = findAlerts(findings, webhook, open.get(webhook.id) ?? new Map())
-          for (const alert of found.alerts) {
-            const id = context.random.uuid()
-            const body = JSON.stringify(deliveryBody({ id, network, time, nowMs: clock.now(), alert }))
-            const validators = alert.validators.length
-            deliveries.push({ id, webhook: webhook.id, event: alert.event, network, epoch, validators, body })
-          }
-          return [webhook.id, found.open]
-        }),
-      )
-    }
+  for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
+    const findings = await findingsOf(context, source, epoch as Epoch, signal)
+    open = new Map(
+      webhooks.map((webhook) => {
+        const found = findAlerts(findings, webhook, open.get(webhook.id) ?? new Map())
+        for (const alert of found.alerts) {
+          const id = context.random.uuid()
+          const body = JSON.stringify(deliveryBody({ id, network, time, nowMs: clock.now(), alert }))
+          const validators = alert.validators.length
+          deliveries.push({ id, webhook: webhook.id, event: alert.event, network, epoch, validators, body })
+        }
+        return [webhook.id, found.open]
+      }),
+    )
   }
   await state.write(async (tx) => {
     await storeDeliveries(tx, deliveries, clock.now())
@@ -95,10 +93,10 @@ export async function examineEpochs(
 const firstEpochEndingAt = (time: ChainTime, atMs: number): number =>
   Math.max(0, Math.ceil((atMs / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch)) - 1)
 
-/** The next epochs, without unknown ones at the start. */
+/** The next known epochs, without a gap. */
 function epochsToExamine(known: readonly Range[], span: Range): Range | undefined {
   const [first] = within(known, span)
-  return first && { from: first.from, until: Math.min(first.from + epochsAtOnce, span.until) }
+  return first && { from: first.from, until: Math.min(first.from + epochsAtOnce, first.until) }
 }
 
 interface EpochSource {
