@@ -100,7 +100,7 @@ export class ContradictionError extends BeaconError {
 /** The chain has reached a fork that this version does not support (behaviour/validators.md#unknown-forks). */
 export class UnknownForkError extends BeaconError {
   constructor({ name, epoch }: UnknownFork, prefix = '') {
-    super(`${prefix}this version of Tetrad does not support the fork ${name} of epoch ${epoch}`)
+    super(`${prefix}this version of Tetrad does not support the fork ${name} of epoch ${epoch}; update Tetrad`)
     this.name = 'UnknownForkError'
   }
 }

@@ -93,7 +93,7 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
   if (failureKind !== 'unknownFork') return undefined
   return {
     message: `ingest has stopped: ${lastError}`,
-    todo: 'update Tetrad; it then continues with the next epoch. Stored epochs are still served',
+    todo: 'install a version that supports the fork; ingest then continues. Stored epochs are still served',
   }
 }
 

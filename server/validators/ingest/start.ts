@@ -256,7 +256,7 @@ function failureText(error: unknown, source: string): string {
   if (error instanceof Fault) return 'network not read'
   const kind = failureKindOf(error)
   if (kind === 'unknownFork')
-    return 'ingest has stopped before an unknown fork. Stored epochs are still served. Update Tetrad'
+    return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'
   if (kind === 'contradiction')
     return `${source} contradicts itself. The epoch was not stored and will be retried. Repair the node or add a second one`
   return `${source} could not be read`

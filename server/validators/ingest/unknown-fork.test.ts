@@ -63,7 +63,9 @@ test('epochs before an unknown fork are stored as without it, and the error name
     await using proxy = await openAlteringProxy(node.url, both(scheduleFork(fork), changeFormat(fork)))
     await using context = await openAt(proxy.url)
     const { run } = catchUp(context, proxy.url)
-    const message = new RegExp(`^hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}$`)
+    const message = new RegExp(
+      `^hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad$`,
+    )
     for (const attempt of ['first', 'second']) {
       await assert.rejects(run(), { name: 'UnknownForkError', message }, attempt)
       // Blocks of the fork's first epoch can include votes of the epoch before it.
@@ -112,7 +114,7 @@ test('a block of an unknown fork stops ingest, and its segment is not stored', a
     },
   })
   await using context = await openAt(node.url)
-  const message = `this version of Tetrad does not support the fork gloas of epoch ${fork}`
+  const message = `this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad`
   await assert.rejects(catchUp(context, node.url).run(), { name: 'UnknownForkError', message })
   assert.equal(await endOf(context), 6)
 })
@@ -154,7 +156,7 @@ test('readiness, coverage with its metric, and the doctor report that ingest sto
   await using server = await startServer(proxy.url, fork + 2)
   await server.polled()
   const { context, warnings } = server
-  const reason = `hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}`
+  const reason = `hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad`
   assert.deepEqual(await beaconFindings(context), [
     { name: 'beacon hoodi', ok: false, message: `3 epochs behind; ingest has stopped: ${reason}` },
   ])
@@ -163,10 +165,10 @@ test('readiness, coverage with its metric, and the doctor report that ingest sto
   assert.deepEqual([stream?.status, stream?.fresh], ['stale', false])
   const [finding] = await networkFindings(context)
   assert.deepEqual([finding?.level, finding?.message], ['fail', `ingest has stopped: ${reason}`])
-  assert.match(finding?.todo ?? '', /^update Tetrad/)
+  assert.match(finding?.todo ?? '', /^install a version that supports the fork/)
   assert.deepEqual(
     warnings.map(([fields, message]) => [fields.reason, message]),
-    [[reason, 'ingest has stopped before an unknown fork. Stored epochs are still served. Update Tetrad']],
+    [[reason, 'ingest has stopped before a fork that is not supported. Stored epochs are still served']],
   )
 })
 
