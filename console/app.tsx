@@ -19,42 +19,28 @@ interface PageEntry {
   readonly keepsState?: true
 }
 
-const lazyPage = (load: () => Promise<Page>) =>
-  lazy(async () => {
+const lazyPage = (title: string, load: () => Promise<Page>): PageEntry => ({
+  title,
+  Page: lazy(async () => {
     try {
       return { default: await load() }
     } catch (cause) {
       throw new PageLoadError('The code of this page could not be loaded.', { cause })
     }
-  })
+  }),
+})
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
-  overview: {
-    title: 'Overview',
-    Page: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
-  },
-  explorer: {
-    title: 'Explorer',
-    Page: lazyPage(() => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
-  },
-  fx: { title: 'FX', keepsState: true, Page: lazyPage(() => import('./pages/fx.tsx').then(({ Fx }) => Fx)) },
-  validators: {
-    title: 'Validators',
-    Page: lazyPage(() => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
-  },
-  markets: {
-    title: 'Markets',
-    Page: lazyPage(() => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
-  },
-  keys: { title: 'Keys', Page: lazyPage(() => import('./pages/keys.tsx').then(({ Keys }) => Keys)) },
-  reference: {
-    title: 'API reference',
-    Page: lazyPage(() => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
-  },
+  overview: lazyPage('Overview', () => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
+  explorer: lazyPage('Explorer', () => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
+  fx: { ...lazyPage('FX', () => import('./pages/fx.tsx').then(({ Fx }) => Fx)), keepsState: true },
+  validators: lazyPage('Validators', () => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
+  markets: lazyPage('Markets', () => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
+  keys: lazyPage('Keys', () => import('./pages/keys.tsx').then(({ Keys }) => Keys)),
+  reference: lazyPage('API reference', () => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
   'sign-in': {
-    title: 'Sign in',
+    ...lazyPage('Sign in', () => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
     isHidden: true,
-    Page: lazyPage(() => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
   },
   'not-found': { title: 'Page not found', isHidden: true, Page: NotFound },
 }

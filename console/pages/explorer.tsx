@@ -1,5 +1,6 @@
 // The explorer page: first funding and funding trail of an address, and search of labels by name.
 import { type FormEvent, useState } from 'react'
+import { Choice, TextField } from '../parts/controls.tsx'
 import { useChainName, useChains } from '../parts/use-chains.ts'
 import { go, type PageProps } from '../route.ts'
 import { useEndpoint } from '../use-endpoint.ts'
@@ -74,7 +75,6 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
   const [text, setText] = useState(initialText)
   const [chain, setChain] = useState(initialChain)
   const chainName = useChainName()
-  const choices = chains.includes(initialChain) ? chains : [initialChain, ...chains]
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const target = text.trim()
@@ -83,34 +83,27 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
   }
   return (
     <form className="card row" onSubmit={submit}>
-      <label className="field wide">
-        Address or name
-        <input
-          className="mono"
-          type="search"
-          autoComplete="off"
-          spellCheck={false}
-          placeholder="0x… or a name"
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-        />
-      </label>
-      <label className="field">
-        Chain
-        <select
-          value={chain}
-          onChange={({ target }) => {
-            setChain(target.value)
-            if (text.trim() === '') go('explorer', [target.value])
-          }}
-        >
-          {choices.map((id) => (
-            <option key={id} value={id}>
-              {chainName(id)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <TextField
+        isWide
+        label="Address or name"
+        className="mono"
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="0x… or a name"
+        value={text}
+        onText={setText}
+      />
+      <Choice
+        label="Chain"
+        value={chain}
+        options={chains.includes(initialChain) ? chains : [initialChain, ...chains]}
+        format={chainName}
+        onChoose={(id) => {
+          setChain(id)
+          if (text.trim() === '') go('explorer', [id])
+        }}
+      />
       <button type="submit" className="main">
         Search
       </button>

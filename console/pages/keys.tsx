@@ -3,10 +3,12 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { type FormEvent, useState } from 'react'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
-import { Columns } from '../parts/columns.tsx'
+import { Card } from '../parts/card.tsx'
+import { TextField } from '../parts/controls.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
 import { Failure, QueryResult } from '../parts/query-result.tsx'
-import { Scroll } from '../parts/scroll.tsx'
+import { SignInHelp } from '../parts/sign-in-help.tsx'
+import { Table } from '../parts/table.tsx'
 import { go, hrefOf, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { EditKey } from './keys/edit-key.tsx'
@@ -23,8 +25,7 @@ export function Keys({ route }: PageProps) {
       <p className="lead">Create and manage API keys: permissions, limits and usage.</p>
       {isReady && !session.signedIn && (
         <div className="note warn">
-          Sign in to manage keys. Run <code>tetrad console link</code> on the server and open the link. A server that is
-          started in a terminal also prints one.
+          Sign in to manage keys. <SignInHelp />
         </div>
       )}
       {session.signedIn &&
@@ -60,8 +61,7 @@ function AllKeys({ search, page }: AllKeysProps) {
   return (
     <>
       {editing ? <EditKey key={editing.id} of={editing} done={closeEditor} /> : <NewKey onCreated={refresh} />}
-      <section className="card" aria-labelledby="all-keys">
-        <h2 id="all-keys">All keys</h2>
+      <Card id="all-keys" title="All keys">
         <SearchForm key={search} search={search} />
         <QueryResult of={keys}>
           {({ keys: rows, total, pageSize }) => (
@@ -74,7 +74,7 @@ function AllKeys({ search, page }: AllKeysProps) {
         <p className="soft small">
           See also the <a href={hrefOf('keys', ['anonymous'])}>usage without a key</a>.
         </p>
-      </section>
+      </Card>
       <Plans />
     </>
   )
@@ -88,16 +88,15 @@ function SearchForm({ search }: { readonly search: string }) {
   }
   return (
     <form className="row finder" onSubmit={submit}>
-      <label className="field wide">
-        Name or id
-        <input
-          type="search"
-          autoComplete="off"
-          maxLength={100}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-        />
-      </label>
+      <TextField
+        isWide
+        label="Name or id"
+        type="search"
+        autoComplete="off"
+        maxLength={100}
+        value={text}
+        onText={setText}
+      />
       <button type="submit">Search</button>
     </form>
   )
@@ -186,77 +185,69 @@ interface RowsProps {
 
 function KeyRows({ keys, actions }: RowsProps) {
   return (
-    <Scroll name="API keys">
-      <table>
-        <Columns of={['Name', 'Plan', 'Interfaces', 'Status', 'Last used', 'Expires']}>
-          <th scope="col">
-            <span className="unseen">Actions</span>
-          </th>
-        </Columns>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td>
-                <a href={hrefOf('keys', [key.id])}>{key.name}</a> <span className="soft mono">{key.id}</span>
-              </td>
-              <td>{key.plan}</td>
-              <td className="small">
-                {key.groups.join(', ')}
-                {key.admin && <span className="badge warn">admin</span>}
-              </td>
-              <td>
-                <span className={`badge status ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
-              </td>
-              <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
-              <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>
-              <td className="right">
-                {actionsByState[key.state].map((action) => (
-                  <button
-                    key={action}
-                    type="button"
-                    className="plain"
-                    onClick={() => void actions[action](key)}
-                    aria-label={`${action} ${key.name} ${key.id}`}
-                  >
-                    {action}
-                  </button>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      name="API keys"
+      columns={['Name', 'Plan', 'Interfaces', 'Status', 'Last used', 'Expires']}
+      hiddenColumn="Actions"
+    >
+      {keys.map((key) => (
+        <tr key={key.id}>
+          <td>
+            <a href={hrefOf('keys', [key.id])}>{key.name}</a> <span className="soft mono">{key.id}</span>
+          </td>
+          <td>{key.plan}</td>
+          <td className="small">
+            {key.groups.join(', ')}
+            {key.admin && <span className="badge warn">admin</span>}
+          </td>
+          <td>
+            <span className={`badge status ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
+          </td>
+          <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
+          <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>
+          <td className="right">
+            {actionsByState[key.state].map((action) => (
+              <button
+                key={action}
+                type="button"
+                className="plain"
+                onClick={() => void actions[action](key)}
+                aria-label={`${action} ${key.name} ${key.id}`}
+              >
+                {action}
+              </button>
+            ))}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 
 function Plans() {
   const plans = useQuery({ queryKey: ['plans'], queryFn: operator.plans })
   return (
-    <section className="card" aria-labelledby="plans">
-      <h2 id="plans">Plans</h2>
+    <Card id="plans" title="Plans">
       <QueryResult of={plans}>
         {({ plans: rows }) => (
-          <table>
-            <Columns
-              of={['Plan', 'Requests per second', 'Requests per day']}
-              figures={['Requests per second', 'Requests per day']}
-            />
-            <tbody>
-              {rows.map(({ name, perSecond, perDay }) => (
-                <tr key={name}>
-                  <td>{name}</td>
-                  <td className="num">{perSecond === 0 ? 'no limit' : perSecond.toLocaleString('en')}</td>
-                  <td className="num">{perDay === 0 ? 'no limit' : perDay.toLocaleString('en')}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            name="All plans"
+            columns={['Plan', 'Requests per second', 'Requests per day']}
+            figures={['Requests per second', 'Requests per day']}
+          >
+            {rows.map(({ name, perSecond, perDay }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="num">{perSecond === 0 ? 'no limit' : perSecond.toLocaleString('en')}</td>
+                <td className="num">{perDay === 0 ? 'no limit' : perDay.toLocaleString('en')}</td>
+              </tr>
+            ))}
+          </Table>
         )}
       </QueryResult>
       <p className="soft small">
         Change the limits in <code>tetrad.yaml</code> under <code>plans</code>.
       </p>
-    </section>
+    </Card>
   )
 }

@@ -8,6 +8,7 @@ import { operator } from '../operator.ts'
 import { CoverageBar } from '../parts/coverage-bar.tsx'
 import { formatCount, formatDuration } from '../parts/format.ts'
 import { QueryResult } from '../parts/query-result.tsx'
+import { SignInHelp } from '../parts/sign-in-help.tsx'
 import { useChainName } from '../parts/use-chains.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
@@ -185,8 +186,7 @@ const tones: Readonly<Record<StreamView['status'], string>> = {
 function SignInHint() {
   return (
     <div className="note">
-      Sign in to see requests, limits and sources. Run <code>tetrad console link</code> on the server and open the link.
-      A server that is started in a terminal also prints one.
+      Sign in to see requests, limits and sources. <SignInHelp />
     </div>
   )
 }

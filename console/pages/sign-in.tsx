@@ -1,6 +1,7 @@
 // The target of a sign-in link: exchanges the token in the address for a session, and removes it from the history.
 import { useEffect, useRef, useState } from 'react'
-import { Failure } from '../parts/query-result.tsx'
+import { Busy, Failure } from '../parts/query-result.tsx'
+import { SignInHelp } from '../parts/sign-in-help.tsx'
 import { hrefOf, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 
@@ -23,13 +24,10 @@ export function SignIn({ route }: PageProps) {
       {error !== undefined ? (
         <Failure error={error} />
       ) : token !== '' ? (
-        <p className="busy" role="status">
-          Signing in…
-        </p>
+        <Busy text="Signing in…" />
       ) : (
         <p className="note">
-          The operator signs in with a one-time link. Run <code>tetrad console link</code> on the server and open the
-          link. A server that is started in a terminal also prints one.
+          The operator signs in with a one-time link. <SignInHelp />
         </p>
       )}
     </>

@@ -1,4 +1,5 @@
 // The validators page: search, one validator, or a comparison, depending on the address.
+import { Busy } from '../parts/query-result.tsx'
 import type { PageProps } from '../route.ts'
 import { Compare } from './validators/compare.tsx'
 import { Find } from './validators/find.tsx'
@@ -8,12 +9,7 @@ import { parseView } from './validators/view.ts'
 
 export function Validators({ route }: PageProps) {
   const network = useDefaultNetwork()
-  if (network === undefined && !route.query.has('network'))
-    return (
-      <p className="busy" role="status">
-        Loading…
-      </p>
-    )
+  if (network === undefined && !route.query.has('network')) return <Busy />
   const [first] = route.parts
   const view = parseView(route.query, network)
   if (first === undefined) return <Find route={route} view={view} />

@@ -1,6 +1,7 @@
 // Shows the id of the key that the pages use, and opens a dialog to set or remove the key.
 import { type FormEvent, useRef, useState } from 'react'
 import { useConsoleContext } from '../session.tsx'
+import { TextField } from './controls.tsx'
 import { shortenHex } from './format.ts'
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
@@ -28,20 +29,18 @@ export function KeyButton() {
           it. The operator creates keys on the Keys page or with <code>tetrad keys create</code>.
         </p>
         <form onSubmit={save}>
-          <label className="field">
-            Key
-            <input
-              className="mono"
-              type="password"
-              autoComplete="off"
-              placeholder="tetrad:<id>:<secret>"
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-              required
-              pattern="\s*tetrad:[A-Za-z0-9_\-]+:[A-Za-z0-9_\-]+\s*"
-              title="tetrad:<id>:<secret>"
-            />
-          </label>
+          <TextField
+            label="Key"
+            className="mono"
+            type="password"
+            autoComplete="off"
+            placeholder="tetrad:<id>:<secret>"
+            value={text}
+            onText={setText}
+            required
+            pattern="\s*tetrad:[A-Za-z0-9_\-]+:[A-Za-z0-9_\-]+\s*"
+            title="tetrad:<id>:<secret>"
+          />
           <p className="row">
             <button type="submit" className="main">
               Use this key

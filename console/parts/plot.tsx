@@ -2,8 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { Columns } from './columns.tsx'
-import { Scroll } from './scroll.tsx'
+import { Table } from './table.tsx'
 import { widenRange } from './widen-range.ts'
 
 export interface Line {
@@ -88,26 +87,21 @@ export function Plot(props: PlotProps) {
       <div ref={box} role="img" aria-label={title} />
       <details>
         <summary>Show as a table</summary>
-        <Scroll name={`${title}: table`}>
-          <table>
-            <Columns of={[time ? 'Time (UTC)' : 'x', ...names]} figures={names} />
-            <tbody>
-              {xs.slice(-rowsMax).map((x, row) => {
-                const index = Math.max(0, xs.length - rowsMax) + row
-                return (
-                  <tr key={x}>
-                    <td>{formatX(x)}</td>
-                    {lines.map(({ label, values }) => (
-                      <td key={label} className="num">
-                        {formatOrDash(values[index], format)}
-                      </td>
-                    ))}
-                  </tr>
-                )
-              })}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table name={`${title}: table`} columns={[time ? 'Time (UTC)' : 'x', ...names]} figures={names}>
+          {xs.slice(-rowsMax).map((x, row) => {
+            const index = Math.max(0, xs.length - rowsMax) + row
+            return (
+              <tr key={x}>
+                <td>{formatX(x)}</td>
+                {lines.map(({ label, values }) => (
+                  <td key={label} className="num">
+                    {formatOrDash(values[index], format)}
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+        </Table>
       </details>
     </figure>
   )

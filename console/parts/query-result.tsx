@@ -11,9 +11,11 @@ interface QueryResultProps<T> {
   readonly waiting?: string
   /** Text when the record does not exist. */
   readonly notFound?: ReactNode
+  /** Shows an error. Default: its message with advice. */
+  readonly failure?: (error: unknown) => ReactNode
 }
 
-export function QueryResult<T>({ of, children, waiting = 'Loading…', notFound }: QueryResultProps<T>) {
+export function QueryResult<T>({ of, children, waiting, notFound, failure }: QueryResultProps<T>) {
   if (of.data !== undefined)
     return (
       <>
@@ -21,13 +23,15 @@ export function QueryResult<T>({ of, children, waiting = 'Loading…', notFound 
         {children(of.data)}
       </>
     )
-  if (of.error) return <Failure error={of.error} notFound={notFound} />
-  return of.fetchStatus === 'idle' ? null : (
-    <p className="busy" role="status">
-      {waiting}
-    </p>
-  )
+  if (of.error) return failure ? failure(of.error) : <Failure error={of.error} notFound={notFound} />
+  return of.fetchStatus === 'idle' ? null : <Busy text={waiting} />
 }
+
+export const Busy = ({ text = 'Loading…' }: { readonly text?: string | undefined }) => (
+  <p className="busy" role="status">
+    {text}
+  </p>
+)
 
 /** Above data that could not be refreshed. */
 function StaleNotice({ error, atMs }: { readonly error: unknown; readonly atMs: number }) {

@@ -1,5 +1,6 @@
 // Choice of the light or dark theme. The default follows the system.
 import { useEffect, useState } from 'react'
+import { Choice } from './controls.tsx'
 
 const storageKey = 'tetrad-theme'
 const themes = ['system', 'light', 'dark'] as const
@@ -15,14 +16,5 @@ export function ThemeButton() {
     else document.documentElement.dataset.theme = theme
     window.dispatchEvent(new Event('tetrad-theme'))
   }, [theme])
-  return (
-    <label className="field">
-      Theme
-      <select value={theme} onChange={({ target }) => setTheme(target.value as Theme)}>
-        {themes.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-    </label>
-  )
+  return <Choice label="Theme" value={theme} options={themes} onChoose={setTheme} />
 }

@@ -1,18 +1,12 @@
 // An error of the explorer and what to do about it. Group A has no error codes, so the messages are matched.
 import { ExplorerError } from '#api/client.ts'
 import { Failure } from '../../parts/query-result.tsx'
-import { useChainName } from '../../parts/use-chains.ts'
+import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 
-interface ExplorerErrorProps {
-  readonly error: unknown
-  readonly chain: string
-  /** The configured chains; undefined while loading. */
-  readonly chains: readonly string[] | undefined
-}
-
-export function ExplorerErrorNotice({ error, chain, chains }: ExplorerErrorProps) {
+export function ExplorerErrorNotice({ error, chain }: { readonly error: unknown; readonly chain: string }) {
   const chainName = useChainName()
+  const chains = useChains()
   if (error instanceof ExplorerError && /unsupported chainid/.test(error.result))
     return (
       <div role="alert" className="note warn">

@@ -2,8 +2,11 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
+import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'
+import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatCount, formatDuration, formatTime } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
 import { useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
@@ -23,68 +26,58 @@ interface FundingProps {
 export function Funding({ chain, query, trail }: FundingProps) {
   const label = trail?.reply.result.label
   return (
-    <section className="card" aria-labelledby="funding-title">
-      <h2 id="funding-title">First funding</h2>
+    <Card id="funding-title" title="First funding">
       {label && (
         <p>
           Label: <LabelName label={label} />
         </p>
       )}
-      {query.data ? (
-        <Facts chain={chain} {...query.data} />
-      ) : query.error ? (
-        <FundingMissing chain={chain} error={query.error} meta={trail?.meta} />
-      ) : (
-        <p className="busy" role="status">
-          Searching. The first search for an address can take some seconds…
-        </p>
-      )}
-    </section>
+      <QueryResult
+        of={query}
+        waiting="Searching. The first search for an address can take some seconds…"
+        failure={(error) => <FundingMissing chain={chain} error={error} meta={trail?.meta} />}
+      >
+        {(data) => <FundingFacts chain={chain} {...data} />}
+      </QueryResult>
+    </Card>
   )
 }
 
-function Facts({ chain, reply, meta }: FundingReply & { readonly chain: string }) {
+function FundingFacts({ chain, reply, meta }: FundingReply & { readonly chain: string }) {
   const { block, timeStamp, fundingAddress, fundingTxn, value } = reply.result
   const agoSeconds = Math.max(0, Math.floor(Date.now() / 1000) - Number(timeStamp))
   return (
-    <dl className="facts">
-      <dt>Funded by</dt>
-      <dd>
-        <a className="mono" href={hrefOf('explorer', [chain, fundingAddress])}>
-          {fundingAddress}
-        </a>
-      </dd>
-      <dt>Amount</dt>
-      <dd>
-        <strong>{coins(chain, value, 18)}</strong>
-      </dd>
-      <dt>Time</dt>
-      <dd>
-        {formatTime(Number(timeStamp))} <span className="soft">· {formatDuration(agoSeconds)} ago</span>
-      </dd>
-      <dt>Block</dt>
-      <dd>{formatCount(block)}</dd>
-      <dt>Transaction</dt>
-      <dd className="mono">{fundingTxn}</dd>
-      <dt>Confidence</dt>
-      <dd>
-        <Confidence meta={meta} />
-      </dd>
-    </dl>
+    <Facts
+      of={{
+        'Funded by': (
+          <a className="mono" href={hrefOf('explorer', [chain, fundingAddress])}>
+            {fundingAddress}
+          </a>
+        ),
+        Amount: <strong>{coins(chain, value, 18)}</strong>,
+        Time: (
+          <>
+            {formatTime(Number(timeStamp))} <span className="soft">· {formatDuration(agoSeconds)} ago</span>
+          </>
+        ),
+        Block: formatCount(block),
+        Transaction: <Mono text={fundingTxn} />,
+        Confidence: <Confidence meta={meta} />,
+      }}
+    />
   )
 }
 
 interface MissingProps {
   readonly chain: string
-  readonly error: Error
+  readonly error: unknown
   /** Confidence headers of the trail; an error response of the first funding has none. */
   readonly meta: QueryReply<unknown>['meta']
 }
 
 function FundingMissing({ chain, error, meta }: MissingProps) {
-  const chains = useChains()
-  if (!(error instanceof ExplorerError && error.notFound))
-    return <ExplorerErrorNotice error={error} chain={chain} chains={chains} />
+  const otherChains = useChains()?.filter((id) => id !== chain) ?? []
+  if (!(error instanceof ExplorerError && error.notFound)) return <ExplorerErrorNotice error={error} chain={chain} />
   return (
     <>
       <p className="note">
@@ -94,19 +87,9 @@ function FundingMissing({ chain, error, meta }: MissingProps) {
       <p className="small">
         <Confidence meta={meta} />
       </p>
-      <OtherChains chain={chain} chains={chains} />
+      {otherChains.length > 0 && (
+        <p className="soft">Addresses have the same format on every chain. Try another chain in the list above.</p>
+      )}
     </>
   )
-}
-
-/** The address may be in use on another chain. */
-function OtherChains({
-  chain,
-  chains = [],
-}: {
-  readonly chain: string
-  readonly chains?: readonly string[] | undefined
-}) {
-  if (!chains.some((id) => id !== chain)) return null
-  return <p className="soft">Addresses have the same format on every chain. Try another chain in the list above.</p>
 }

@@ -1,12 +1,14 @@
 // The label list of a chain as a table and as downloads (endpoints explorer.labelListV1 and V2). A response contains the
 // whole list, so filter and pages are computed here.
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { LabelRecord } from '#api/wire/explorer.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
+import { TextField } from '../../parts/controls.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
-import { Failure } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
-import { useChainName, useChains } from '../../parts/use-chains.ts'
+import { Busy, Failure } from '../../parts/query-result.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
@@ -24,16 +26,15 @@ export function Labels({ chain, filter, page }: LabelsProps) {
   const [showAll, setShowAll] = useState(false)
   const v2 = useEndpoint('explorer.labelListV2', { chainid: chain })
   const v1 = useEndpoint('explorer.labelListV1', {}, { isEnabled: showAll && chain === '1' })
-  const chains = useChains()
   const chainName = useChainName()
   const result = v1.data?.reply.result ?? v2.data?.reply.result
   const error = v1.error ?? v2.error
   return (
-    <section className="card" aria-labelledby="labels-title">
-      <div className="spread">
-        <h2 id="labels-title">Labels on {chainName(chain)}</h2>
-        {result !== undefined && result.length > 0 && <Downloads chain={chain} />}
-      </div>
+    <Card
+      id="labels-title"
+      title={`Labels on ${chainName(chain)}`}
+      aside={result !== undefined && result.length > 0 && <Downloads chain={chain} />}
+    >
       {typeof result === 'string' ? (
         <p className="note">
           This list is too long to show. Search for a name above, or download the list.
@@ -46,13 +47,11 @@ export function Labels({ chain, filter, page }: LabelsProps) {
       ) : result ? (
         <Browse labels={result} chain={chain} filter={filter} page={page} />
       ) : error ? (
-        <ExplorerErrorNotice error={error} chain={chain} chains={chains} />
+        <ExplorerErrorNotice error={error} chain={chain} />
       ) : (
-        <p className="busy" role="status">
-          Loading the list…
-        </p>
+        <Busy text="Loading the list…" />
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -77,30 +76,22 @@ function Browse({
   const { rows, page, pages } = pageOf(matches, requestedPage)
   return (
     <>
-      <label className="field">
-        Filter
-        <input type="search" value={filter} onChange={({ target }) => openPage(chain, target.value, 0)} />
-      </label>
-      <Scroll name="Labels">
-        <table>
-          <Columns of={['Name', 'Description', 'Updated']} />
-          <tbody>
-            {rows.map((label) => (
-              <tr key={label.labelslug}>
-                <td>
-                  <a href={hrefOf('explorer', [chain], { q: label.labelname })}>{label.labelname}</a>
-                  <div className="soft small">{label.labelslug}</div>
-                </td>
-                <td>
-                  {label.shortdescription}
-                  {label.notes !== '' && <div className="soft small">{label.notes}</div>}
-                </td>
-                <td style={{ whiteSpace: 'nowrap' }}>{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <TextField label="Filter" type="search" value={filter} onText={(text) => openPage(chain, text, 0)} />
+      <Table name="Labels" columns={['Name', 'Description', 'Updated']}>
+        {rows.map((label) => (
+          <tr key={label.labelslug}>
+            <td>
+              <a href={hrefOf('explorer', [chain], { q: label.labelname })}>{label.labelname}</a>
+              <div className="soft small">{label.labelslug}</div>
+            </td>
+            <td>
+              {label.shortdescription}
+              {label.notes !== '' && <div className="soft small">{label.notes}</div>}
+            </td>
+            <td style={{ whiteSpace: 'nowrap' }}>{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
+          </tr>
+        ))}
+      </Table>
       <div className="row pager">
         <button type="button" disabled={page === 0} onClick={() => openPage(chain, filter, page - 1)}>
           Previous
@@ -121,25 +112,19 @@ function Browse({
 /** A download link is valid for only five minutes, so request it on click. */
 function Downloads({ chain }: { readonly chain: string }) {
   const { client } = useConsoleContext()
-  const [error, setError] = useState<unknown>()
-  const download = async (format: 'csv' | 'json') => {
-    setError(undefined)
-    try {
-      const { result } = await client.explorer.labelListV2({ chainid: chain, format })
-      if (typeof result === 'string') window.location.assign(result)
-    } catch (cause) {
-      setError(cause)
-    }
-  }
+  const download = useMutation({
+    mutationFn: (format: 'csv' | 'json') => client.explorer.labelListV2({ chainid: chain, format }),
+    onSuccess: ({ result }) => typeof result === 'string' && window.location.assign(result),
+  })
   return (
     <div className="downloads">
       Download
       {(['csv', 'json'] as const).map((format) => (
-        <button key={format} type="button" onClick={() => void download(format)}>
+        <button key={format} type="button" onClick={() => download.mutate(format)}>
           {format.toUpperCase()}
         </button>
       ))}
-      {error !== undefined && <Failure error={error} />}
+      {download.error && <Failure error={download.error} />}
     </div>
   )
 }

@@ -1,9 +1,10 @@
 // Search of labels by name, slug or address prefix, and a few example addresses.
-import { TetradError } from '#api/client.ts'
 import type { FoundLabel } from '#api/wire/label-search.ts'
-import { Columns } from '../../parts/columns.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
-import { useChainName, useChains } from '../../parts/use-chains.ts'
+import { Card } from '../../parts/card.tsx'
+import { isNotFound } from '../../parts/failures.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
@@ -13,26 +14,22 @@ const textChars = 200
 
 export function Search({ text, chain }: { readonly text: string; readonly chain: string }) {
   const query = useEndpoint('explorer.labelSearch', { q: text.slice(0, textChars), limit: rowsMax })
-  const chains = useChains()
-  const isNotFound = query.error instanceof TetradError && query.error.notFound
-  const labels = isNotFound ? [] : query.data?.reply.result
   return (
-    <section className="card" aria-labelledby="search-title">
-      <h2 id="search-title">Labels matching “{text}”</h2>
-      {labels ? (
-        labels.length === 0 ? (
-          <NoMatches text={text} chain={chain} />
-        ) : (
-          <SearchResults labels={addressesFirst(labels)} />
-        )
-      ) : query.error ? (
-        <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
-      ) : (
-        <p className="busy" role="status">
-          Searching…
-        </p>
-      )}
-    </section>
+    <Card id="search-title" title={`Labels matching “${text}”`}>
+      <QueryResult
+        of={query}
+        waiting="Searching…"
+        failure={(error) =>
+          isNotFound(error) ? (
+            <NoMatches text={text} chain={chain} />
+          ) : (
+            <ExplorerErrorNotice error={error} chain={chain} />
+          )
+        }
+      >
+        {({ reply: { result } }) => <SearchResults labels={addressesFirst(result)} />}
+      </QueryResult>
+    </Card>
   )
 }
 
@@ -56,32 +53,27 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
   const chainName = useChainName()
   return (
     <>
-      <Scroll name="Matching labels">
-        <table>
-          <Columns of={['Name', 'Address', 'Chain', 'Source']} />
-          <tbody>
-            {labels.map((label) => (
-              <tr key={`${label.chainid}/${label.address ?? label.slug}`}>
-                <td>{label.name}</td>
-                <td>
-                  {label.address === undefined ? (
-                    <span className="soft">entity {label.slug}</span>
-                  ) : (
-                    <a className="mono" href={hrefOf('explorer', [label.chainid, label.address])}>
-                      {label.address}
-                    </a>
-                  )}
-                </td>
-                <td>{chainName(label.chainid)}</td>
-                <td className="soft">
-                  {label.source}
-                  {label.confidence !== undefined && `, confidence ${label.confidence} %`}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table name="Matching labels" columns={['Name', 'Address', 'Chain', 'Source']}>
+        {labels.map((label) => (
+          <tr key={`${label.chainid}/${label.address ?? label.slug}`}>
+            <td>{label.name}</td>
+            <td>
+              {label.address === undefined ? (
+                <span className="soft">entity {label.slug}</span>
+              ) : (
+                <a className="mono" href={hrefOf('explorer', [label.chainid, label.address])}>
+                  {label.address}
+                </a>
+              )}
+            </td>
+            <td>{chainName(label.chainid)}</td>
+            <td className="soft">
+              {label.source}
+              {label.confidence !== undefined && `, confidence ${label.confidence} %`}
+            </td>
+          </tr>
+        ))}
+      </Table>
       {labels.length === rowsMax && (
         <p className="soft small">Only the first {rowsMax} results are shown. Add a word to narrow the search.</p>
       )}

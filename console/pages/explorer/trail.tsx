@@ -2,18 +2,17 @@
 import { type UseQueryResult, useQueryClient } from '@tanstack/react-query'
 import type { ReplyOf } from '#api/client.ts'
 import type { Trail as TrailRecord } from '#api/wire/trail.ts'
+import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'
-import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatTime, shortenHex } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
-import { useChains } from '../../parts/use-chains.ts'
+import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
 import { LabelName } from './label-name.tsx'
-import { deeper, stepsOf } from './steps.ts'
+import { deeper } from './steps.ts'
 import { TrailDiagram } from './trail-diagram.tsx'
 
 /** Default and maximum of the endpoint's `depth`. */
@@ -28,22 +27,20 @@ interface TrailProps {
 }
 
 export function Trail({ chain, depth, query }: TrailProps) {
-  const chains = useChains()
   return (
-    <section className="card" aria-labelledby="trail-title">
-      <h2 id="trail-title">Funding trail</h2>
+    <Card id="trail-title" title="Funding trail">
       <p className="soft">
         Who funded this address first, who funded the funder, and so on, back to a labelled address. Arrows show where
         the coins went. Select an address to open it.
       </p>
-      {query.error && !query.data ? (
-        <ExplorerErrorNotice error={query.error} chain={chain} chains={chains} />
-      ) : (
-        <QueryResult of={query} waiting="Searching the trail. The first search takes longer…">
-          {({ reply, meta }) => <TrailResult trail={reply.result} meta={meta} depth={depth} />}
-        </QueryResult>
-      )}
-    </section>
+      <QueryResult
+        of={query}
+        waiting="Searching the trail. The first search takes longer…"
+        failure={(error) => <ExplorerErrorNotice error={error} chain={chain} />}
+      >
+        {({ reply, meta }) => <TrailResult trail={reply.result} meta={meta} depth={depth} />}
+      </QueryResult>
+    </Card>
   )
 }
 
@@ -130,33 +127,29 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
   return (
     <details>
       <summary>Show as a table</summary>
-      <Scroll name="Funding trail as a table">
-        <table>
-          <Columns of={['Hop', 'Funded by', 'Amount', 'Time', 'Block', 'Transaction']} figures={['Amount', 'Block']} />
-          <tbody>
-            {stepsOf(trail).map(
-              ({ hop, address, label, paid }) =>
-                paid && (
-                  <tr key={hop}>
-                    <td>{hop}</td>
-                    <td>
-                      {label && <div>{label.name}</div>}
-                      <a className="mono" href={hrefOf('explorer', [trail.chainid, address])}>
-                        {shortenHex(address)}
-                      </a>
-                    </td>
-                    <td className="num">{coins(trail.chainid, paid.value, 18)}</td>
-                    <td>{formatTime(Number(paid.timeStamp))}</td>
-                    <td className="num">{formatCount(paid.block)}</td>
-                    <td className="mono" title={paid.fundingTxn}>
-                      {shortenHex(paid.fundingTxn)}
-                    </td>
-                  </tr>
-                ),
-            )}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        name="Funding trail as a table"
+        columns={['Hop', 'Funded by', 'Amount', 'Time', 'Block', 'Transaction']}
+        figures={['Amount', 'Block']}
+      >
+        {trail.hops.map((hop, index) => (
+          <tr key={`${hop.fundingTxn} ${hop.fundingAddress}`}>
+            <td>{index + 1}</td>
+            <td>
+              {hop.label && <div>{hop.label.name}</div>}
+              <a className="mono" href={hrefOf('explorer', [trail.chainid, hop.fundingAddress])}>
+                {shortenHex(hop.fundingAddress)}
+              </a>
+            </td>
+            <td className="num">{coins(trail.chainid, hop.value, 18)}</td>
+            <td>{formatTime(Number(hop.timeStamp))}</td>
+            <td className="num">{formatCount(hop.block)}</td>
+            <td className="mono" title={hop.fundingTxn}>
+              {shortenHex(hop.fundingTxn)}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </details>
   )
 }

@@ -2,6 +2,9 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
 import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
+import { Card } from '../../parts/card.tsx'
+import { TextField } from '../../parts/controls.tsx'
+import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatTime, shortenHex } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { useRoute } from '../../route.ts'
@@ -40,8 +43,7 @@ export function CheckSignature({
     mutate({ signature: signature.trim(), signer: signer.trim() })
   }
   return (
-    <section className="card" aria-labelledby="check-signature">
-      <h2 id="check-signature">Check a signature</h2>
+    <Card id="check-signature" title="Check a signature">
       <p className="soft">
         Checks whether a signature is valid for this quote, and if not, which field differs. Nothing is submitted.
       </p>
@@ -58,16 +60,15 @@ export function CheckSignature({
           />
         </label>
         <div className="row gap-small">
-          <label className="field wide">
-            Expected signer (optional address)
-            <input
-              className="mono"
-              value={signer}
-              onChange={({ target }) => setSigner(target.value)}
-              pattern="\s*0x[0-9a-fA-F]{40}\s*"
-              title="0x followed by 40 hexadecimal digits"
-            />
-          </label>
+          <TextField
+            isWide
+            label="Expected signer (optional address)"
+            className="mono"
+            value={signer}
+            onText={setSigner}
+            pattern="\s*0x[0-9a-fA-F]{40}\s*"
+            title="0x followed by 40 hexadecimal digits"
+          />
           <button type="submit" className="main" disabled={check.isPending}>
             {check.isPending ? 'Checking…' : 'Check'}
           </button>
@@ -77,7 +78,7 @@ export function CheckSignature({
         {check.error && <Failure error={check.error} />}
         {check.data && <Verdict diagnosis={check.data} />}
       </div>
-    </section>
+    </Card>
   )
 }
 
@@ -91,20 +92,14 @@ function Verdict({ diagnosis }: { readonly diagnosis: SignatureDiagnosis }) {
   return (
     <div className={`note ${diagnosis.verdict === 'unknown' ? 'warn' : diagnosis.verdict}`}>
       <strong>{verdicts[diagnosis.verdict]}</strong>
-      <dl className="facts">
-        {diagnosis.signer !== null && (
-          <>
-            <dt>Signed by</dt>
-            <dd className="mono">{diagnosis.signer}</dd>
-          </>
-        )}
-        <dt>Digest</dt>
-        <dd className="mono">{diagnosis.digest}</dd>
-        <dt>Permit</dt>
-        <dd>{diagnosis.deadlinePassed ? 'deadline has passed' : `valid until ${formatTime(diagnosis.deadline)}`}</dd>
-        <dt>Quote</dt>
-        <dd>{diagnosis.expired ? 'expired' : 'not expired'}</dd>
-      </dl>
+      <Facts
+        of={{
+          'Signed by': diagnosis.signer !== null && <Mono text={diagnosis.signer} />,
+          Digest: <Mono text={diagnosis.digest} />,
+          Permit: diagnosis.deadlinePassed ? 'deadline has passed' : `valid until ${formatTime(diagnosis.deadline)}`,
+          Quote: diagnosis.expired ? 'expired' : 'not expired',
+        }}
+      />
       {diagnosis.findings.length > 0 && (
         <ul>
           {diagnosis.findings.map(({ field, message, expected, found }) => (

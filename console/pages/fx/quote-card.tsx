@@ -1,9 +1,11 @@
 // The amounts, rate, fee and expiry of a quote.
 import { useEffect, useState } from 'react'
 import type { Quote } from '#api/wire/fx.ts'
+import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
 
 export function QuoteCard({ quote }: { readonly quote: Quote }) {
+  const { from, to } = quote
   return (
     <section className="card fade" aria-labelledby="quote">
       <div className="spread">
@@ -11,36 +13,19 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
         <Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />
       </div>
       <p className="big">
-        {quote.from.amount} {quote.from.currency} → {quote.to.amount} {quote.to.currency}
+        {from.amount} {from.currency} → {to.amount} {to.currency}
       </p>
-      <dl className="facts">
-        <dt>Rate</dt>
-        <dd>
-          1 {quote.from.currency} = {quote.rate} {quote.to.currency}
-        </dd>
-        <dt>Fee</dt>
-        <dd>
-          {quote.fee} {quote.to.currency}
-        </dd>
-        <dt>Amount after fee</dt>
-        <dd>
-          {subtractDecimals(quote.to.amount, quote.fee)} {quote.to.currency}
-        </dd>
-        {quote.collateral !== undefined && (
-          <>
-            <dt>Collateral</dt>
-            <dd>
-              {quote.collateral} {quote.from.currency}
-            </dd>
-          </>
-        )}
-        <dt>Created</dt>
-        <dd>{formatTime(quote.createdAt)}</dd>
-        <dt>Expires</dt>
-        <dd>{formatTime(quote.expiresAt)}</dd>
-        <dt>Quote id</dt>
-        <dd className="mono">{quote.id}</dd>
-      </dl>
+      <Facts
+        of={{
+          Rate: `1 ${from.currency} = ${quote.rate} ${to.currency}`,
+          Fee: `${quote.fee} ${to.currency}`,
+          'Amount after fee': `${subtractDecimals(to.amount, quote.fee)} ${to.currency}`,
+          Collateral: quote.collateral !== undefined && `${quote.collateral} ${from.currency}`,
+          Created: formatTime(quote.createdAt),
+          Expires: formatTime(quote.expiresAt),
+          'Quote id': <Mono text={quote.id} />,
+        }}
+      />
     </section>
   )
 }

@@ -1,21 +1,21 @@
 // The receipt of a quote: the rates, mid, spread and fee behind the price, signed by the server.
 import type { SignedReceipt } from '#api/wire/fx-extensions.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
+import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 
 export function ReceiptCard({ id }: { readonly id: string }) {
   const receipt = useEndpoint('fx.receipt', { id })
   return (
-    <section className="card" aria-labelledby="receipt">
-      <h2 id="receipt">Price receipt</h2>
+    <Card id="receipt" title="Price receipt">
       <QueryResult of={receipt} notFound="No receipt is stored for this quote.">
         {({ reply }) => <Figures signed={reply} />}
       </QueryResult>
-    </section>
+    </Card>
   )
 }
 
@@ -31,43 +31,38 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
   ]
   return (
     <>
-      <Scroll name="Rates behind the price">
-        <table>
-          <Columns of={['Source', 'Pair', 'Rate', 'Time', 'Used']} figures={['Rate']} />
-          <tbody>
-            {rates.map(({ source, base, quote, rate, at, used }) => (
-              <tr key={`${source} ${base} ${quote}`}>
-                <td>{source}</td>
-                <td>
-                  {base}/{quote}
-                </td>
-                <td className="num mono">{rate}</td>
-                <td>{formatTime(at)}</td>
-                <td>{used ? 'yes' : <span className="warn">no: too far from the other sources</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      <dl className="facts gap-small">
-        <dt>Mid rate</dt>
-        <dd>
-          <code>
-            {mid.numerator} / {mid.denominator}
-          </code>
-          {receipt.via !== null && <span className="soft"> via {receipt.via}</span>}
-        </dd>
-        <dt>Spread</dt>
-        <dd>{bps(terms.spreadPpm)} from the mid rate</dd>
-        <dt>Fee</dt>
-        <dd>{bps(terms.feePpm)}</dd>
-        <dt>Exact rate</dt>
-        <dd className="mono">{receipt.quote.rate}</dd>
-        <dt>Signed by</dt>
-        <dd>
-          key <code>{signature.keyId}</code> (Ed25519)
-        </dd>
-      </dl>
+      <Table name="Rates behind the price" columns={['Source', 'Pair', 'Rate', 'Time', 'Used']} figures={['Rate']}>
+        {rates.map(({ source, base, quote, rate, at, used }) => (
+          <tr key={`${source} ${base} ${quote}`}>
+            <td>{source}</td>
+            <td>
+              {base}/{quote}
+            </td>
+            <td className="num mono">{rate}</td>
+            <td>{formatTime(at)}</td>
+            <td>{used ? 'yes' : <span className="warn">no: too far from the other sources</span>}</td>
+          </tr>
+        ))}
+      </Table>
+      <Facts
+        className="gap-small"
+        of={{
+          'Mid rate': (
+            <>
+              <Mono text={`${mid.numerator} / ${mid.denominator}`} />
+              {receipt.via !== null && <span className="soft"> via {receipt.via}</span>}
+            </>
+          ),
+          Spread: `${bps(terms.spreadPpm)} from the mid rate`,
+          Fee: bps(terms.feePpm),
+          'Exact rate': <Mono text={receipt.quote.rate} />,
+          'Signed by': (
+            <>
+              key <code>{signature.keyId}</code> (Ed25519)
+            </>
+          ),
+        }}
+      />
       <details>
         <summary>Show the signed receipt</summary>
         <p className="soft small">

@@ -1,5 +1,8 @@
 // The form to request a quote.
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { Card } from '../../parts/card.tsx'
+import { Choice, TextField } from '../../parts/controls.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -28,84 +31,73 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
   const [amountSide, setAmountSide] = useState<Side>('from')
   const [amount, setAmount] = useState('1000')
   const [tenor, setTenor] = useState<Tenor>(tenors[0] ?? 'instant')
-  const [tradable, setTradable] = useState(true)
+  const [type, setType] = useState<'tradable' | 'reference'>('tradable')
   const [recipient, setRecipient] = useState('')
-  const [error, setError] = useState<unknown>()
-  const [busy, setBusy] = useState(false)
-  const requestQuote = async (event: FormEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    try {
-      const quote = await client.fx.createQuote({
+  const create = useMutation({
+    mutationFn: () =>
+      client.fx.createQuote({
         from: { currency: from, ...(amountSide === 'from' && { amount }) },
         to: { currency: to, ...(amountSide === 'to' && { amount }) },
         tenor,
-        type: tradable ? 'tradable' : 'reference',
-        ...(tradable && { recipientAddress: recipient }),
+        type,
+        ...(type === 'tradable' && { recipientAddress: recipient }),
         // A request that is sent again over a slow network must not create a second quote.
         idempotencyKey: crypto.randomUUID(),
-      })
-      go('fx', [quote.id])
-    } catch (failure) {
-      setError(failure)
-    }
-    setBusy(false)
+      }),
+    onSuccess: ({ id }) => go('fx', [id]),
+  })
+  const fillWalletAddress = useMutation({ mutationFn: requestAccount, onSuccess: setRecipient })
+  const error = create.error ?? fillWalletAddress.error
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
   }
-  const fillWalletAddress = () => requestAccount().then(setRecipient, setError)
   return (
-    <section className="card" aria-labelledby="ask">
-      <h2 id="ask">Request a quote</h2>
-      <form onSubmit={requestQuote}>
+    <Card id="ask" title="Request a quote">
+      <form onSubmit={submit}>
         <div className="row">
-          <Choice name="You pay" value={from} of={codes} change={setFrom} />
-          <Choice name="You receive" value={to} of={codes} change={setTo} />
-          <label className="field">
-            Amount
-            <input
-              inputMode="decimal"
-              value={amount}
-              onChange={({ target }) => setAmount(target.value.trim())}
-              required
-              pattern="\d+(\.\d{1,6})?"
-              title="A number with up to six decimals"
-            />
-          </label>
-          <label className="field">
-            Amount is
-            <select value={amountSide} onChange={({ target }) => setAmountSide(target.value as Side)}>
-              <option value="from">what you pay</option>
-              <option value="to">what you receive</option>
-            </select>
-          </label>
-          <Choice name="Settlement" value={tenor} of={tenors} change={(text) => setTenor(text as Tenor)} />
-          <label className="field">
-            Type
-            <select
-              value={tradable ? 'tradable' : 'reference'}
-              onChange={({ target }) => setTradable(target.value === 'tradable')}
-            >
-              <option value="tradable">tradable (you sign it)</option>
-              <option value="reference">reference (price only)</option>
-            </select>
-          </label>
+          <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
+          <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
+          <TextField
+            label="Amount"
+            inputMode="decimal"
+            value={amount}
+            onText={(text) => setAmount(text.trim())}
+            required
+            pattern="\d+(\.\d{1,6})?"
+            title="A number with up to six decimals"
+          />
+          <Choice
+            label="Amount is"
+            value={amountSide}
+            options={['from', 'to']}
+            format={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
+            onChoose={setAmountSide}
+          />
+          <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
+          <Choice
+            label="Type"
+            value={type}
+            options={['tradable', 'reference']}
+            format={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
+            onChoose={setType}
+          />
         </div>
-        {tradable && (
+        {type === 'tradable' && (
           <div className="row gap-small">
-            <label className="field wide">
-              Recipient address
-              <input
-                className="mono"
-                value={recipient}
-                onChange={({ target }) => setRecipient(target.value.trim())}
-                required
-                pattern="0x[0-9a-fA-F]{40}"
-                placeholder="0x…"
-                title="0x followed by 40 hexadecimal digits"
-              />
-            </label>
+            <TextField
+              isWide
+              label="Recipient address"
+              className="mono"
+              value={recipient}
+              onText={(text) => setRecipient(text.trim())}
+              required
+              pattern="0x[0-9a-fA-F]{40}"
+              placeholder="0x…"
+              title="0x followed by 40 hexadecimal digits"
+            />
             {hasWallet() ? (
-              <button type="button" onClick={fillWalletAddress}>
+              <button type="button" onClick={() => fillWalletAddress.mutate()}>
                 Use my wallet address
               </button>
             ) : (
@@ -116,32 +108,12 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
           </div>
         )}
         <p>
-          <button type="submit" className="main" disabled={busy}>
-            {busy ? 'Requesting…' : 'Get quote'}
+          <button type="submit" className="main" disabled={create.isPending}>
+            {create.isPending ? 'Requesting…' : 'Get quote'}
           </button>
         </p>
       </form>
-      {error !== undefined && <Failure error={error} />}
-    </section>
-  )
-}
-
-interface ChoiceProps {
-  readonly name: string
-  readonly value: string
-  readonly of: readonly string[]
-  readonly change: (value: string) => void
-}
-
-function Choice({ name, value, of, change }: ChoiceProps) {
-  return (
-    <label className="field">
-      {name}
-      <select value={value} onChange={({ target }) => change(target.value)}>
-        {of.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </label>
+      {error && <Failure error={error} />}
+    </Card>
   )
 }

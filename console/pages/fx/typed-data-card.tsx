@@ -1,50 +1,36 @@
 // The typed data of a quote, field by field with its meaning, and the button to sign it with a wallet.
-import { useState } from 'react'
+import { useMutation } from '@tanstack/react-query'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { formatTime, formatUnits } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { hasWallet, signInWallet, walletText } from './wallet.ts'
 
 export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; readonly typedData: TypedData }) {
-  const [error, setError] = useState<unknown>()
-  const [busy, setBusy] = useState(false)
-  const sign = async () => {
-    setBusy(true)
-    setError(undefined)
-    try {
-      const { signature, signer } = await signInWallet(typedData)
-      go('fx', [quote.id], { signature, signer })
-    } catch (failure) {
-      setError(failure)
-    }
-    setBusy(false)
-  }
+  const sign = useMutation({
+    mutationFn: () => signInWallet(typedData),
+    onSuccess: ({ signature, signer }) => go('fx', [quote.id], { signature, signer }),
+  })
+  const signButton = hasWallet() ? (
+    <button type="button" className="main" onClick={() => sign.mutate()} disabled={sign.isPending}>
+      {sign.isPending ? 'Waiting for the wallet…' : 'Sign with wallet'}
+    </button>
+  ) : (
+    <span className="soft small">No wallet found in this browser. Sign elsewhere and paste the signature below.</span>
+  )
   return (
-    <section className="card" aria-labelledby="typed-data">
-      <div className="spread">
-        <h2 id="typed-data">What you sign</h2>
-        {hasWallet() ? (
-          <button type="button" className="main" onClick={() => void sign()} disabled={busy}>
-            {busy ? 'Waiting for the wallet…' : 'Sign with wallet'}
-          </button>
-        ) : (
-          <span className="soft small">
-            No wallet found in this browser. Sign elsewhere and paste the signature below.
-          </span>
-        )}
-      </div>
-      {error !== undefined && <Failure error={error} />}
+    <Card id="typed-data" title="What you sign" aside={signButton}>
+      {sign.error && <Failure error={sign.error} />}
       <Fields quote={quote} typedData={typedData} />
       <details>
         <summary>Show as JSON for another wallet</summary>
         <Copyable title="Typed data (EIP-712)" text={walletText(typedData)} />
       </details>
-    </section>
+    </Card>
   )
 }
 
@@ -89,21 +75,16 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     ['recipient', recipient, 'Address that receives the token'],
   ]
   return (
-    <Scroll name="Fields of the typed data">
-      <table>
-        <Columns of={['Field', 'Value', 'Meaning']} />
-        <tbody>
-          {rows.map(([field, value, meaning]) => (
-            <tr key={field}>
-              <td>
-                <code>{field}</code>
-              </td>
-              <td className="mono">{value}</td>
-              <td className="soft">{meaning}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table name="Fields of the typed data" columns={['Field', 'Value', 'Meaning']}>
+      {rows.map(([field, value, meaning]) => (
+        <tr key={field}>
+          <td>
+            <code>{field}</code>
+          </td>
+          <td className="mono">{value}</td>
+          <td className="soft">{meaning}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }

@@ -1,6 +1,8 @@
 // The fields of a key, for new and existing keys.
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { Choice, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 
 export interface KeyFields {
@@ -25,55 +27,39 @@ export const timeInDays = (days: string): string => new Date(Date.now() + Number
 
 export function KeyForm({ start, expiry, children, send }: Props) {
   const [fields, setFields] = useState(start)
-  const [error, setError] = useState<unknown>()
   const set = (change: Partial<KeyFields>) => setFields({ ...fields, ...change })
-  const submit = async (event: FormEvent) => {
+  const { error, mutate } = useMutation({ mutationFn: send, onSuccess: () => set({ name: start.name }) })
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    setError(undefined)
-    try {
-      await send(fields)
-      set({ name: start.name })
-    } catch (failure) {
-      setError(failure)
-    }
+    mutate(fields)
   }
   return (
     <>
       <form onSubmit={submit}>
         <div className="row">
-          <label className="field wide">
-            Name
-            <input
-              value={fields.name}
-              onChange={({ target }) => set({ name: target.value })}
-              required
-              maxLength={100}
-            />
-          </label>
-          <label className="field">
-            Plan
-            <select value={fields.plan} onChange={({ target }) => set({ plan: target.value as Plan })}>
-              {plans.map((plan) => (
-                <option key={plan}>{plan}</option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            {expiry.label}
-            <input
-              type="number"
-              min={expiry.daysMin}
-              max={36_500}
-              placeholder={expiry.otherwise}
-              value={fields.days}
-              onChange={({ target }) => set({ days: target.value })}
-            />
-          </label>
+          <TextField
+            isWide
+            label="Name"
+            value={fields.name}
+            onText={(name) => set({ name })}
+            required
+            maxLength={100}
+          />
+          <Choice label="Plan" value={fields.plan} options={plans} onChoose={(plan) => set({ plan })} />
+          <TextField
+            label={expiry.label}
+            type="number"
+            min={expiry.daysMin}
+            max={36_500}
+            placeholder={expiry.otherwise}
+            value={fields.days}
+            onText={(days) => set({ days })}
+          />
         </div>
         <Permissions fields={fields} set={set} />
         {children}
       </form>
-      {error !== undefined && <Failure error={error} />}
+      {error && <Failure error={error} />}
     </>
   )
 }

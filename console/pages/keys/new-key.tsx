@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'
+import { Card } from '../../parts/card.tsx'
 import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 import { ShownOnce } from './shown-once.tsx'
 
@@ -15,14 +16,13 @@ export function NewKey({ onCreated }: { readonly onCreated: () => void }) {
     onCreated()
   }
   return (
-    <section className="card" aria-labelledby="new-key">
-      <h2 id="new-key">Create a key</h2>
+    <Card id="new-key" title="Create a key">
       <KeyForm start={start} expiry={{ label: 'Expires in days', otherwise: 'never', daysMin: 1 }} send={create}>
         <button type="submit" className="main">
           Create key
         </button>
       </KeyForm>
       {key !== '' && <ShownOnce text={key} />}
-    </section>
+    </Card>
   )
 }

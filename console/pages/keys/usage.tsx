@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { KeyUsage } from '#api/console.ts'
 import { operator } from '../../operator.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Tabs } from '../../parts/controls.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 
 const spans = [7, 30, 90] as const
@@ -30,13 +31,7 @@ export function Usage({ id }: { readonly id: string }) {
         <h2 id="usage">
           Usage of <code>{id}</code>
         </h2>
-        <div className="tabs">
-          {spans.map((span) => (
-            <button key={span} type="button" aria-pressed={days === span} onClick={() => setDays(span)}>
-              {span} days
-            </button>
-          ))}
-        </div>
+        <Tabs name="Range" value={days} options={spans} format={(span) => `${span} days`} onChoose={setDays} />
       </div>
       <QueryResult
         of={usage}
@@ -67,18 +62,19 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
       />
       {endpoints.length === 0 && <p className="soft">No requests in these days.</p>}
       {endpoints.length > 0 && (
-        <table>
-          <Columns of={['Endpoint', 'Accepted', 'Rejected']} figures={['Accepted', 'Rejected']} />
-          <tbody>
-            {endpoints.map(([endpoint, { accepted, refused }]) => (
-              <tr key={endpoint}>
-                <td className="mono">{endpoint}</td>
-                <td className="num">{formatCount(accepted)}</td>
-                <td className="num">{formatCount(refused)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          name="Requests by endpoint"
+          columns={['Endpoint', 'Accepted', 'Rejected']}
+          figures={['Accepted', 'Rejected']}
+        >
+          {endpoints.map(([endpoint, { accepted, refused }]) => (
+            <tr key={endpoint}>
+              <td className="mono">{endpoint}</td>
+              <td className="num">{formatCount(accepted)}</td>
+              <td className="num">{formatCount(refused)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </>
   )

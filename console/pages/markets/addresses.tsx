@@ -4,9 +4,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
+import { Choice } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -25,53 +26,39 @@ export function Addresses({ market }: { readonly market: Market }) {
     showsFunding,
   )
   return (
-    <section className="card" aria-labelledby="addresses-title">
-      <h2 id="addresses-title">Addresses</h2>
+    <Card id="addresses-title" title="Addresses">
       {mentions.length === 0 ? (
         <p className="note">This record contains no addresses.</p>
       ) : (
         <>
           <div className="row spaced">
-            <label className="field">
-              Chain
-              <select value={chain} onChange={({ target }) => setSelectedChain(target.value)}>
-                {chains.map((id) => (
-                  <option key={id} value={id}>
-                    {chainName(id)}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Choice label="Chain" value={chain} options={chains} format={chainName} onChoose={setSelectedChain} />
             <button type="button" disabled={showsFunding} onClick={() => setShowsFunding(true)}>
               Show first funding
             </button>
           </div>
-          <Scroll name="Addresses of the market">
-            <table>
-              <Columns of={['Role', 'Address', ...(showsFunding ? ['First funding'] : [])]} />
-              <tbody>
-                {mentions.map(({ address, fields }) => (
-                  <tr key={address}>
-                    <td>{fields.map(fieldLabel).join(', ')}</td>
-                    <td>
-                      <a className="mono" href={hrefOf('explorer', [chain, address])}>
-                        {address}
-                      </a>
-                    </td>
-                    {showsFunding && (
-                      <td>
-                        {trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'}
-                      </td>
-                    )}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <Table
+            name="Addresses of the market"
+            columns={['Role', 'Address', ...(showsFunding ? ['First funding'] : [])]}
+          >
+            {mentions.map(({ address, fields }) => (
+              <tr key={address}>
+                <td>{fields.map(fieldLabel).join(', ')}</td>
+                <td>
+                  <a className="mono" href={hrefOf('explorer', [chain, address])}>
+                    {address}
+                  </a>
+                </td>
+                {showsFunding && (
+                  <td>{trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'}</td>
+                )}
+              </tr>
+            ))}
+          </Table>
           {trails.error && <Failure error={trails.error} />}
         </>
       )}
-    </section>
+    </Card>
   )
 }
 

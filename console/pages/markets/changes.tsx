@@ -1,6 +1,7 @@
 // The list of changes of a market: time, field, old and new value.
 import { useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
+import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { isVisibleChange, timeStampField } from './history.ts'
 import { hrefWith } from './market-href.ts'
@@ -26,9 +27,10 @@ export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }
   // The newest change up to `asOf`. Compare times, not texts: a time has several ISO 8601 forms.
   const shownIndex = asOf === null ? -1 : changes.findIndex(({ at }) => Date.parse(at) <= Date.parse(asOf))
   return (
-    <section className="card" aria-labelledby="changes-title">
-      <div className="spread">
-        <h2 id="changes-title">Changes</h2>
+    <Card
+      id="changes-title"
+      title="Changes"
+      aside={
         <label className="small">
           <input
             type="checkbox"
@@ -39,7 +41,8 @@ export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }
           />{' '}
           Include event, series and tags
         </label>
-      </div>
+      }
+    >
       {changes.length === 0 ? (
         <p className="note">No changes are stored for this market.</p>
       ) : (
@@ -74,7 +77,7 @@ export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }
           </span>
         )}
       </p>
-    </section>
+    </Card>
   )
 }
 

@@ -1,6 +1,8 @@
 // Market search as you type; without a search, the most traded open markets.
 import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { FoundMarket } from '#api/wire/market-search.ts'
+import { Card } from '../../parts/card.tsx'
+import { TextField } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
@@ -21,8 +23,7 @@ export function Find({ text, showMore }: { readonly text: string; readonly showM
         Prediction markets from your feeds: prices, history, and the first funding of the addresses in them.
       </p>
       <SearchBox text={text} />
-      <section className="card" aria-labelledby="found-title">
-        <h2 id="found-title">{text === '' ? 'Most traded open markets' : `Markets matching “${text}”`}</h2>
+      <Card id="found-title" title={text === '' ? 'Most traded open markets' : `Markets matching “${text}”`}>
         <QueryResult of={query} waiting="Loading markets…">
           {({ reply: { markets } }) =>
             markets.length === 0 ? <NoMatches text={text} /> : <MarketResults markets={markets} />
@@ -33,7 +34,7 @@ export function Find({ text, showMore }: { readonly text: string; readonly showM
             <a href={hrefOf('markets', [], { q: text, all: 1 })}>Show more</a>
           </p>
         )}
-      </section>
+      </Card>
     </>
   )
 }
@@ -78,17 +79,16 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   return (
     <search>
       <form className="card row" onSubmit={submit}>
-        <label className="field wide">
-          Question, slug or tag
-          <input
-            type="search"
-            autoComplete="off"
-            maxLength={200}
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-            onBlur={endTyping}
-          />
-        </label>
+        <TextField
+          isWide
+          label="Question, slug or tag"
+          type="search"
+          autoComplete="off"
+          maxLength={200}
+          value={text}
+          onText={setText}
+          onBlur={endTyping}
+        />
         <button type="submit" className="main">
           Search
         </button>

@@ -2,6 +2,8 @@
 import { type FormEvent, useMemo, useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
+import { Card } from '../../parts/card.tsx'
+import { Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
@@ -30,22 +32,19 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
   )
   const timeAt = (index: number): string => new Date((plot.xs[index] ?? 0) * 1000).toISOString()
   return (
-    <section className="card" aria-labelledby="history-title">
-      <div className="spread">
-        <h2 id="history-title">History</h2>
-        <div className="tabs">
-          {plotNames.map((plotName) => (
-            <button
-              key={plotName}
-              type="button"
-              aria-pressed={plotName === name}
-              onClick={() => window.location.assign(hrefWith(slug, query, { plot: plotName }))}
-            >
-              {plotLabels[plotName]}
-            </button>
-          ))}
-        </div>
-      </div>
+    <Card
+      id="history-title"
+      title="History"
+      aside={
+        <Tabs
+          name="Plotted values"
+          value={name}
+          options={plotNames}
+          format={(plotName) => plotLabels[plotName]}
+          onChoose={(plotName) => window.location.assign(hrefWith(slug, query, { plot: plotName }))}
+        />
+      }
+    >
       {plot.xs.length === 0 ? (
         <p className="note">No changes yet. The plot starts with the first change.</p>
       ) : (
@@ -58,7 +57,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
         />
       )}
       <AsOf slug={slug} query={query} />
-    </section>
+    </Card>
   )
 }
 
@@ -77,10 +76,14 @@ function AsOf({ slug, query }: AsOfProps) {
   }
   return (
     <form className="row spaced" onSubmit={submit}>
-      <label className="field">
-        Show the market at (UTC)
-        <input type="datetime-local" step="1" required value={text} onChange={({ target }) => setText(target.value)} />
-      </label>
+      <TextField
+        label="Show the market at (UTC)"
+        type="datetime-local"
+        step="1"
+        required
+        value={text}
+        onText={setText}
+      />
       <button type="submit">Show</button>
       <span className="soft small">or click a point in the plot</span>
     </form>

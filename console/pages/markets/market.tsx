@@ -3,15 +3,16 @@ import { useMemo } from 'react'
 import type { ResponseMeta } from '#api/client.ts'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
+import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { Addresses } from './addresses.tsx'
 import { Changes } from './changes.tsx'
-import { Facts } from './facts.tsx'
 import { type Live, useChanges, useLive } from './follow.ts'
 import { applyChanges, mergeChanges } from './history.ts'
+import { MarketFacts } from './market-facts.tsx'
 import { AsOfNotice, MarketHistory } from './market-history.tsx'
 import { marketStatus } from './market-values.ts'
 import { Outcomes } from './outcomes.tsx'
@@ -49,40 +50,34 @@ export function Market({ slug, query }: MarketProps) {
         <a href={hrefOf('markets')}>All markets</a>
       </p>
       {asOf !== undefined && <AsOfNotice slug={slug} query={query} />}
-      {shown.error && !shown.data ? (
-        <MarketNotFound slug={slug} error={shown.error} />
-      ) : (
-        <QueryResult of={shown} waiting="Loading the market…">
-          {({ reply, meta }) => {
-            const market = asOf === undefined ? (currentMarket ?? reply) : reply
-            return (
-              <>
-                <MarketHeader
-                  market={market}
-                  slug={slug}
-                  live={live}
-                  isOffline={current.error !== null}
-                  isPast={asOf !== undefined}
-                />
-                <MarketStatus market={market} meta={meta} />
-                <MarketHistory
-                  key={asOf}
-                  slug={slug}
-                  market={currentMarket ?? market}
-                  changes={changes}
-                  query={query}
-                />
-                <div className="cards">
-                  <RelatedRecords market={market} />
-                  <Addresses market={market} />
-                </div>
-                <StoredChanges stored={stored} slug={slug} changes={changes} query={query} />
-                <FullRecord market={market} />
-              </>
-            )
-          }}
-        </QueryResult>
-      )}
+      <QueryResult
+        of={shown}
+        waiting="Loading the market…"
+        failure={(error) => <MarketNotFound slug={slug} error={error} />}
+      >
+        {({ reply, meta }) => {
+          const market = asOf === undefined ? (currentMarket ?? reply) : reply
+          return (
+            <>
+              <MarketHeader
+                market={market}
+                slug={slug}
+                live={live}
+                isOffline={current.error !== null}
+                isPast={asOf !== undefined}
+              />
+              <MarketStatus market={market} meta={meta} />
+              <MarketHistory key={asOf} slug={slug} market={currentMarket ?? market} changes={changes} query={query} />
+              <div className="cards">
+                <RelatedRecords market={market} />
+                <Addresses market={market} />
+              </div>
+              <StoredChanges stored={stored} slug={slug} changes={changes} query={query} />
+              <FullRecord market={market} />
+            </>
+          )
+        }}
+      </QueryResult>
     </>
   )
 }
@@ -90,17 +85,15 @@ export function Market({ slug, query }: MarketProps) {
 function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonly meta: ResponseMeta | undefined }) {
   return (
     <div className="cards">
-      <section className="card" aria-labelledby="outcomes-title">
-        <h2 id="outcomes-title">Outcomes</h2>
+      <Card id="outcomes-title" title="Outcomes">
         <Outcomes market={market} />
         <h3>Resolution rules</h3>
         <p className="prose">{market.description || 'The source gives no description.'}</p>
-      </section>
-      <section className="card" aria-labelledby="facts-title">
-        <h2 id="facts-title">Figures and dates</h2>
-        <Facts market={market} />
+      </Card>
+      <Card id="facts-title" title="Figures and dates">
+        <MarketFacts market={market} />
         {meta?.asOf !== undefined && <p className="soft small">Last seen in a feed: {formatTime(meta.asOf)}.</p>}
-      </section>
+      </Card>
     </div>
   )
 }

@@ -1,13 +1,13 @@
 // The event of a market with its other markets, its series and its tags.
 import type { Event, Market } from '#api/wire/markets.ts'
+import { Card } from '../../parts/card.tsx'
 import { hrefOf } from '../../route.ts'
 
 export function RelatedRecords({ market }: { readonly market: Market }) {
   const { events = [], tags = [], categories = [] } = market
   const labels = [...new Set([...tags, ...categories].map(({ label }) => label))].filter((label) => label !== undefined)
   return (
-    <section className="card" aria-labelledby="related-title">
-      <h2 id="related-title">Event and tags</h2>
+    <Card id="related-title" title="Event and tags">
       {events.length === 0 && <p className="note">This market is not part of an event.</p>}
       {events.map((event) => (
         <EventDetails key={event.id} event={event} slug={market.slug} />
@@ -21,7 +21,7 @@ export function RelatedRecords({ market }: { readonly market: Market }) {
           ))}
         </p>
       )}
-    </section>
+    </Card>
   )
 }
 

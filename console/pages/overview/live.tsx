@@ -1,36 +1,32 @@
 // The operator's part of the overview: live plots of requests, limits and ingest, and tables of sources and endpoints.
 import { useEffect, useState } from 'react'
 import type { Overview, SourceView } from '#api/console.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { addSample, emptyHistory, type History, toLines } from './history.ts'
 import { stateOf } from './source-state.ts'
+
+const plots = [
+  { id: 'requests', title: 'Requests per second', name: 'Requests per second, by interface' },
+  { id: 'latency', title: 'Response time, ms', name: 'Mean response time in milliseconds' },
+  { id: 'refused', title: 'Rate-limited requests per second', name: 'Rate-limited requests per second, by limit' },
+  { id: 'ingest', title: 'Ingest per second', name: 'Blocks, epochs and records read per second' },
+] as const
 
 export function Live({ report }: { readonly report: Overview }) {
   const [history, setHistory] = useState<History>(emptyHistory)
   useEffect(() => setHistory((history) => addSample(history, report)), [report])
-  const { xs, requests, refused, latency, ingest } = toLines(history)
+  const { xs, ...lines } = toLines(history)
   return (
     <>
       <div className="cards">
-        <section className="card" aria-labelledby="requests">
-          <h2 id="requests">Requests per second</h2>
-          <Plot title="Requests per second, by interface" xs={xs} lines={requests} height={180} fromZero />
-        </section>
-        <section className="card" aria-labelledby="latency">
-          <h2 id="latency">Response time, ms</h2>
-          <Plot title="Mean response time in milliseconds" xs={xs} lines={latency} height={180} fromZero />
-        </section>
-        <section className="card" aria-labelledby="refused">
-          <h2 id="refused">Rate-limited requests per second</h2>
-          <Plot title="Rate-limited requests per second, by limit" xs={xs} lines={refused} height={180} fromZero />
-        </section>
-        <section className="card" aria-labelledby="ingest">
-          <h2 id="ingest">Ingest per second</h2>
-          <Plot title="Blocks, epochs and records read per second" xs={xs} lines={ingest} height={180} fromZero />
-        </section>
+        {plots.map(({ id, title, name }) => (
+          <Card key={id} id={id} title={title}>
+            <Plot title={name} xs={xs} lines={lines[id]} height={180} fromZero />
+          </Card>
+        ))}
       </div>
       <Sources sources={report.sources} />
       <Requests report={report} />
@@ -40,22 +36,20 @@ export function Live({ report }: { readonly report: Overview }) {
 
 function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
   return (
-    <section className="card" aria-labelledby="sources">
-      <h2 id="sources">Sources</h2>
+    <Card id="sources" title="Sources">
       {sources.length === 0 && (
         <p className="soft">No sources are configured. Add nodes, rate sources or feeds to tetrad.yaml.</p>
       )}
-      <Scroll name="All sources">
-        <table>
-          <Columns of={['Source', 'Status', 'Last success', 'Latency', 'Details']} figures={['Latency']} />
-          <tbody>
-            {sources.map((source) => (
-              <Source key={`${source.group} ${source.kind} ${source.name}`} source={source} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
+      <Table
+        name="All sources"
+        columns={['Source', 'Status', 'Last success', 'Latency', 'Details']}
+        figures={['Latency']}
+      >
+        {sources.map((source) => (
+          <Source key={`${source.group} ${source.kind} ${source.name}`} source={source} />
+        ))}
+      </Table>
+    </Card>
   )
 }
 
@@ -80,27 +74,25 @@ function Source({ source }: { readonly source: SourceView }) {
 function Requests({ report }: { readonly report: Overview }) {
   const rows = [...report.requests].sort((a, b) => b.answered - a.answered)
   return (
-    <section className="card" aria-labelledby="all-requests">
-      <h2 id="all-requests">Requests since the server started</h2>
-      <Scroll name="All requests">
-        <table>
-          <Columns of={['Endpoint', 'Responses', 'Mean time', 'Outcomes']} figures={['Responses', 'Mean time']} />
-          <tbody>
-            {rows.map(({ endpoint, answered, seconds, outcomes }) => (
-              <tr key={endpoint}>
-                <td className="mono">{endpoint}</td>
-                <td className="num">{formatCount(answered)}</td>
-                <td className="num">{answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`}</td>
-                <td className="soft small">
-                  {Object.entries(outcomes)
-                    .map(([outcome, count]) => `${outcome} ${formatCount(count)}`)
-                    .join(', ')}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
+    <Card id="all-requests" title="Requests since the server started">
+      <Table
+        name="All requests"
+        columns={['Endpoint', 'Responses', 'Mean time', 'Outcomes']}
+        figures={['Responses', 'Mean time']}
+      >
+        {rows.map(({ endpoint, answered, seconds, outcomes }) => (
+          <tr key={endpoint}>
+            <td className="mono">{endpoint}</td>
+            <td className="num">{formatCount(answered)}</td>
+            <td className="num">{answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`}</td>
+            <td className="soft small">
+              {Object.entries(outcomes)
+                .map(([outcome, count]) => `${outcome} ${formatCount(count)}`)
+                .join(', ')}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
   )
 }

@@ -1,14 +1,13 @@
 // Selection of two pools to compare, and their validators.
 import { useMemo } from 'react'
+import { Choice } from '../../parts/controls.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import type { ComparisonProps } from './compare-parts.ts'
-import { Choice } from './controls.tsx'
 import { type Members, useMembers } from './members.ts'
 import { poolsMax } from './pools.tsx'
-import type { Subjects } from './side-by-side.ts'
+import type { ComparisonProps, Subjects } from './side-by-side.ts'
 
 interface ComparePoolsProps extends ComparisonProps {
   readonly pools: readonly [string, string]
@@ -75,7 +74,7 @@ const PoolChoice = ({ label, value, names, onChoose }: PoolChoiceProps) => (
     label={label}
     value={value}
     options={names.includes(value) ? names : [value, ...names]}
-    labels={{ '': 'choose…' }}
+    format={(name) => name || 'choose…'}
     onChoose={onChoose}
   />
 )

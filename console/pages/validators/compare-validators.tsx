@@ -1,11 +1,12 @@
 // Selection of up to ten validators to compare, by index or public key.
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useMemo, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
+import { TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
-import type { ComparisonProps } from './compare-parts.ts'
-import { comparedMax, type Subjects } from './side-by-side.ts'
+import { type ComparisonProps, comparedMax, type Subjects } from './side-by-side.ts'
 
 interface CompareValidatorsProps extends ComparisonProps {
   readonly indices: readonly number[]
@@ -74,38 +75,35 @@ interface AddProps {
 function Add({ network, isFull, onAdd }: AddProps) {
   const { client } = useConsoleContext()
   const [text, setText] = useState('')
-  const [error, setError] = useState<unknown>()
-  const add = async (event: FormEvent) => {
-    event.preventDefault()
-    setError(undefined)
-    try {
-      const validator = await client.validators.metadata({ validator_index_or_pubkey: text.trim(), network })
+  const add = useMutation({
+    mutationFn: () => client.validators.metadata({ validator_index_or_pubkey: text.trim(), network }),
+    onSuccess: ({ validatorIndex }) => {
       setText('')
-      onAdd(validator.validatorIndex)
-    } catch (failure) {
-      setError(failure)
-    }
+      onAdd(validatorIndex)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    add.mutate()
   }
   return (
-    <form className="row" onSubmit={(event) => void add(event)}>
-      <label className="field">
-        {isFull ? 'Maximum of ten reached' : 'Index or public key'}
-        <input
-          className="mono"
-          value={text}
-          required
-          disabled={isFull}
-          pattern="\s*(\d{1,12}|(0x)?[0-9a-fA-F]{96})\s*"
-          title="The index of a validator, or its public key with 96 hexadecimal digits"
-          onChange={({ target }) => setText(target.value)}
-        />
-      </label>
+    <form className="row" onSubmit={submit}>
+      <TextField
+        label={isFull ? 'Maximum of ten reached' : 'Index or public key'}
+        className="mono"
+        value={text}
+        required
+        disabled={isFull}
+        pattern="\s*(\d{1,12}|(0x)?[0-9a-fA-F]{96})\s*"
+        title="The index of a validator, or its public key with 96 hexadecimal digits"
+        onText={setText}
+      />
       <button type="submit" className="main" disabled={isFull}>
         Add
       </button>
-      {error !== undefined && (
+      {add.error && (
         <Failure
-          error={error}
+          error={add.error}
           notFound={`This validator does not exist on ${network}. Check the index and the network.`}
         />
       )}

@@ -1,12 +1,13 @@
 // The comparison page: selection of validators or pools, range, and the comparison.
+import { Card } from '../../parts/card.tsx'
+import { Tabs } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
-import type { Chosen } from './compare-parts.ts'
 import { ComparePools } from './compare-pools.tsx'
 import { CompareValidators } from './compare-validators.tsx'
 import { Comparison } from './comparison.tsx'
 import { type Measure, measureLabels, measures } from './comparison-figures.tsx'
-import { NetworkChoice, Tabs, ViewControls } from './controls.tsx'
-import { indicesIn, type Subjects } from './side-by-side.ts'
+import { NetworkChoice, ViewControls } from './controls.tsx'
+import { type Chosen, indicesIn, type Subjects } from './side-by-side.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
 export function Compare({ route, view }: PageProps & { readonly view: ValidatorsView }) {
@@ -21,17 +22,22 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
   }
   const onView = (newView: ValidatorsView) => change({ view: newView })
   const showComparison = (subjects: Subjects) => (
-    <section className="card" aria-labelledby="comparison">
-      <h2 id="comparison">Comparison</h2>
+    <Card id="comparison" title="Comparison">
       <ViewControls
         view={view}
         onView={onView}
         choices={['day', 'week', 'month', 'quarter', 'year']}
         hasDayType={false}
       />
-      <Tabs name="Plotted measure" value={measure} labels={measureLabels} onChoose={(plot) => change({ plot })} />
+      <Tabs
+        name="Plotted measure"
+        value={measure}
+        options={measures}
+        format={(name) => measureLabels[name]}
+        onChoose={(plot) => change({ plot })}
+      />
       <Comparison subjects={subjects} view={view} measure={measure} />
-    </section>
+    </Card>
   )
   const props = {
     network: view.network,

@@ -1,10 +1,9 @@
 // The plot of a comparison, with one line per validator or pool, and its table, with one row each.
 import { useMemo } from 'react'
 import type { AggregateRecord } from '#api/wire/validators.ts'
-import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { decimal, none, rating, share, slots } from './figures.tsx'
 import { alignRecords, assignRecords, type Subjects, subjectNames } from './side-by-side.ts'
@@ -95,23 +94,23 @@ const titles = columns.map(([title]) => title)
 export function TotalsTable({ subjects, records, others }: ComparedProps) {
   const rows = assignRecords(subjects, records, others)
   return (
-    <Scroll name="Totals of the range">
-      <table className="tight">
-        <Columns of={[subjects.length === 2 ? 'Pool' : 'Validator', ...titles]} figures={titles} />
-        <tbody>
-          {subjects.flatMap((subject) =>
-            subjectNames([subject]).map((name) => (
-              <Row
-                key={name}
-                name={name}
-                href={subject.hrefOf(name)}
-                record={rows.find((row) => row.name === name)?.record}
-              />
-            )),
-          )}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      name="Totals of the range"
+      className="tight"
+      columns={[subjects.length === 2 ? 'Pool' : 'Validator', ...titles]}
+      figures={titles}
+    >
+      {subjects.flatMap((subject) =>
+        subjectNames([subject]).map((name) => (
+          <Row
+            key={name}
+            name={name}
+            href={subject.hrefOf(name)}
+            record={rows.find((row) => row.name === name)?.record}
+          />
+        )),
+      )}
+    </Table>
   )
 }
 

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { formatCount } from '../../parts/format.ts'
-import { Failure, QueryResult } from '../../parts/query-result.tsx'
+import { Busy, Failure, QueryResult } from '../../parts/query-result.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, clockOf, unixOf } from './chain-clock.ts'
 import { ComparisonPlot, type Measure, TotalsTable } from './comparison-figures.tsx'
@@ -21,12 +21,7 @@ export function Comparison({ subjects, view, measure }: ComparisonProps) {
   const second = useNewestDay(subjects[1], view.network)
   const error = first.error ?? second.error
   if (error) return <Failure error={error} />
-  if (first.isWaiting || second.isWaiting)
-    return (
-      <p className="busy" role="status">
-        Loading…
-      </p>
-    )
+  if (first.isWaiting || second.isWaiting) return <Busy />
   const clock = first.clock ?? second.clock
   const epoch = Math.max(first.epoch ?? 0, second.epoch ?? 0)
   if (!clock)

@@ -1,29 +1,7 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
 import { type ReactNode, useState } from 'react'
+import { Choice, TextField } from '../../parts/controls.tsx'
 import { type Granularity, granularities, networks, type Span, spans, type ValidatorsView } from './view.ts'
-
-interface ChoiceProps<T extends string> {
-  readonly label: string
-  readonly value: T
-  readonly options: readonly T[]
-  readonly labels?: Readonly<Record<T, string>>
-  readonly onChoose: (value: T) => void
-}
-
-export function Choice<T extends string>({ label, value, options, labels, onChoose }: ChoiceProps<T>) {
-  return (
-    <label className="field">
-      {label}
-      <select value={value} onChange={({ target }) => onChoose(target.value as T)}>
-        {options.map((option) => (
-          <option key={option} value={option}>
-            {labels?.[option] ?? option}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
 
 export const NetworkChoice = ({ view, onView }: Pick<ViewControlsProps, 'view' | 'onView'>) => (
   <Choice
@@ -76,7 +54,7 @@ export function ViewControls({
         label="Granularity"
         value={view.granularity}
         options={choices}
-        labels={granularityLabels}
+        format={(granularity) => granularityLabels[granularity]}
         onChoose={(granularity) => onView({ ...view, granularity })}
       />
       {hasDayType && (
@@ -84,7 +62,7 @@ export function ViewControls({
           label="Day type"
           value={view.utc ? 'utc' : 'chain'}
           options={['chain', 'utc']}
-          labels={{ chain: 'chain days', utc: 'UTC days' }}
+          format={(type) => (type === 'utc' ? 'UTC days' : 'chain days')}
           onChoose={(type) => onView({ ...view, utc: type === 'utc', day: undefined })}
         />
       )}
@@ -92,7 +70,7 @@ export function ViewControls({
         label="Range"
         value={hasDates ? 'dates' : view.last}
         options={hasDates ? [...spans, 'dates'] : spans}
-        labels={spanLabels}
+        format={(span) => spanLabels[span]}
         onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
       />
       <DateField
@@ -118,34 +96,13 @@ function DateField({ label, value, onDate }: DateFieldProps) {
   const [text, setText] = useState(value)
   const apply = () => text !== value && onDate(text)
   return (
-    <label className="field">
-      {label}
-      <input
-        type="date"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onBlur={apply}
-        onKeyDown={({ key }) => key === 'Enter' && apply()}
-      />
-    </label>
-  )
-}
-
-interface TabsProps<T extends string> {
-  readonly name: string
-  readonly value: T
-  readonly labels: Readonly<Record<T, string>>
-  readonly onChoose: (value: T) => void
-}
-
-export function Tabs<T extends string>({ name, value, labels, onChoose }: TabsProps<T>) {
-  return (
-    <fieldset className="tabs plainset" aria-label={name}>
-      {(Object.keys(labels) as T[]).map((option) => (
-        <button key={option} type="button" aria-pressed={value === option} onClick={() => onChoose(option)}>
-          {labels[option]}
-        </button>
-      ))}
-    </fieldset>
+    <TextField
+      label={label}
+      type="date"
+      value={text}
+      onText={setText}
+      onBlur={apply}
+      onKeyDown={({ key }) => key === 'Enter' && apply()}
+    />
   )
 }

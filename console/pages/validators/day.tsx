@@ -1,10 +1,9 @@
 // The duties of one day: missed, late and wrong duties by epoch, and which of them were not the validator's fault.
 import { useEffect, useRef } from 'react'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
-import { Columns } from '../../parts/columns.tsx'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { DayPicture } from './day-picture.tsx'
@@ -112,24 +111,21 @@ interface IncidentsProps {
 function Incidents({ incidents, day }: IncidentsProps) {
   const startOf = new Map(day.epochs.map(({ epoch, startTimestamp }) => [epoch, startTimestamp]))
   return (
-    <Scroll name="Incidents by epoch">
-      <table>
-        <Columns of={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']} />
-        <tbody>
-          {incidents.slice(0, rowsMax).map((incident) => (
-            <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
-              <td>{incident.epoch}</td>
-              <td>{formatTime(startOf.get(incident.epoch) ?? '')}</td>
-              <td>{incident.slot}</td>
-              <td>{formatIncident(incident)}</td>
-              <td className={faultTone[incident.fault]}>{faultLabels[incident.fault]}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <Table name="Incidents by epoch" columns={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']}>
+        {incidents.slice(0, rowsMax).map((incident) => (
+          <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
+            <td>{incident.epoch}</td>
+            <td>{formatTime(startOf.get(incident.epoch) ?? '')}</td>
+            <td>{incident.slot}</td>
+            <td>{formatIncident(incident)}</td>
+            <td className={faultTone[incident.fault]}>{faultLabels[incident.fault]}</td>
+          </tr>
+        ))}
+      </Table>
       {incidents.length > rowsMax && (
         <p className="soft">{formatCount(incidents.length - rowsMax)} more incidents are not shown.</p>
       )}
-    </Scroll>
+    </>
   )
 }

@@ -1,15 +1,12 @@
 // Key figures with a short explanation each, and formats for figures that may be missing.
 
-export interface Figure {
-  readonly name: string
-  readonly value: string
-  readonly hint: string
-}
+/** Name → value and explanation. */
+type NamedFigures = Readonly<Record<string, readonly [value: string, hint: string]>>
 
-export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+export function Figures({ of }: { readonly of: NamedFigures }) {
   return (
     <dl className="figures">
-      {figures.map(({ name, value, hint }) => (
+      {Object.entries(of).map(([name, [value, hint]]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd className="big">{value}</dd>
@@ -23,12 +20,11 @@ export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
 type Value = number | null | undefined
 
 export const none = '–'
+const formatOrNone = (value: Value, places: number, factor = 1, unit = ''): string =>
+  value == null ? none : `${(value * factor).toLocaleString('en', { maximumFractionDigits: places })}${unit}`
+
 /** Ratings go from 0 to 100. */
-export const rating = (value: Value): string =>
-  value === null || value === undefined ? none : value.toLocaleString('en', { maximumFractionDigits: 2 })
-export const share = (value: Value): string =>
-  value === null || value === undefined ? none : `${(value * 100).toLocaleString('en', { maximumFractionDigits: 2 })} %`
-export const decimal = (value: Value): string =>
-  value === null || value === undefined ? none : value.toLocaleString('en', { maximumFractionDigits: 3 })
-export const slots = (value: Value): string =>
-  value === null || value === undefined ? none : `${decimal(value)} slots`
+export const rating = (value: Value): string => formatOrNone(value, 2)
+export const share = (value: Value): string => formatOrNone(value, 2, 100, ' %')
+export const decimal = (value: Value): string => formatOrNone(value, 3)
+export const slots = (value: Value): string => formatOrNone(value, 3, 1, ' slots')

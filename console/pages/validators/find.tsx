@@ -1,6 +1,7 @@
 // The start of the validators page: one search field for every kind of search, and the list of pools.
 import { type FormEvent, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
+import { TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Examples } from './examples.tsx'
@@ -65,10 +66,14 @@ function Search({ q, network }: { readonly q: string; readonly network: Network 
   }
   return (
     <form className="row search" onSubmit={submit} aria-label="Search">
-      <label className="field wide">
-        Index, public key, pool, operator, deposit or withdrawal address
-        <input className="mono" type="search" value={text} onChange={({ target }) => setText(target.value)} />
-      </label>
+      <TextField
+        isWide
+        label="Index, public key, pool, operator, deposit or withdrawal address"
+        className="mono"
+        type="search"
+        value={text}
+        onText={setText}
+      />
       <button type="submit" className="main">
         Search
       </button>

@@ -1,6 +1,8 @@
 // Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
 import type { ReactNode } from 'react'
 import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
+import { Card } from '../../parts/card.tsx'
+import { Facts, Mono } from '../../parts/facts.tsx'
 import { ether, formatTime, shortenHex } from '../../parts/format.ts'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
@@ -19,50 +21,34 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
       {text}
     </a>
   )
+  const epochText = (epoch: number | null, otherwise: string) => (
+    <EpochText epoch={epoch} clock={clock} otherwise={otherwise} />
+  )
   return (
-    <section className="card" aria-labelledby="identity">
-      <h2 id="identity">Operator and lifecycle</h2>
-      <dl className="facts">
-        <dt>Public key</dt>
-        <dd className="mono">{metadata.validatorPubkey}</dd>
-        <dt>Pool</dt>
-        <dd>
-          {pool === null ? <Unknown /> : searchLink(pool)}
-          {subpool !== null && <span className="soft"> · {subpool}</span>}
-        </dd>
-        <dt>Node operators</dt>
-        <dd>{nodeOperators?.length ? commaSeparated(nodeOperators.map(searchLink)) : <Unknown />}</dd>
-        {dvtNetwork !== null && (
-          <>
-            <dt>DVT network</dt>
-            <dd>
+    <Card id="identity" title="Operator and lifecycle">
+      <Facts
+        of={{
+          'Public key': <Mono text={metadata.validatorPubkey} />,
+          Pool: (
+            <>
+              {pool === null ? <Unknown /> : searchLink(pool)}
+              {subpool !== null && <span className="soft"> · {subpool}</span>}
+            </>
+          ),
+          'Node operators': nodeOperators?.length ? commaSeparated(nodeOperators.map(searchLink)) : <Unknown />,
+          'DVT network': dvtNetwork !== null && (
+            <>
               {dvtNetwork}
               {dvtOperators?.length ? <span className="soft"> · {dvtOperators.join(', ')}</span> : null}
-            </dd>
-          </>
-        )}
-        <dt>Eligible for activation</dt>
-        <dd>
-          <EpochText epoch={metadata.activationEligibilityEpoch} clock={clock} otherwise="not yet" />
-        </dd>
-        <dt>Activated</dt>
-        <dd>
-          <EpochText epoch={metadata.activationEpoch} clock={clock} otherwise="not yet" />
-        </dd>
-        <dt>Exits</dt>
-        <dd>
-          <EpochText epoch={metadata.exitEpoch} clock={clock} otherwise="not requested" />
-        </dd>
-        {metadata.withdrawableEpoch !== null && (
-          <>
-            <dt>Withdrawable</dt>
-            <dd>
-              <EpochText epoch={metadata.withdrawableEpoch} clock={clock} otherwise="" />
-            </dd>
-          </>
-        )}
-      </dl>
-    </section>
+            </>
+          ),
+          'Eligible for activation': epochText(metadata.activationEligibilityEpoch, 'not yet'),
+          Activated: epochText(metadata.activationEpoch, 'not yet'),
+          Exits: epochText(metadata.exitEpoch, 'not requested'),
+          Withdrawable: metadata.withdrawableEpoch !== null && epochText(metadata.withdrawableEpoch, ''),
+        }}
+      />
+    </Card>
   )
 }
 
@@ -98,8 +84,7 @@ interface ValidatorAddressesProps {
 export function ValidatorAddresses({ metadata, network }: ValidatorAddressesProps) {
   const deposits = metadata.depositAddresses ?? []
   return (
-    <section className="card" aria-labelledby="addresses">
-      <h2 id="addresses">Deposit and withdrawal addresses</h2>
+    <Card id="addresses" title="Deposit and withdrawal addresses">
       <h3>Deposit addresses</h3>
       {deposits.length === 0 && <p className="soft">No deposit address is known.</p>}
       {deposits.slice(0, addressesMax).map((address) => (
@@ -114,7 +99,7 @@ export function ValidatorAddresses({ metadata, network }: ValidatorAddressesProp
       ) : (
         <FundedAddress address={metadata.withdrawalAddress} chainid={chains[network]} />
       )}
-    </section>
+    </Card>
   )
 }
 

@@ -1,14 +1,16 @@
 // The ratings of a validator over time: totals of the range, a plot, and the worst days.
 import { useMemo } from 'react'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import { Card } from '../../parts/card.tsx'
+import { Tabs } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { Tabs, ViewControls } from './controls.tsx'
+import { ViewControls } from './controls.tsx'
 import { decimal, Figures, rating, share, slots } from './figures.tsx'
-import { boundsOf, type DateBounds, type PlotName, queryOf, type ValidatorsView, zoomInto } from './view.ts'
+import { boundsOf, type DateBounds, type PlotName, plotNames, queryOf, type ValidatorsView, zoomInto } from './view.ts'
 
 /** The maximum of one response. */
 const windowsMax = 1000
@@ -41,14 +43,14 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
     { keepPrevious: true },
   )
   return (
-    <section className="card" aria-labelledby="over-time">
-      <h2 id="over-time">Effectiveness over time</h2>
+    <Card id="over-time" title="Effectiveness over time">
       <ViewControls view={view} onView={onView} />
       <QueryResult of={total}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
       <Tabs
         name="Plotted measure"
         value={view.plot}
-        labels={plotLabels}
+        options={plotNames}
+        format={(name) => plotLabels[name]}
         onChoose={(plot) => onView({ ...view, plot })}
       />
       <QueryResult of={windows}>
@@ -65,7 +67,7 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
         )}
       </QueryResult>
       <Worst index={index} view={view} bounds={bounds} />
-    </section>
+    </Card>
   )
 }
 
@@ -79,27 +81,17 @@ function RangeSummary({ record }: { readonly record: EffectivenessRecord | undef
         to {record.endEpoch}
       </p>
       <Figures
-        figures={[
-          {
-            name: 'Validator',
-            value: rating(record.validatorEffectiveness),
-            hint: 'of 100, attester and proposer combined',
-          },
-          { name: 'Attester', value: rating(record.attesterEffectiveness), hint: 'uptime × correctness ÷ delay' },
-          {
-            name: 'Proposer',
-            value: rating(record.proposerEffectiveness),
-            hint:
-              record.proposerEffectiveness === null ? 'no blocks were due' : 'blocks proposed; an empty one counts ¼',
-          },
-          { name: 'Uptime', value: share(record.uptime), hint: 'attestations included' },
-          { name: 'Correctness', value: share(record.avgCorrectness), hint: 'correct source, target and head' },
-          {
-            name: 'Inclusion delay',
-            value: decimal(record.avgInclusionDelay),
-            hint: 'slots until inclusion; best is 1',
-          },
-        ]}
+        of={{
+          Validator: [rating(record.validatorEffectiveness), 'of 100, attester and proposer combined'],
+          Attester: [rating(record.attesterEffectiveness), 'uptime × correctness ÷ delay'],
+          Proposer: [
+            rating(record.proposerEffectiveness),
+            record.proposerEffectiveness === null ? 'no blocks were due' : 'blocks proposed; an empty one counts ¼',
+          ],
+          Uptime: [share(record.uptime), 'attestations included'],
+          Correctness: [share(record.avgCorrectness), 'correct source, target and head'],
+          'Inclusion delay': [decimal(record.avgInclusionDelay), 'slots until inclusion; best is 1'],
+        }}
       />
     </>
   )

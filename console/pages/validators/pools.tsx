@@ -2,10 +2,10 @@
 import { useState } from 'react'
 import type { ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { Columns } from '../../parts/columns.tsx'
+import { Card } from '../../parts/card.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { isLike } from './search.ts'
@@ -59,9 +59,10 @@ function PoolTable({ network, pools, title }: PoolTableProps) {
     setSelected(selected.includes(pool) ? selected.filter((other) => other !== pool) : [...selected, pool])
   const [first, second] = selected
   return (
-    <section className="card" aria-labelledby="pools">
-      <div className="spread">
-        <h2 id="pools">{title}</h2>
+    <Card
+      id="pools"
+      title={title}
+      aside={
         <button
           type="button"
           className="main"
@@ -70,31 +71,27 @@ function PoolTable({ network, pools, title }: PoolTableProps) {
         >
           {second === undefined ? 'Select two to compare' : 'Compare both'}
         </button>
-      </div>
-      <Scroll name={`${title}: table`}>
-        <table>
-          <Columns of={['Compare', 'Pool', 'Validators']} figures={['Validators']} />
-          <tbody>
-            {pools.map(({ pool, validators }) => (
-              <tr key={pool}>
-                <td>
-                  <input
-                    type="checkbox"
-                    aria-label={`Compare ${pool}`}
-                    checked={selected.includes(pool)}
-                    disabled={second !== undefined && !selected.includes(pool)}
-                    onChange={() => toggle(pool)}
-                  />
-                </td>
-                <td>
-                  <a href={hrefOf('validators', [], { network, q: pool })}>{pool}</a>
-                </td>
-                <td className="num">{formatCount(validators)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
+      }
+    >
+      <Table name={`${title}: table`} columns={['Compare', 'Pool', 'Validators']} figures={['Validators']}>
+        {pools.map(({ pool, validators }) => (
+          <tr key={pool}>
+            <td>
+              <input
+                type="checkbox"
+                aria-label={`Compare ${pool}`}
+                checked={selected.includes(pool)}
+                disabled={second !== undefined && !selected.includes(pool)}
+                onChange={() => toggle(pool)}
+              />
+            </td>
+            <td>
+              <a href={hrefOf('validators', [], { network, q: pool })}>{pool}</a>
+            </td>
+            <td className="num">{formatCount(validators)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
   )
 }

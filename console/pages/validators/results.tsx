@@ -3,10 +3,9 @@ import { useState } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import type { FoundValidator } from '#api/wire/validators-find.ts'
-import { Columns } from '../../parts/columns.tsx'
 import { formatCount, shortenHex } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { comparedMax } from './side-by-side.ts'
@@ -92,36 +91,31 @@ interface ResultTableProps {
 
 function ResultTable({ title, validators, network, selected, onToggle }: ResultTableProps) {
   return (
-    <Scroll name={`${title}: table`}>
-      <table>
-        <Columns of={['Compare', 'Index', 'Status', 'Pool', 'Operators', 'Public key']} />
-        <tbody>
-          {validators.map((validator) => (
-            <tr key={validator.validatorIndex}>
-              <td>
-                <input
-                  type="checkbox"
-                  aria-label={`Compare ${validator.validatorIndex}`}
-                  checked={selected.includes(validator.validatorIndex)}
-                  disabled={selected.length >= comparedMax && !selected.includes(validator.validatorIndex)}
-                  onChange={() => onToggle(validator.validatorIndex)}
-                />
-              </td>
-              <td>
-                <a href={hrefOf('validators', [validator.validatorIndex], { network })}>{validator.validatorIndex}</a>
-              </td>
-              <td>
-                <StatusBadge status={validator.status} />
-              </td>
-              <td>{validator.pool ?? <span className="soft">unknown</span>}</td>
-              <td>{validator.nodeOperators.join(', ')}</td>
-              <td className="mono" title={validator.validatorPubkey}>
-                {shortenHex(validator.validatorPubkey)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table name={`${title}: table`} columns={['Compare', 'Index', 'Status', 'Pool', 'Operators', 'Public key']}>
+      {validators.map(({ validatorIndex, status, pool, nodeOperators, validatorPubkey }) => (
+        <tr key={validatorIndex}>
+          <td>
+            <input
+              type="checkbox"
+              aria-label={`Compare ${validatorIndex}`}
+              checked={selected.includes(validatorIndex)}
+              disabled={selected.length >= comparedMax && !selected.includes(validatorIndex)}
+              onChange={() => onToggle(validatorIndex)}
+            />
+          </td>
+          <td>
+            <a href={hrefOf('validators', [validatorIndex], { network })}>{validatorIndex}</a>
+          </td>
+          <td>
+            <StatusBadge status={status} />
+          </td>
+          <td>{pool ?? <span className="soft">unknown</span>}</td>
+          <td>{nodeOperators.join(', ')}</td>
+          <td className="mono" title={validatorPubkey}>
+            {shortenHex(validatorPubkey)}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

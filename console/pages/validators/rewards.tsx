@@ -2,13 +2,15 @@
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { AggregateRecord } from '#api/wire/validators.ts'
+import { Card } from '../../parts/card.tsx'
+import { Tabs } from '../../parts/controls.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
-import { Tabs } from './controls.tsx'
 import { rewardStatement, type StatementPart, scaleOf } from './reward-statement.ts'
 import { type PartName, partNames, queryOf, type ValidatorsView } from './view.ts'
 
@@ -45,15 +47,15 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
     { keepPrevious: true },
   )
   return (
-    <section className="card" aria-labelledby="rewards">
-      <h2 id="rewards">Rewards and penalties</h2>
+    <Card id="rewards" title="Rewards and penalties">
       <p className="small soft">
         Chain days {days.startDay} to {days.endDay}. Amounts are always summed by chain days.
       </p>
       <Tabs
         name="Plotted amounts"
         value={view.part}
-        labels={partLabels}
+        options={partNames}
+        format={(name) => partLabels[name]}
         onChoose={(part) => go('validators', [index], queryOf({ ...view, part }))}
       />
       <QueryResult of={windows}>
@@ -64,7 +66,7 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
           data[0] ? <RewardTables record={data[0]} /> : <p className="note">No duties in these days.</p>
         }
       </QueryResult>
-    </section>
+    </Card>
   )
 }
 
@@ -122,12 +124,10 @@ function RewardTables({ record }: { readonly record: AggregateRecord }) {
           <PartTable key={name} title={partLabels[name]} part={statement[name]} />
         ))}
       </div>
-      <dl className="facts totals">
-        <dt>Balance change</dt>
-        <dd>{amount(statement.earnings)}</dd>
-        <dt>Including fees and MEV</dt>
-        <dd>{amount(statement.all)}</dd>
-      </dl>
+      <Facts
+        className="totals"
+        of={{ 'Balance change': amount(statement.earnings), 'Including fees and MEV': amount(statement.all) }}
+      />
       <details>
         <summary>Show counts</summary>
         <Counts record={record} />

@@ -1,6 +1,7 @@
 // Aligns the records of several validators or pools, so that a plot can draw them over the same axis and a table can show
 // a row for each.
-import type { AggregateRecord } from '#api/wire/validators.ts'
+import type { ReactNode } from 'react'
+import type { AggregateRecord, Network } from '#api/wire/validators.ts'
 
 /** What is compared: single validators, or all validators of a pool combined. */
 export interface Subject {
@@ -12,6 +13,21 @@ export interface Subject {
 
 /** Single validators, or two pools. */
 export type Subjects = readonly [Subject] | readonly [Subject, Subject]
+
+/** The parameters of the address: validators, or two pools. */
+export interface Chosen {
+  readonly of: string
+  readonly pool: string
+  readonly against: string
+}
+
+export interface ComparisonProps {
+  readonly network: Network
+  readonly networkChoice: ReactNode
+  readonly onChoose: (chosen: Partial<Chosen>) => void
+  /** Shows the comparison once its validators are known. */
+  readonly children: (subjects: Subjects) => ReactNode
+}
 
 /** The names of all lines and rows, in order. */
 export const subjectNames = (subjects: readonly Subject[]): string[] =>

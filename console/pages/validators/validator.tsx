@@ -1,8 +1,8 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
 import { Fragment, useMemo } from 'react'
-import { TetradError } from '#api/client.ts'
 import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
-import { QueryResult } from '../../parts/query-result.tsx'
+import { isNotFound } from '../../parts/failures.ts'
+import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { clockOf, validatorStatus } from './chain-clock.ts'
@@ -22,13 +22,14 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
       <p className="small">
         <a href={hrefOf('validators', [], { network: view.network })}>Validators</a> / {view.network}
       </p>
-      {metadata.error instanceof TetradError && metadata.error.notFound ? (
-        <ValidatorNotFound id={id} network={view.network} />
-      ) : (
-        <QueryResult of={metadata}>
-          {({ reply, meta }) => <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} view={view} />}
-        </QueryResult>
-      )}
+      <QueryResult
+        of={metadata}
+        failure={(error) =>
+          isNotFound(error) ? <ValidatorNotFound id={id} network={view.network} /> : <Failure error={error} />
+        }
+      >
+        {({ reply, meta }) => <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} view={view} />}
+      </QueryResult>
     </>
   )
 }

@@ -8,7 +8,7 @@ export const granularities = ['hour', 'day', 'week', 'month', 'quarter', 'year']
 export type Granularity = (typeof granularities)[number]
 
 /** Which figures the plot over time shows. */
-const plotNames = ['effectiveness', 'votes', 'delay'] as const
+export const plotNames = ['effectiveness', 'votes', 'delay'] as const
 export type PlotName = (typeof plotNames)[number]
 
 /** Which amounts the plot of rewards shows. */

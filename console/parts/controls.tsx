@@ -1,0 +1,62 @@
+// Labelled form controls: a choice from a list, a text field, and buttons of which one is pressed.
+import type { ComponentProps } from 'react'
+
+interface ChoiceProps<T extends string> {
+  readonly label: string
+  readonly value: T
+  readonly options: readonly T[]
+  /** The text of an option. Default: the option itself. */
+  readonly format?: (option: T) => string
+  readonly onChoose: (value: T) => void
+}
+
+export function Choice<T extends string>({ label, value, options, format = String, onChoose }: ChoiceProps<T>) {
+  return (
+    <label className="field">
+      {label}
+      <select value={value} onChange={({ target }) => onChoose(target.value as T)}>
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {format(option)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+interface TextFieldProps extends ComponentProps<'input'> {
+  readonly label: string
+  readonly isWide?: boolean
+  readonly onText: (text: string) => void
+}
+
+/** Other properties are those of the input element. */
+export function TextField({ label, isWide = false, onText, ...input }: TextFieldProps) {
+  return (
+    <label className={isWide ? 'field wide' : 'field'}>
+      {label}
+      <input {...input} onChange={({ target }) => onText(target.value)} />
+    </label>
+  )
+}
+
+interface TabsProps<T extends string | number> {
+  readonly name: string
+  readonly value: T
+  readonly options: readonly T[]
+  readonly format: (option: T) => string
+  readonly onChoose: (value: T) => void
+}
+
+export function Tabs<T extends string | number>({ name, value, options, format, onChoose }: TabsProps<T>) {
+  return (
+    <fieldset className="tabs" aria-label={name}>
+      {options.map((option) => (
+        <button key={option} type="button" aria-pressed={value === option} onClick={() => onChoose(option)}>
+          {format(option)}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
