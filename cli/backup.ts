@@ -8,6 +8,7 @@ import packageManifest from '../package.json' with { type: 'json' }
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 export function addBackup(program: Command): void {
@@ -50,11 +51,8 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
     'back it up with pg_dump --format=custom, or with the tool of your database provider.',
   )
   await refuseUsed(target)
-  const [{ copyStores, sealBackup }, { systemClock }] = await Promise.all([
-    import('#storage/backup.ts'),
-    import('#runtime/clock.ts'),
-  ])
-  const madeAtMs = systemClock.now()
+  const { copyStores, sealBackup } = await import('#storage/backup.ts')
+  const madeAtMs = clock.now()
   await queryOwner<unknown>(options, {
     name: 'copyStores',
     input: { dir: target },

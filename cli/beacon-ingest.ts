@@ -4,16 +4,16 @@
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
-import type { Stores } from '#storage/open.ts'
 import type { IngestProgress } from '#validators/ingest/follow.ts'
 import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { type LeaseOptions, runWithLease } from './lease.ts'
+import type { LeaseOptions } from './lease.ts'
 import { note, print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, dataDirOf } from './settings.ts'
+import { untilStopped } from './stop.ts'
 
 export interface BeaconCommand extends CommonOptions, LeaseOptions {
   readonly network: Network
@@ -43,21 +43,17 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
   if (!existsSync(dataDir)) return false
   const request = await queryServer<IngestStatus>(options, 'ingestStatus', { network, pollNow: true, epochs })
   if (!request) return false
-  const [{ callControl }, { systemClock }, { untilStopped }] = await Promise.all([
-    import('#runtime/control-socket.ts'),
-    import('#runtime/clock.ts'),
-    import('./stop.ts'),
-  ])
+  const { callControl } = await import('#runtime/control-socket.ts')
   const stop = new AbortController()
-  if (!isOnce) void untilStopped(systemClock, async () => stop.abort())
+  if (!isOnce) void untilStopped(clock, async () => stop.abort())
   if (!options.json) note(`${network}: the running server ingests it; showing its progress`)
-  const startMs = systemClock.monotonicMs()
+  const startMs = clock.monotonicMs()
   const first = request.result
   // A poll that was already running may have started before the newest epoch became final.
   const polls = first.polls + (first.isReading ? 2 : 1)
   let last = first
   while (!stop.signal.aborted && !(isOnce && last.polls >= polls)) {
-    await systemClock.sleep(pollIntervalMs, stop.signal)
+    await clock.sleep(pollIntervalMs, stop.signal)
     const reply = await callControl(dataDir, 'ingestStatus', { network, epochs })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
     const now = reply.result as IngestStatus
@@ -67,7 +63,7 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
       note(`${network}: ${now.missingEpochs} epochs are missing`)
     last = now
   }
-  const tookMs = systemClock.monotonicMs() - startMs
+  const tookMs = clock.monotonicMs() - startMs
   const { missingEpochs: missing, until: end } = last
   if (epochs) printFillReport(options, { filled: first.missingEpochs - missing, missing, end }, tookMs)
   else printIngestReport(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
@@ -82,38 +78,22 @@ function printProblem(error: string, isOnce: boolean): void {
 /**
  * Runs until stopped; with `once` until all finalized epochs have been read, with a range until its gaps are filled.
  */
-export async function ingestBeacon(options: BeaconCommand, stores: Stores, settings: Settings): Promise<void> {
-  const { dutiesHere } = await import('#validators/duties/store.ts')
-  const [{ createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] = await Promise.all([
-    import('#server/context.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-    import('#runtime/log.ts'),
-    import('./stop.ts'),
-  ])
-  const log = openLog('warn', (line) => process.stderr.write(line))
-  const context = createContext({
-    ...{ state: stores.state, duties: dutiesHere(stores.duties) },
-    ...{ settings, clock: systemClock, random: systemRandom, log },
-  })
-  const stop = new AbortController()
-  const startMs = systemClock.monotonicMs()
+export async function ingestBeacon(
+  options: BeaconCommand,
+  run: (ingester: (context: AppContext, signal: AbortSignal) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const startMs = clock.monotonicMs()
   const epochs = rangeOf(options)
   let last: IngestProgress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
-  const ingest = async (leased: AppContext, signal: AbortSignal) => {
+  await run(async (leased, signal) => {
     if (epochs) filled = await fillEpochs(leased, options, epochs, signal)
     else
       await followNetwork(leased, options, signal, (progress) => {
         last = progress
       })
-  }
-  const work = runWithLease(context, options, 'beacon', ingest, stop.signal)
-  await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
-  await work.catch((error) => {
-    if (!stop.signal.aborted) throw error
   })
-  const tookMs = systemClock.monotonicMs() - startMs
+  const tookMs = clock.monotonicMs() - startMs
   if (epochs) printFillReport(options, filled, tookMs)
   else printIngestReport(options, last, tookMs)
 }

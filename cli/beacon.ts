@@ -3,10 +3,11 @@
 // makes it poll and shows its progress, the second sends it the results
 // (behaviour/validators.md#commands-and-a-running-server).
 import { existsSync } from 'node:fs'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
+import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { Stores } from '#storage/open.ts'
@@ -15,9 +16,12 @@ import type { BeaconCommand } from './beacon-ingest.ts'
 import { refuseDemo } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { runWithLease, turnContext, waitOption } from './lease.ts'
+import { runWithLease, waitOption } from './lease.ts'
+import { integerBetween } from './parse-integer.ts'
 import { print, printJson, table } from './print.ts'
+import { clock, log, random } from './runtime.ts'
 import { configOf, dataDirOf } from './settings.ts'
+import { untilStopped } from './stop.ts'
 
 export const networkOption = () =>
   new Option('--network <name>', 'name of the network').choices(networks).default('mainnet')
@@ -51,7 +55,7 @@ export function addBeacon(program: Command): void {
 async function runIngest(options: BeaconCommand): Promise<void> {
   const { ingestBeacon, watchServer } = await import('./beacon-ingest.ts')
   if (await watchServer(options)) return
-  await withStores(options, (stores, settings) => ingestBeacon(options, stores, settings))
+  await ingestBeacon(options, (work) => runStoppable(options, work))
 }
 
 const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
@@ -68,10 +72,7 @@ export async function toCommandFailure(work: Promise<void>): Promise<void> {
   }
 }
 
-export function epochNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Must be a whole number.')
-  return Number(text)
-}
+export const epochNumber = integerBetween(0, 9_999_999_999, 'Must be a whole number.')
 
 type StoreAudit = (lines: readonly AuditLine[]) => Promise<unknown>
 
@@ -113,7 +114,7 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
         signal,
       )
     }
-    const context = { ...(await turnContext(stores.state)), duties: dutiesHere(stores.duties) }
+    const context = { state: stores.state, duties: dutiesHere(stores.duties), clock, random, log }
     await runWithLease(context, options, 'beacon', turn, new AbortController().signal)
   })
   return lines
@@ -144,33 +145,46 @@ async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise
       `No beacon node is configured: set validators.networks.${network}.beacon.urls.`,
     )
   }
-  const [{ openBeacon }, { systemClock }] = await Promise.all([
-    import('#sources/beacon/client.ts'),
-    import('#runtime/clock.ts'),
-  ])
-  return openBeacon({ network, urls, timeoutMs, clock: systemClock })
+  const { openBeacon } = await import('#sources/beacon/client.ts')
+  return openBeacon({ network, urls, timeoutMs, clock })
 }
 
 /** Opens both stores, and passes the settings with the chain times of the node. Fails if a server uses the folder. */
-export async function withStores(
+async function withStores(
   options: BeaconCommand,
   work: (stores: Stores, settings: Settings) => Promise<void>,
 ): Promise<void> {
   const { settings } = await configOf(options)
   await beaconOf(options, settings)
-  const [{ openStores }, { dutiesHere }, { withChainTimes }, { systemClock }, { openLog }] = await Promise.all([
+  const [{ openStores }, { dutiesHere }, { withChainTimes }] = await Promise.all([
     import('#storage/open.ts'),
     import('#validators/duties/store.ts'),
     import('#validators/ingest/read/chain-identity.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/log.ts'),
   ])
   const stores = await openStores(dataDirOf(options), settings.store)
   try {
     await refuseDemo(options, stores.state)
-    const log = openLog('warn', (line) => process.stderr.write(line))
-    await work(stores, await withChainTimes({ duties: dutiesHere(stores.duties), settings, clock: systemClock, log }))
+    await work(stores, await withChainTimes({ duties: dutiesHere(stores.duties), settings, clock, log }))
   } finally {
     await stores.close()
   }
 }
+
+type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
+
+/** Runs an ingester on the stores and under the lease, until it ends or a signal stops it. */
+export const runStoppable = (options: BeaconCommand, ingester: Ingester): Promise<void> =>
+  withStores(options, async (stores, settings) => {
+    const [{ createContext }, { dutiesHere }] = await Promise.all([
+      import('#server/context.ts'),
+      import('#validators/duties/store.ts'),
+    ])
+    const data = { state: stores.state, duties: dutiesHere(stores.duties) }
+    const context = createContext({ ...data, settings, clock, random, log })
+    const stop = new AbortController()
+    const work = runWithLease(context, options, 'beacon', ingester, stop.signal)
+    await Promise.race([work, untilStopped(clock, async () => stop.abort())])
+    await work.catch((error) => {
+      if (!stop.signal.aborted) throw error
+    })
+  })

@@ -4,6 +4,7 @@ import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
 import type { NodeCapabilities } from '#sources/evm/capability-tracker.ts'
 import { note, print, printJson, table } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ChainReport {
@@ -30,12 +31,11 @@ export function addChains(program: Command): void {
 
 async function createReport(chain: ChainSettings): Promise<ChainReport> {
   if (chain.rpc.length === 0) return { chain, costs: [], nodes: [] }
-  const [{ openNode }, { costs: costsOf }, { systemClock }] = await Promise.all([
+  const [{ openNode }, { costs: costsOf }] = await Promise.all([
     import('#explorer/nodes.ts'),
     import('#sources/evm/capabilities.ts'),
-    import('#runtime/clock.ts'),
   ])
-  const node = openNode(chain, { clock: systemClock })
+  const node = openNode(chain, { clock })
   const nodes = await node.each()
   const can = node.known()
   if (can) return { chain, can, costs: costsOf(can, chain), nodes }

@@ -1,6 +1,7 @@
 // `tetrad conformance`: checks any server that offers these interfaces against the contract.
 import { type Command, InvalidArgumentError } from 'commander'
 import { CommandFailure } from './failure.ts'
+import { integerBetween } from './parse-integer.ts'
 import { print, printJson } from './print.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
 
@@ -49,7 +50,12 @@ export function addConformance(program: Command): void {
     .option('--spec-only', 'run only checks of rules from the specification')
     .option('--slow', 'also wait until a download link expires (5 minutes)')
     .option('--bad-keys', 'also send many bad keys; the server then blocks your address for 30 seconds')
-    .option('--timeout <ms>', 'timeout of one request', parseTimeout, 30_000)
+    .option(
+      '--timeout <ms>',
+      'timeout of one request',
+      integerBetween(100, Number.MAX_SAFE_INTEGER, 'It must be a number of milliseconds, at least 100.'),
+      30_000,
+    )
     .addHelpText(
       'after',
       '\nExample:\n  $ TETRAD_KEY=… tetrad conformance --url http://127.0.0.1:8080\n\nExit codes: 0 the server conforms, 1 it does not.',
@@ -138,10 +144,3 @@ function parsePair(text: string): { from: string; to: string } {
 }
 
 const parseList = (text: string): string[] => text.split(',').map((item) => item.trim())
-
-function parseTimeout(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 100)
-    throw new InvalidArgumentError('It must be a number of milliseconds, at least 100.')
-  return count
-}

@@ -5,6 +5,7 @@ import type { SessionContext } from '#admin/sessions.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { minuteText, note, print, printJson } from './print.ts'
+import { clock, random } from './runtime.ts'
 import { addressOf, type CommonOptions, configOf } from './settings.ts'
 
 export function addConsole(program: Command): void {
@@ -21,11 +22,7 @@ export function addConsole(program: Command): void {
 }
 
 async function link(options: CommonOptions & { url?: string }): Promise<void> {
-  const [{ createLink }, { systemClock: clock }, { systemRandom: random }] = await Promise.all([
-    import('#admin/sessions.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-  ])
+  const { createLink } = await import('#admin/sessions.ts')
   const { settings } = await configOf(options)
   const base = options.url ?? (settings.server.publicUrl || (await listeningAt(options)) || (await addressOf(options)))
   const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))

@@ -1,8 +1,10 @@
 // Runs a query where the databases are open: in the running server, over its control socket, or in this process.
+import { silentLog } from '#runtime/log.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 export interface OwnerQuery<T> {
@@ -37,15 +39,11 @@ export async function queryServer<T>(
 
 async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
   const { settings } = await configOf(options)
-  const [{ openStores }, { createContext }, { dutiesHere }, { systemClock }, { systemRandom }, { silentLog }] =
-    await Promise.all([
-      import('#storage/open.ts'),
-      import('#server/context.ts'),
-      import('#validators/duties/store.ts'),
-      import('#runtime/clock.ts'),
-      import('#runtime/random.ts'),
-      import('#runtime/log.ts'),
-    ])
+  const [{ openStores }, { createContext }, { dutiesHere }] = await Promise.all([
+    import('#storage/open.ts'),
+    import('#server/context.ts'),
+    import('#validators/duties/store.ts'),
+  ])
   const stores = await openStores(dataDirOf(options), settings.store)
   try {
     const { state } = stores
@@ -53,8 +51,8 @@ async function withContext<T>(options: CommonOptions, work: (context: AppContext
       settings,
       state,
       duties: dutiesHere(stores.duties),
-      clock: systemClock,
-      random: systemRandom,
+      clock,
+      random,
       log: silentLog,
     })
     const isDemo = (await refuseDemo(options, state)) === 'demo'

@@ -1,10 +1,12 @@
 // `tetrad doctor`: checks configuration, data folder, disk, database, nodes, sources and clocks, verifies a sample of
 // stored results, and prints what to do about each problem.
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { queryOwner } from './data-owner.ts'
 import { describeFailure } from './failure.ts'
+import { integerBetween } from './parse-integer.ts'
 import { counted, print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 interface Options extends CommonOptions {
@@ -18,7 +20,7 @@ export function addDoctor(program: Command): void {
     .description(
       'Check everything and print what to do. Exits with 1 if a check fails. Works with and without a running server.',
     )
-    .option('--sample <n>', 'stored results of each kind to verify; 0: none', sampleSize, 20)
+    .option('--sample <n>', 'stored results of each kind to verify; 0: none', integerBetween(0, 1000), 20)
     .option('--offline', 'do not contact nodes and sources')
     .action((_: unknown, command: Command) => doctor(command.optsWithGlobals()))
 }
@@ -41,15 +43,12 @@ async function doctor(options: Options): Promise<void> {
     return undefined
   })
   if (config) {
-    const [{ machineFindings, settingsFindings }, { systemClock }] = await Promise.all([
-      import('#operations/machine.ts'),
-      import('#runtime/clock.ts'),
-    ])
+    const { machineFindings, settingsFindings } = await import('#operations/machine.ts')
     add(settingsFindings(config.settings, config.configured))
     add(await machineFindings(dataDirOf(options), config.settings.store))
     if (!options.offline) {
       const { connectivityFindings } = await import('#operations/connectivity.ts')
-      add(await connectivityFindings({ settings: config.settings, clock: systemClock }))
+      add(await connectivityFindings({ settings: config.settings, clock }))
     }
     add(await storeFindings(options))
   }
@@ -84,10 +83,4 @@ const levelLabels = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
 function formatFinding({ name, level, message, todo }: DoctorFinding): string {
   const line = `${levelLabels[level]}  ${name}: ${message}`
   return todo === undefined ? line : `${line}\n        → ${todo}`
-}
-
-function sampleSize(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 0 || count > 1000) throw new InvalidArgumentError('It must be 0 to 1000.')
-  return count
 }

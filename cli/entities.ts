@@ -8,6 +8,7 @@ import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'
 import { counted, print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface EntityOptions extends CommonOptions {
@@ -33,17 +34,14 @@ export function addEntities(program: Command): void {
 }
 
 async function importFile(file: string, options: EntityOptions): Promise<void> {
-  const [{ parseEntityRecords, importEntities }, { systemClock }] = await Promise.all([
-    import('#validators/registry/entities.ts'),
-    import('#runtime/clock.ts'),
-  ])
+  const { parseEntityRecords, importEntities } = await import('#validators/registry/entities.ts')
   const found = await stat(file).catch(() => undefined)
   if (!found?.isFile()) throw new CommandFailure('import.file', `File ${file} does not exist.`)
   if (found.size > fileBytesMax) throw new CommandFailure('import.file', `${file} is larger than 256 MiB. Split it.`)
   const records = parseFile(parseEntityRecords, await readFile(file, 'utf8'), file)
   const source = options.source ?? basename(file)
   const { rejects, ...totals } = await withState(options, 'made', (state) =>
-    importEntities(state, options.network, records, source, systemClock.now()),
+    importEntities(state, options.network, records, source, clock.now()),
   )
   if (rejects.length > 0) {
     process.exitCode = exitPartly

@@ -7,6 +7,7 @@ import type { KeyContext } from '#fx/receipts/receipt-key.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson } from './print.ts'
+import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -74,14 +75,8 @@ async function rotateKey(options: CommonOptions): Promise<void> {
 }
 
 async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
-  const [{ createFxCaches }, { systemClock }, { systemRandom }] = await Promise.all([
-    import('#fx/context.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-  ])
-  return withState(options, 'found', (state) =>
-    work({ state, clock: systemClock, random: systemRandom, fx: createFxCaches() }),
-  )
+  const { createFxCaches } = await import('#fx/context.ts')
+  return withState(options, 'found', (state) => work({ state, clock, random, fx: createFxCaches() }))
 }
 
 async function verifyReceipt(
@@ -112,10 +107,7 @@ interface CheckOptions extends CommonOptions {
 }
 
 async function checkSignature(fileOrId: string, options: CheckOptions): Promise<void> {
-  const [{ examineSignature }, { systemClock }] = await Promise.all([
-    import('#fx/endpoints/check-signature.ts'),
-    import('#runtime/clock.ts'),
-  ])
+  const { examineSignature } = await import('#fx/endpoints/check-signature.ts')
   if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
     throw new CommandFailure('signer.unreadable', '--signer must be 0x followed by 40 hexadecimal digits.')
   }
@@ -123,7 +115,7 @@ async function checkSignature(fileOrId: string, options: CheckOptions): Promise<
   const signed = options.signed === undefined ? undefined : await readJson(options.signed)
   const rpcUrl = options.rpcUrl ?? (await configOf(options)).settings.fx.rpcUrl
   const { signature, signer } = options
-  const diagnosis = await examineSignature(quote, { signature, signer, signed }, rpcUrl, systemClock)
+  const diagnosis = await examineSignature(quote, { signature, signer, signed }, rpcUrl, clock)
   if (options.json) printJson(diagnosis)
   else {
     const signerText = diagnosis.signer === null ? 'no signer can be recovered' : `recovered signer ${diagnosis.signer}`

@@ -9,12 +9,13 @@ import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
+import { integerBetween } from './parse-integer.ts'
 import { parsePastTime } from './parse-time.ts'
 import { note, print, printJson, table } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 const pairPattern = /^[A-Z]{3}\/[A-Z]{3}$/
-const rowsMax = 100_000
 
 export function addFx(program: Command): void {
   const fx = program.command('fx').description('FX: rate sources, rates, quotes, receipts and signatures.')
@@ -42,7 +43,7 @@ export function addFx(program: Command): void {
     .option('--source <id>', 'only this source')
     .option('--since <time>', '24h ago, 2026-11-15, or 2026-11-15T18:00:00Z', '24h')
     .option('--until <time>', 'same formats (default: now)')
-    .option('--limit <n>', 'maximum number of rates', parseRowCount, 100)
+    .option('--limit <n>', 'maximum number of rates', integerBetween(1, 100_000), 100)
     .action((pair: string, _: unknown, command: Command) => history(pair, command.optsWithGlobals()))
 
   fx.command('quote')
@@ -56,8 +57,8 @@ export function addFx(program: Command): void {
 type View = Pick<AppContext, 'state' | 'settings' | 'clock'>
 
 async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
-  const [{ settings }, { systemClock }] = await Promise.all([configOf(options), import('#runtime/clock.ts')])
-  return withState(options, 'found', (state) => work({ state, settings, clock: systemClock }))
+  const { settings } = await configOf(options)
+  return withState(options, 'found', (state) => work({ state, settings, clock }))
 }
 
 type SourcesReport = Awaited<ReturnType<typeof sourcesReport>>
@@ -186,11 +187,4 @@ const isoTimeOrNull = (atMs: number | null | undefined): string | null =>
 function parsePair(text: string): string {
   if (!pairPattern.test(text)) throw new InvalidArgumentError('It must be two currencies, such as EUR/USD.')
   return text
-}
-
-function parseRowCount(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 1 || count > rowsMax)
-    throw new InvalidArgumentError(`It must be 1 to ${rowsMax}.`)
-  return count
 }

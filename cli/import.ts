@@ -12,9 +12,10 @@ import { renamePath } from '#runtime/path-error.ts'
 import type { State } from '#storage/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { type LeaseOptions, runWithLease, turnContext, waitOption } from './lease.ts'
+import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { unknownFeed } from './markets.ts'
 import { counted, note, print, printJson } from './print.ts'
+import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ImportOptions extends CommonOptions, LeaseOptions {
@@ -62,7 +63,7 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
         if (signal.aborted) break
       }
     }
-    await runWithLease(await turnContext(store), options, 'markets', turn, stop.signal)
+    await runWithLease({ state: store, clock, random, log }, options, 'markets', turn, stop.signal)
   })
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000
@@ -97,16 +98,15 @@ async function importFile(
   rejects: RejectsFile,
   signal: AbortSignal,
 ): Promise<ImportTotals> {
-  const [{ importMarkets }, { Renames }, { systemClock }] = await Promise.all([
+  const [{ importMarkets }, { Renames }] = await Promise.all([
     import('#markets/records/import.ts'),
     import('#markets/records/decompose.ts'),
-    import('#runtime/clock.ts'),
   ])
   const name = file === '-' ? 'stdin' : file
   const source = await openSource(file)
   const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
   const line = createProgressLine(name, source.bytes, options.json === true)
-  const totals = await importMarkets({ state, clock: systemClock }, splitRecords(source.chunks, lines), {
+  const totals = await importMarkets({ state, clock }, splitRecords(source.chunks, lines), {
     kind: options.record,
     renames: new Renames(table),
     source: 'import',

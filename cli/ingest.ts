@@ -1,7 +1,7 @@
 // `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or reads epochs
 // of a network again (repair-epochs.ts). With a data folder both may run beside the server, because repeated writes
 // change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { faults } from '#api/faults.ts'
 import { networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
@@ -13,9 +13,12 @@ import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget-blocks.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
+import { integerBetween } from './parse-integer.ts'
 import { note, print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
+import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { untilStopped } from './stop.ts'
 import { whichChain } from './which-chain.ts'
 
 interface IngestOptions extends CommonOptions, LeaseOptions {
@@ -30,6 +33,7 @@ interface IngestOptions extends CommonOptions, LeaseOptions {
 /** Consecutive failures without progress after which a one-time run gives up. */
 const failuresMax = 5
 const failureWaitMs = 2000
+const blockNumber = integerBetween(0, 999_999_999_999_999, 'It must be a block number.')
 
 export function addIngest(program: Command): void {
   const ingest = program.command('ingest').description('Read a source into the store.')
@@ -89,25 +93,19 @@ interface Totals {
 async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
   validateSpan(options)
   const { settings } = await configOf(options)
-  const [{ requireNode }, { createExplorerCaches }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
-    await Promise.all([
-      import('#explorer/nodes.ts'),
-      import('#explorer/context.ts'),
-      import('#runtime/clock.ts'),
-      import('#runtime/random.ts'),
-      import('#runtime/log.ts'),
-      import('./stop.ts'),
-    ])
+  const [{ requireNode }, { createExplorerCaches }] = await Promise.all([
+    import('#explorer/nodes.ts'),
+    import('#explorer/context.ts'),
+  ])
   const stop = new AbortController()
   const totals: Totals = { blocks: 0, rows: 0, head: 0, revertedBlocks: 0 }
-  const startMs = systemClock.monotonicMs()
+  const startMs = clock.monotonicMs()
   await withState(options, 'made', async (state) => {
-    const log = openLog('warn', (line) => process.stderr.write(line))
     const explorer = createExplorerCaches()
-    const context: ExplorerContext = { state, settings, clock: systemClock, random: systemRandom, log, explorer }
+    const context: ExplorerContext = { state, settings, clock, random, log, explorer }
     const node = requireNode(context, whichChain(settings, options.chain))
-    const progress = openProgress(options.json === true, () => systemClock.monotonicMs())
-    const share = () => nodeShare(node, systemClock.monotonicMs() - startMs)
+    const progress = openProgress(options.json === true, () => clock.monotonicMs())
+    const share = () => nodeShare(node, clock.monotonicMs() - startMs)
     const report = (event: IndexProgress) => {
       addEvent(totals, event)
       if (event.is === 'plan') progress.plan(event.blocks)
@@ -131,11 +129,11 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
       await runTask(own, node, options, task, report, signal)
     }
     const work = runWithLease(context, options, 'chains', run, stop.signal)
-    const stopped = untilStopped(systemClock, async () => stop.abort())
+    const stopped = untilStopped(clock, async () => stop.abort())
     await Promise.race([work, stopped])
     await work
     progress.end()
-    printIngestReport(node.chain.id, options, totals, (systemClock.monotonicMs() - startMs) / 1000, share())
+    printIngestReport(node.chain.id, options, totals, (clock.monotonicMs() - startMs) / 1000, share())
   })
 }
 
@@ -222,9 +220,4 @@ function printIngestReport(
   print(
     `chain ${chain}: ${totals.blocks} final blocks indexed, ${totals.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`,
   )
-}
-
-function blockNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a block number.')
-  return Number(text)
 }

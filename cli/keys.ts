@@ -6,8 +6,10 @@ import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { integerBetween } from './parse-integer.ts'
 import { momentOf } from './parse-time.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
+import { clock, random } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface CreateOptions extends CommonOptions {
@@ -79,13 +81,12 @@ export function addKeys(program: Command): void {
     .command('usage')
     .description('Show calls by UTC day and key.')
     .argument('[id]', 'only this key; "anonymous" for calls without a key')
-    .option('--days <n>', 'number of days, including today', parseDays, 30)
+    .option('--days <n>', 'number of days, including today', integerBetween(1, 400), 30)
     .action((id: string | undefined, _: unknown, command: Command) => usage(id, command.optsWithGlobals()))
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { systemClock, systemRandom } = await loadClockAndRandom()
-  const expiresAtMs = options.expires === undefined ? undefined : momentOf(options.expires, systemClock.now())
+  const expiresAtMs = options.expires === undefined ? undefined : momentOf(options.expires, clock.now())
   const { createKey } = await import('#storage/keys.ts')
   const { id, key } = await withState(options, 'made', (state) =>
     createKey(
@@ -97,8 +98,8 @@ async function create(options: CreateOptions): Promise<void> {
         ...(options.admin && { admin: true }),
         ...(expiresAtMs !== undefined && { expiresAtMs }),
       },
-      systemClock,
-      systemRandom,
+      clock,
+      random,
     ),
   )
   printKeyOnce({ id, key }, options)
@@ -114,18 +115,16 @@ function printKeyOnce({ id, key }: { readonly id: string; readonly key: string }
 }
 
 async function rotate(id: string, options: CommonOptions & { restore?: boolean }): Promise<void> {
-  const { systemClock, systemRandom } = await loadClockAndRandom()
   const { rotateKey } = await import('#storage/keys.ts')
   const input = { id, ...(options.restore && { restore: true }) }
-  const rotated = await withState(options, 'found', (state) => rotateKey(state, input, systemClock, systemRandom))
+  const rotated = await withState(options, 'found', (state) => rotateKey(state, input, clock, random))
   if (!rotated) throw unknownKey(id)
   printKeyOnce(rotated, options)
 }
 
 async function edit(id: string, options: EditOptions): Promise<void> {
-  const { systemClock } = await loadClockAndRandom()
   const { editKey, findKey } = await import('#storage/keys.ts')
-  const change = changeOf(options, systemClock.now())
+  const change = changeOf(options, clock.now())
   if (Object.keys(change).length === 0) {
     throw new CommandFailure(
       'key.nothing_to_change',
@@ -133,10 +132,10 @@ async function edit(id: string, options: EditOptions): Promise<void> {
     )
   }
   const edited = await withState(options, 'found', async (state) =>
-    (await editKey(state, id, change, systemClock)) ? findKey(state, id) : undefined,
+    (await editKey(state, id, change, clock)) ? findKey(state, id) : undefined,
   )
   if (!edited) throw unknownKey(id)
-  if (options.json) printJson(keyView(edited, systemClock.now()))
+  if (options.json) printJson(keyView(edited, clock.now()))
   else print(`Changed key ${id}. See: tetrad keys list`)
 }
 
@@ -151,10 +150,9 @@ function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, 
 }
 
 async function list(options: CommonOptions): Promise<void> {
-  const { systemClock } = await loadClockAndRandom()
   const { listKeys } = await import('#storage/keys.ts')
   const keys = await withState(options, 'found', listKeys)
-  const nowMs = systemClock.now()
+  const nowMs = clock.now()
   if (options.json) return printJson(keys.map((key) => keyView(key, nowMs)))
   if (keys.length === 0) return note('No keys yet. Create one: tetrad keys create --name … --plan …')
   const rows = keys.map((key) => [
@@ -165,22 +163,20 @@ async function list(options: CommonOptions): Promise<void> {
 }
 
 async function revoke(id: string, options: CommonOptions): Promise<void> {
-  const { systemClock } = await loadClockAndRandom()
   const { revokeKey } = await import('#storage/keys.ts')
-  if (!(await withState(options, 'found', (state) => revokeKey(state, id, systemClock)))) throw unknownKey(id)
+  if (!(await withState(options, 'found', (state) => revokeKey(state, id, clock)))) throw unknownKey(id)
   if (options.json) printJson({ id, revoked: true })
   else print(`Revoked key ${id}.`)
 }
 
 async function usage(id: string | undefined, options: CommonOptions & { days: number }): Promise<void> {
-  const { systemClock } = await loadClockAndRandom()
   const [{ anonymousId, findKey }, { usageOf }] = await Promise.all([
     import('#storage/keys.ts'),
     import('#storage/usage.ts'),
   ])
   const days = await withState(options, 'found', async (state) => {
     if (id !== undefined && id !== anonymousId && !(await findKey(state, id))) throw unknownKey(id)
-    return usageOf(state, { keyId: id, days: options.days, nowMs: systemClock.now() })
+    return usageOf(state, { keyId: id, days: options.days, nowMs: clock.now() })
   })
   if (options.json) return printJson(days)
   if (days.length === 0) return note(`No calls in the last ${options.days} days.`)
@@ -191,14 +187,6 @@ async function usage(id: string | undefined, options: CommonOptions & { days: nu
     ]),
   )
   print(table(['day', 'key', 'endpoint', 'accepted', 'over/second', 'over/day', 'not allowed'], rows))
-}
-
-async function loadClockAndRandom() {
-  const [{ systemClock }, { systemRandom }] = await Promise.all([
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-  ])
-  return { systemClock, systemRandom }
 }
 
 const groupsText = ({ groups: allowed, admin }: KeyInfo): string =>
@@ -214,9 +202,3 @@ function parseGroups(text: string): Group[] {
 }
 
 const parseGroupsOrAll = (text: string): Group[] | 'all' => (text.trim() === 'all' ? 'all' : parseGroups(text))
-
-function parseDays(text: string): number {
-  const days = Number(text)
-  if (!Number.isInteger(days) || days < 1 || days > 400) throw new InvalidArgumentError('It must be 1 to 400.')
-  return days
-}

@@ -2,7 +2,9 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Author } from '#explorer/labels/history.ts'
+import { integerBetween } from './parse-integer.ts'
 import { note } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 /** An argument is either an address or a slug. */
@@ -24,10 +26,7 @@ export function oneChain(text: string): string {
   return text
 }
 
-export function parsePercent(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('It must be 0 to 100.')
-  return Number(text)
-}
+export const parsePercent = integerBetween(0, 100)
 
 /** Labels of a chain that is not configured are stored, but the chain id may be a mistake. */
 export async function warnUnservedChains(options: CommonOptions, chains: readonly string[]): Promise<void> {
@@ -41,6 +40,5 @@ export async function warnUnservedChains(options: CommonOptions, chains: readonl
 const othersShown = 10
 
 export async function authorOf(options: { readonly by?: string }, via: string): Promise<Author> {
-  const { systemClock } = await import('#runtime/clock.ts')
-  return { by: options.by ?? userInfo().username, via, atMs: systemClock.now() }
+  return { by: options.by ?? userInfo().username, via, atMs: clock.now() }
 }

@@ -1,10 +1,11 @@
 // `tetrad labels list | search | history`: shows the label registry and its history.
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { HistoryEntry } from '#explorer/labels/history.ts'
 import type { Label } from '#explorer/labels/labels.ts'
 import type { Tag } from '#explorer/labels/tags.ts'
 import { withState } from './data.ts'
 import { oneChain, subjectOf } from './labels-options.ts'
+import { integerBetween } from './parse-integer.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -152,10 +153,4 @@ async function takeInto<T>(from: AsyncIterable<T>, into: T[], limit: number): Pr
 const limitOption = (defaultLimit: number): Option =>
   new Option('--limit <n>', `maximum number of results (default: ${defaultLimit})`)
     .default(defaultLimit, '')
-    .argParser((text) => {
-      const limit = Number(text)
-      if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
-        throw new InvalidArgumentError(`It must be 1 to ${limitMax}.`)
-      }
-      return limit
-    })
+    .argParser(integerBetween(1, limitMax))

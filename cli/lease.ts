@@ -2,7 +2,6 @@
 // (behaviour/operations.md#ingest-commands). On SQLite they need no lease.
 import { type LeaseContext, LeaseLost, leasedDuties, leasedState, runUnderLease } from '#ingest/lease.ts'
 import type { Duties } from '#storage/duties.ts'
-import type { State } from '#storage/state.ts'
 import { CommandFailure } from './failure.ts'
 
 /** Names of the ingesters in `tetrad serve`. */
@@ -35,14 +34,4 @@ export async function runWithLease<D extends LeaseContext & { readonly duties?: 
     'ingest.held',
     `Another process is ingesting ${name}. Stop it, set ingest.enabled to false there, or wait with --wait.`,
   )
-}
-
-export async function turnContext(state: State): Promise<LeaseContext> {
-  const [{ systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-    import('#runtime/log.ts'),
-  ])
-  const log = openLog('warn', (line) => process.stderr.write(line))
-  return { state, clock: systemClock, random: systemRandom, log }
 }

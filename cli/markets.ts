@@ -1,14 +1,15 @@
 // `tetrad markets …` searches markets and lists drift, rejects, vanished markets and feeds. `tetrad ingest markets` reads
 // the configured feeds. Both work while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
 import type { Command } from 'commander'
-import { InvalidArgumentError } from 'commander'
 import type { MarketsContext } from '#markets/context.ts'
 import type { PassReport } from '#markets/feeds/read-feed.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
+import { integerBetween } from './parse-integer.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
+import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface IngestOptions extends CommonOptions, LeaseOptions {
@@ -21,6 +22,7 @@ interface ListOptions extends CommonOptions {
 }
 
 const searchMax = 50
+const parseCount = integerBetween(1, 999_999, 'It must be an integer above 0.')
 const maxOption = ['--max <n>', 'maximum number of rows', parseCount, 100] as const
 
 export function addMarkets(program: Command): void {
@@ -68,18 +70,12 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   const { settings } = await configOf(options)
   const selected = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
   if (selected.length === 0) throw unknownFeed(options.feed, settings.markets.feeds)
-  const [{ createMarketsCaches }, { systemClock }, { systemRandom }, { openLog }] = await Promise.all([
-    import('#markets/context.ts'),
-    import('#runtime/clock.ts'),
-    import('#runtime/random.ts'),
-    import('#runtime/log.ts'),
-  ])
+  const { createMarketsCaches } = await import('#markets/context.ts')
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
   const reports: Record<string, PassReport> = {}
   await withState(options, 'made', async (state) => {
-    const log = openLog('warn', (line) => process.stderr.write(line))
-    const world = { settings, clock: systemClock, random: systemRandom, log }
+    const world = { settings, clock, random, log }
     const context = { state, ...world, markets: createMarketsCaches() }
     const turn = async (own: MarketsContext, signal: AbortSignal) => {
       for (const feed of selected) reports[feed.id] = await readFeedOnce(own, feed, options, signal)
@@ -210,8 +206,3 @@ async function feeds(options: CommonOptions): Promise<void> {
 
 const iso = (atMs: number): string => new Date(atMs).toISOString()
 const formatTimes = (firstMs: number, lastMs: number) => ({ firstSeen: iso(firstMs), lastSeen: iso(lastMs) })
-
-function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be an integer above 0.')
-  return Number(text)
-}

@@ -10,7 +10,9 @@ import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { print, printJson } from './print.ts'
 import { openProgress } from './progress.ts'
+import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+import { untilStopped } from './stop.ts'
 
 interface MoveOptions extends CommonOptions {
   readonly from?: string
@@ -48,13 +50,11 @@ async function moveData(options: MoveOptions): Promise<void> {
   if (!existsSync(join(from, stateFile))) {
     throw new CommandFailure('data.missing', `${from} contains no ${stateFile}. Use --from for the data folder.`)
   }
-  const [{ openDuties, openState }, { moveStores }, { systemClock }, { untilStopped }] = await Promise.all([
+  const [{ openDuties, openState }, { moveStores }] = await Promise.all([
     import('#storage/open.ts'),
     import('#storage/move.ts'),
-    import('#runtime/clock.ts'),
-    import('./stop.ts'),
   ])
-  const startMs = systemClock.monotonicMs()
+  const startMs = clock.monotonicMs()
   await using cleanup = new AsyncDisposableStack()
   // On the same disk as the original, which has room for such files.
   const folder = await mkdtemp(join(resolve(from), 'moving-'))
@@ -63,7 +63,7 @@ async function moveData(options: MoveOptions): Promise<void> {
   await copyFolder(options, from, copy)
 
   const stop = new AbortController()
-  const progress = openProgress(options.json === true, () => systemClock.monotonicMs(), process.stderr, 'rows')
+  const progress = openProgress(options.json === true, () => clock.monotonicMs(), process.stderr, 'rows')
   const work = (async () => {
     const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
     const shared = { ...settings.store, state: to }
@@ -77,30 +77,28 @@ async function moveData(options: MoveOptions): Promise<void> {
     ]
     return moveStores(moves, reportTo(progress), stop.signal)
   })()
-  await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
+  await Promise.race([work, untilStopped(clock, async () => stop.abort())])
   const { tables } = await work.catch((error: unknown) => {
     if (!stop.signal.aborted) throw error
     throw new CommandFailure('move.stopped', 'Stopped. Run the same command again to continue.')
   })
   progress.end()
-  printMoveReport(options, tables, (systemClock.monotonicMs() - startMs) / 1000)
+  printMoveReport(options, tables, (clock.monotonicMs() - startMs) / 1000)
 }
 
 /** A consistent copy of both files, with or without a running server: writes of duties wait until both are copied. */
 async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesHere }, { systemRandom }] =
-    await Promise.all([
-      import('#storage/open.ts'),
-      import('#storage/move.ts'),
-      import('#storage/backup.ts'),
-      import('#validators/duties/store.ts'),
-      import('#runtime/random.ts'),
-    ])
+  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesHere }] = await Promise.all([
+    import('#storage/open.ts'),
+    import('#storage/move.ts'),
+    import('#storage/backup.ts'),
+    import('#validators/duties/store.ts'),
+  ])
   await using cleanup = new AsyncDisposableStack()
   const state = cleanup.adopt(await openState(from), (store) => store.close())
   await refuseDemo(options, state)
   const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
-  for (const source of [state, duties]) await identifySource(source, systemRandom)
+  for (const source of [state, duties]) await identifySource(source, random)
   await copyStores(from, dutiesHere(duties), copy)
 }
 

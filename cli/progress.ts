@@ -43,7 +43,7 @@ export function openProgress(
   }
 }
 
-export function formatProgress(done: number, total: number, tookMs: number, text: string, unit = 'blocks'): string {
+function formatProgress(done: number, total: number, tookMs: number, text: string, unit = 'blocks'): string {
   const share = total === 0 ? 1 : done / total
   const filled = Math.round(share * barCells)
   const bar = `${'█'.repeat(filled)}${'░'.repeat(barCells - filled)}`

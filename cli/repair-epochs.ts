@@ -3,16 +3,15 @@
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
-import type { Stores } from '#storage/open.ts'
 import type { RepairProgress } from '#validators/ingest/ingest-status.ts'
 import type { Repaired } from '#validators/ingest/repair.ts'
-import { toCommandFailure, withStores } from './beacon.ts'
+import { runStoppable, toCommandFailure } from './beacon.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
-import { type LeaseOptions, runWithLease } from './lease.ts'
+import type { LeaseOptions } from './lease.ts'
 import { counted, note, print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
 import { type CommonOptions, dataDirOf } from './settings.ts'
 
 interface RepairOptions extends CommonOptions, LeaseOptions {
@@ -61,15 +60,12 @@ async function repairViaRunningServer(task: RepairTask): Promise<Repaired | unde
   if (!existsSync(dataDirOf(task))) return undefined
   const started = await queryServer<RepairProgress>(task, 'repairEpochs', { network, epochs })
   if (!started) return undefined
-  const [{ callControl }, { systemClock }] = await Promise.all([
-    import('#runtime/control-socket.ts'),
-    import('#runtime/clock.ts'),
-  ])
+  const { callControl } = await import('#runtime/control-socket.ts')
   const { id } = started.result
   if (!json) note(`${network}: the running server repairs the epochs and continues if you stop this command`)
   let last = started.result
   while (!last.isDone) {
-    await systemClock.sleep(pollIntervalMs)
+    await clock.sleep(pollIntervalMs)
     const reply = await callControl(dataDirOf(task), 'repairEpochs', { network, id })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped. Run the command again.')
     const now = reply.result as RepairProgress
@@ -86,39 +82,11 @@ function printRemaining({ network, json }: RepairTask, left: number): void {
 
 async function repairHere(task: RepairTask): Promise<Repaired> {
   let repaired: Repaired | undefined
-  const work = withStores(task, async (stores, settings) => {
-    repaired = await repairWith(task, stores, settings)
+  const work = runStoppable(task, async (context, signal) => {
+    repaired = await repairOn(context, task, signal)
   })
   await toCommandFailure(work)
   if (!repaired) throw new CommandFailure('repair.failed', 'The repair was stopped; nothing was replaced.')
-  return repaired
-}
-
-async function repairWith(task: RepairTask, stores: Stores, settings: Settings): Promise<Repaired | undefined> {
-  const [{ dutiesHere }, { createContext }, { systemClock }, { systemRandom }, { openLog }, { untilStopped }] =
-    await Promise.all([
-      import('#validators/duties/store.ts'),
-      import('#server/context.ts'),
-      import('#runtime/clock.ts'),
-      import('#runtime/random.ts'),
-      import('#runtime/log.ts'),
-      import('./stop.ts'),
-    ])
-  const log = openLog('warn', (line) => process.stderr.write(line))
-  const context = createContext({
-    ...{ state: stores.state, duties: dutiesHere(stores.duties) },
-    ...{ settings, clock: systemClock, random: systemRandom, log },
-  })
-  const stop = new AbortController()
-  let repaired: Repaired | undefined
-  const repair = async (leased: AppContext, signal: AbortSignal) => {
-    repaired = await repairOn(leased, task, signal)
-  }
-  const work = runWithLease(context, task, 'beacon', repair, stop.signal)
-  await Promise.race([work, untilStopped(systemClock, async () => stop.abort())])
-  await work.catch((error) => {
-    if (!stop.signal.aborted) throw error
-  })
   return repaired
 }
 

@@ -5,7 +5,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
+import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
+import { openLog } from '#runtime/log.ts'
 import type { AppContext } from '#server/context.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import type { State } from '#storage/state.ts'
@@ -15,6 +17,7 @@ import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+import { untilStopped } from './stop.ts'
 
 interface ServeOptions extends CommonOptions {
   readonly host?: string
@@ -32,12 +35,7 @@ export function addServe(program: Command): void {
 
 async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
-  const [{ startServer }, { openLog }, { systemClock }, { untilStopped }] = await Promise.all([
-    import('#server/app.ts'),
-    import('#runtime/log.ts'),
-    import('#runtime/clock.ts'),
-    import('./stop.ts'),
-  ])
+  const { startServer } = await import('#server/app.ts')
   await refuseUsedPort(config.settings.server)
   const demo = config.configured ? undefined : await (await import('#simulator/demo.ts')).startDemo()
   const settings = demo ? demo.settingsOver(config.settings) : config.settings

@@ -1,13 +1,15 @@
 // `tetrad trail <address>`: follows first fundings back to a labelled address. Uses the store and the configured nodes,
 // with or without a running server, and needs no key.
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from './confidence-text.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'
+import { integerBetween } from './parse-integer.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
+import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { whichChain } from './which-chain.ts'
 
@@ -26,8 +28,8 @@ export function addTrail(program: Command): void {
     .description('Follow first fundings from an address back to a labelled one.')
     .argument('<address>', 'address: 0x and 40 hexadecimal digits')
     .option('--chain <id>', 'chain id (default: 1, or the only configured chain)', oneChain)
-    .option('--depth <hops>', 'maximum number of hops, at most 100', parseBetween(1, 100), 20)
-    .option('--timeout <seconds>', 'time limit', parseBetween(1, 3600), 60)
+    .option('--depth <hops>', 'maximum number of hops, at most 100', integerBetween(1, 100), 20)
+    .option('--timeout <seconds>', 'time limit', integerBetween(1, 3600), 60)
     .action((address: string, _: unknown, command: Command) => printTrail(address, command.optsWithGlobals()))
 }
 
@@ -36,28 +38,16 @@ async function printTrail(input: string, options: TrailOptions): Promise<void> {
   if (!/^0x[0-9a-f]{40}$/.test(address)) {
     throw new CommandFailure('trail.address', `Invalid address ${input}. It must be 0x and 40 hexadecimal digits.`)
   }
-  const [{ followTrail }, { createExplorerCaches }, { settings }, { systemClock }, { systemRandom }, { openLog }] =
-    await Promise.all([
-      import('#explorer/trail/follow-trail.ts'),
-      import('#explorer/context.ts'),
-      configOf(options),
-      import('#runtime/clock.ts'),
-      import('#runtime/random.ts'),
-      import('#runtime/log.ts'),
-    ])
+  const [{ followTrail }, { createExplorerCaches }, { settings }] = await Promise.all([
+    import('#explorer/trail/follow-trail.ts'),
+    import('#explorer/context.ts'),
+    configOf(options),
+  ])
   const chain = whichChain(settings, options.chain, '1')
-  const log = openLog('warn', (line) => process.stderr.write(line))
   // Results from a node are stored, so the data folder is created. Without a node it must exist.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   const { result, confidence, ...trail } = await withState(options, hasNode ? 'made' : 'found', (state) => {
-    const context: ExplorerContext = {
-      state,
-      settings,
-      clock: systemClock,
-      random: systemRandom,
-      log,
-      explorer: createExplorerCaches(),
-    }
+    const context: ExplorerContext = { state, settings, clock, random, log, explorer: createExplorerCaches() }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
     return followTrail(context, chain, address, bounds)
   })
@@ -96,12 +86,4 @@ export function coinText(wei: string): string {
   const digits = wei.padStart(19, '0')
   const fraction = digits.slice(-18).replace(/0+$/, '')
   return fraction === '' ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
-}
-
-const parseBetween = (min: number, max: number) => (text: string) => {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new InvalidArgumentError(`It must be ${min} to ${max}.`)
-  }
-  return value
 }
