@@ -55,51 +55,21 @@ export const ratios = [
   'validatorEffectiveness',
 ] as const
 
+// biome-ignore format: lists of names read better with several names per line
 export const counts = [
-  'day',
-  'startDay',
-  'endDay',
-  'startEpoch',
-  'endEpoch',
-  'earnings',
-  'estimatedPenalties',
-  'estimatedRewards',
-  'executionProposedEmptyCount',
-  'proposedCount',
-  'proposerDutiesCount',
-  'slashesCollected',
-  'slashesReceived',
-  'syncSignatureCount',
-  'totalAttestationAssignments',
-  'totalAttestations',
-  'totalUniqueAttestations',
+  'day', 'startDay', 'endDay', 'startEpoch', 'endEpoch', 'earnings', 'estimatedPenalties', 'estimatedRewards',
+  'executionProposedEmptyCount', 'proposedCount', 'proposerDutiesCount', 'slashesCollected', 'slashesReceived',
+  'syncSignatureCount', 'totalAttestationAssignments', 'totalAttestations', 'totalUniqueAttestations',
 ] as const
 
+// biome-ignore format: lists of names read better with several names per line
 export const sums = [
-  'sumAllRewards',
-  'sumAttestationRewards',
-  'sumBaselineMev',
-  'sumConsensusBlockRewards',
-  'sumCorrectHead',
-  'sumCorrectSource',
-  'sumCorrectTarget',
-  'sumExternallySourcedExecutionRewards',
-  'sumInclusionDelay',
-  'sumLateSourcePenalties',
-  'sumLateSourceVotes',
-  'sumLateTargetPenalties',
-  'sumLateTargetVotes',
-  'sumMissedAttestationPenalties',
-  'sumMissedAttestationRewards',
-  'sumMissedAttestations',
-  'sumMissedConsensusBlockRewards',
-  'sumMissedExecutionRewards',
-  'sumMissedSyncCommitteeRewards',
-  'sumPriorityFees',
-  'sumSyncCommitteePenalties',
-  'sumWrongHeadPenalties',
-  'sumWrongHeadVotes',
-  'sumWrongTargetPenalties',
+  'sumAllRewards', 'sumAttestationRewards', 'sumBaselineMev', 'sumConsensusBlockRewards', 'sumCorrectHead',
+  'sumCorrectSource', 'sumCorrectTarget', 'sumExternallySourcedExecutionRewards', 'sumInclusionDelay',
+  'sumLateSourcePenalties', 'sumLateSourceVotes', 'sumLateTargetPenalties', 'sumLateTargetVotes',
+  'sumMissedAttestationPenalties', 'sumMissedAttestationRewards', 'sumMissedAttestations',
+  'sumMissedConsensusBlockRewards', 'sumMissedExecutionRewards', 'sumMissedSyncCommitteeRewards', 'sumPriorityFees',
+  'sumSyncCommitteePenalties', 'sumWrongHeadPenalties', 'sumWrongHeadVotes', 'sumWrongTargetPenalties',
   'sumWrongTargetVotes',
 ] as const
 
@@ -131,16 +101,9 @@ export const AggregatePage = Type.Object({
   },
 })
 
+// biome-ignore format: lists of names read better with several names per line
 export const effectivenessIntegers = [
-  'validatorIndex',
-  'hour',
-  'day',
-  'startDay',
-  'endDay',
-  'startEpoch',
-  'endEpoch',
-  'startSlot',
-  'endSlot',
+  'validatorIndex', 'hour', 'day', 'startDay', 'endDay', 'startEpoch', 'endEpoch', 'startSlot', 'endSlot',
 ] as const
 export const effectivenessNumbers = [
   'avgCorrectness',
