@@ -128,7 +128,7 @@ export async function openPostgres() {
 }
 
 /** Removes files from the system's cache. */
-export function dropFromCache(files: readonly string[]): void {
+function dropFromCache(files: readonly string[]): void {
   for (const file of files) {
     if (!statSync(file).isFile()) continue
     execFileSync('sync', [file])

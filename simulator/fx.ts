@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
 /** Simulated failures: status 500, old rates, a slow response, invalid JSON. */
-export const feedFaults = ['error', 'stale', 'slow', 'garbage'] as const
+const feedFaults = ['error', 'stale', 'slow', 'garbage'] as const
 export type FeedFault = (typeof feedFaults)[number]
 
 export interface RateFeedOptions {

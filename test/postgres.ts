@@ -114,7 +114,7 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
 let schemas = 0
 
 /** An empty schema of a running server. */
-export async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
+async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
   schemas += 1
   const name = `t${process.pid}_${schemas}`
   await runSql(url, `create schema ${name}`)

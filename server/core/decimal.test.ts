@@ -12,7 +12,6 @@ import {
   fractionOf,
   inverse,
   mean,
-  multiply,
   parseDecimal,
   product,
   toNumber,
@@ -71,8 +70,7 @@ test('comparison ignores the scale', () => {
   assert.equal(compare(decimal('99'), decimal('100.1')), -1)
 })
 
-test('product, inverse and mean are exact: 1.5 × 0.2 = 0.3, mean of 1/3 and 1/2 = 5/12', () => {
-  assert.equal(formatDecimal(multiply(decimal('1.5'), decimal('0.2'))), '0.30')
+test('inverse and mean are exact: the mean of 1/3 and 1/2 is 5/12', () => {
   const third = inverse(fractionOf(decimal('3')))
   assert.equal(
     compareFractions(mean(third, { numerator: 1n, denominator: 2n }), { numerator: 5n, denominator: 12n }),

@@ -62,11 +62,6 @@ export const unitsOf = ({ digits, scale }: Decimal, places: number, rounding: Ro
 export const fits = (value: Decimal, places: number): boolean =>
   unitsOf(value, places, 'down') === unitsOf(value, places, 'up')
 
-export const multiply = (a: Decimal, b: Decimal): Decimal => ({
-  digits: a.digits * b.digits,
-  scale: a.scale + b.scale,
-})
-
 /** Negative, zero or positive, as for sorting. */
 export const compare = (a: Decimal, b: Decimal): number => compareFractions(fractionOf(a), fractionOf(b))
 

@@ -18,7 +18,7 @@ export class PathError extends Error {
   }
 }
 
-export const isPathCode = (code: unknown): code is string => typeof code === 'string' && code in messages
+const isPathCode = (code: unknown): code is string => typeof code === 'string' && code in messages
 
 /** `path` is used if the error does not name one. Other errors are returned unchanged. */
 export function renamePath(error: unknown, path?: string): unknown {

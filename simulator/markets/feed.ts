@@ -9,7 +9,7 @@ import type { FeedEntry, FeedListing } from './live-markets.ts'
  * previous page again, an unknown field, a wrong type, a market without a slug, changes between two pages, an old version
  * of a record.
  */
-export const marketFaults = [
+const marketFaults = [
   'error',
   'busy',
   'garbage',

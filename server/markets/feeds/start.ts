@@ -101,7 +101,7 @@ function toFeedReport({ log }: MarketsContext, { id }: MarketFeed, outcome: Poll
 }
 
 /** Deletes versions older than `historyDays`, in small batches (behaviour/markets.md#history). */
-export async function pruneVersions(context: MarketsContext, signal: AbortSignal): Promise<void> {
+async function pruneVersions(context: MarketsContext, signal: AbortSignal): Promise<void> {
   const { historyDays } = context.settings.markets
   while (historyDays > 0 && !signal.aborted) {
     try {

@@ -193,11 +193,11 @@ function chooseEndpoint(
 
 const cancelledFault = () => new Fault('explorer.node_unavailable', { detail: 'the request to the node was cancelled' })
 
-export const isRateLimit = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'rate limit'
+const isRateLimit = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'rate limit'
 
 export const isUnknownMethod = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'unknown method'
 
-export const isMissingState = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'missing state'
+const isMissingState = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'missing state'
 
 /** A retry cannot succeed. */
 export const isFinalRefusal = (outcome: RpcOutcome): boolean =>
