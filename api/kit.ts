@@ -1,7 +1,7 @@
 // Building blocks of the contract: schema types and the `Endpoint` type. The only file that imports the schema library.
 import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
 import type { FaultCode } from './faults.ts'
-import type { AnyId, Route } from './routes.ts'
+import { type AnyId, allRoutes, type Route } from './routes.ts'
 
 export type { Static, TObject, TProperties, TSchema }
 export { Type }
@@ -84,9 +84,11 @@ export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSche
   readonly example: Example<Partial<Static<I>>, Static<R>>
 }
 
+/** Adds the route of the endpoint to its description. */
 export const endpoint = <const Id extends AnyId, I extends TProperties, R extends TSchema>(
-  described: Omit<Endpoint<TObject<I>, R>, 'input' | 'id'> & { id: Id; input: TObject<I> },
-): Endpoint<TObject<I>, R> & { readonly id: Id } => described
+  id: Id,
+  description: Omit<Endpoint<TObject<I>, R>, keyof Route | 'id' | 'input'> & { input: TObject<I> },
+): Endpoint<TObject<I>, R> & { readonly id: Id } => ({ ...allRoutes[id], id, ...description })
 
 export type Reply<E extends Endpoint> = Static<E['reply']>
 /** Input of a handler: defaults are filled in. */

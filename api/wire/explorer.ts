@@ -1,6 +1,5 @@
 // Group A of the specification: envelope, label lists, first funding.
 import { Address, Count, endpoint, Hash, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
-import { routes } from '../routes.ts'
 
 export const LabelRecord = Type.Object({
   labelname: Text,
@@ -45,9 +44,7 @@ const label: LabelRecord = {
   lastupdatedtimestamp: 1790000000,
 }
 
-export const labelListV2 = endpoint({
-  ...routes['explorer.labelListV2'],
-  id: 'explorer.labelListV2',
+export const labelListV2 = endpoint('explorer.labelListV2', {
   summary: 'Label master list of one chain, as an array or a signed download link.',
   notes:
     'Returns the array, or a link that is valid for 300 seconds if the list is longer than `explorer.labels.inlineMax` or `format` is given.',
@@ -67,9 +64,7 @@ export const labelListV2 = endpoint({
   example: { input: { chainid: '1' }, reply: { status: '1', message: 'OK', result: [label] } },
 })
 
-export const labelListV1 = endpoint({
-  ...routes['explorer.labelListV1'],
-  id: 'explorer.labelListV1',
+export const labelListV1 = endpoint('explorer.labelListV1', {
   summary: 'Label master list of chain 1, always as an array.',
   notes: 'The first version of the list: no chain parameter, never a link.',
   input: Type.Object({}),
@@ -79,9 +74,7 @@ export const labelListV1 = endpoint({
   example: { input: {}, reply: { status: '1', message: 'OK', result: [label] } },
 })
 
-export const fundedBy = endpoint({
-  ...routes['explorer.fundedBy'],
-  id: 'explorer.fundedBy',
+export const fundedBy = endpoint('explorer.fundedBy', {
   summary: "The first incoming transfer of the chain's own coin to an address.",
   notes:
     'The earliest by block, transaction index and position. Internal transfers count; genesis balances, withdrawals and rewards do not. Two calls per second on every plan.',

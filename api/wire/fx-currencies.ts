@@ -1,10 +1,7 @@
 // Endpoint of group B beyond the specification: the list of offered currencies.
 import { Address, endpoint, oneOf, Text, Type, Whole } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 
-export const currencies = endpoint({
-  ...extensionRoutes['fx.currencies'],
-  id: 'fx.currencies',
+export const currencies = endpoint('fx.currencies', {
   summary: 'The currencies that quotes are offered in.',
   notes:
     'By default, pairs of tokens that track different currencies are offered, and pairs that track the same currency are not. The configuration can change both.',

@@ -13,7 +13,6 @@ import {
   Type,
   Whole,
 } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 import { createQuote, Quote } from './fx.ts'
 
 const quoteId = Type.String({ format: 'uuid', description: 'The `id` of the quote.' })
@@ -21,9 +20,7 @@ const example = createQuote.example.reply
 const exampleId = { id: example.id }
 const ownQuoteNote = 'Create a quote with the same key and use its `id`.'
 
-export const quote = endpoint({
-  ...extensionRoutes['fx.quote'],
-  id: 'fx.quote',
+export const quote = endpoint('fx.quote', {
   summary: 'Read a quote.',
   notes:
     'Returns the same bytes as the call that created the quote, also after it has expired. Only for the key that created it.',
@@ -105,9 +102,7 @@ export type SignedReceipt = Static<typeof SignedReceipt>
 const exampleKey = { keyId: '5f2c9d0e1a7b4c38', publicKey: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
 const exampleRate = { base: 'EUR', quote: 'USD', at: '2026-11-15T09:59:58.000Z' }
 
-export const receipt = endpoint({
-  ...extensionRoutes['fx.receipt'],
-  id: 'fx.receipt',
+export const receipt = endpoint('fx.receipt', {
   summary: 'A signed record of how a quote was priced.',
   notes:
     'Sources, times, mid, terms and rounding, signed when the quote was created. `tetrad fx verify-receipt` checks the signature and recomputes the price offline. Only for the key that created the quote.',
@@ -168,9 +163,7 @@ const ReceiptKey = Type.Object({
   retiredAt: { ...DateTime, description: 'It has not signed receipts since then.' },
 })
 
-export const receiptKey = endpoint({
-  ...extensionRoutes['fx.receiptKey'],
-  id: 'fx.receiptKey',
+export const receiptKey = endpoint('fx.receiptKey', {
   summary: 'The public key that signs receipts, and its predecessors.',
   notes:
     'The operator can rotate the key; earlier receipts remain valid under the key that signed them. Get the keys over a connection that you trust: the public key inside a receipt does not prove who signed it.',
@@ -230,9 +223,7 @@ export const SignatureDiagnosis = Type.Object({
 })
 export type SignatureDiagnosis = Static<typeof SignatureDiagnosis>
 
-export const checkSignature = endpoint({
-  ...extensionRoutes['fx.checkSignature'],
-  id: 'fx.checkSignature',
+export const checkSignature = endpoint('fx.checkSignature', {
   summary: 'Check the signature of a quote and explain why it is wrong.',
   notes:
     'With `signer`, one wrong field is found from the signature alone. With `typedData`, every difference is listed. With a node (`fx.rpcUrl`), balance, allowance and nonce are checked as well. Changes nothing.',
@@ -276,9 +267,7 @@ export const checkSignature = endpoint({
   },
 })
 
-export const setRate = endpoint({
-  ...extensionRoutes['fx.setRate'],
-  id: 'fx.setRate',
+export const setRate = endpoint('fx.setRate', {
   summary: 'Push a rate.',
   notes:
     'Needs an admin key and a source of kind `push` in the configuration. A pushed rate becomes stale like any other.',

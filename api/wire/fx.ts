@@ -13,7 +13,6 @@ import {
   Whole,
   withDefault,
 } from '../kit.ts'
-import { routes } from '../routes.ts'
 
 /** Fees and collateral: a non-negative decimal with up to six fractional digits (spec 2.2). */
 const Decimal6 = Type.String({ pattern: '^\\d+(?:\\.\\d{1,6})?$' })
@@ -108,9 +107,7 @@ const consideration = [
   { name: 'maturity', type: 'uint256' },
 ]
 
-export const createQuote = endpoint({
-  ...routes['fx.createQuote'],
-  id: 'fx.createQuote',
+export const createQuote = endpoint('fx.createQuote', {
   summary: 'Create an indicative or executable exchange quote.',
   notes:
     'A tradable quote contains the typed data to sign and needs `recipientAddress`; a reference quote has no typed data. A null member counts as absent. The quote is stored durably before the response is sent. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. Use a JSON parser that keeps integers above 2^53 exact.',

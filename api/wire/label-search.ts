@@ -1,6 +1,5 @@
 // Endpoint of group A beyond the specification: search for labels by name (behaviour/explorer.md#label-search).
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 
 export const foundKinds = ['entity', 'address'] as const
 
@@ -17,9 +16,7 @@ export const FoundLabel = Type.Object({
 })
 export type FoundLabel = Static<typeof FoundLabel>
 
-export const labelSearch = endpoint({
-  ...extensionRoutes['explorer.labelSearch'],
-  id: 'explorer.labelSearch',
+export const labelSearch = endpoint('explorer.labelSearch', {
   summary: 'Search entities and named addresses by name, slug or start of the address.',
   notes:
     'Every search word must match the start of a word of the name or slug, or the start of the address. Case and accents are ignored. Exact matches come first, then matches at the start; entities come before addresses.',

@@ -1,6 +1,5 @@
 // Endpoints of group D beyond the specification: changes of market records, by field (behaviour/markets.md#history).
 import { DateTime, endpoint, many, nullable, oneOf, PatternText, type Static, Text, Type, withDefault } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 import { slug } from './markets.ts'
 
 /** Kinds of records with a change history. */
@@ -58,9 +57,7 @@ const change: MarketChange = {
   fields: [{ field: 'bestBid', before: 0.6, after: 0.61 }],
 }
 
-export const changesBySlug = endpoint({
-  ...extensionRoutes['markets.changesBySlug'],
-  id: 'markets.changesBySlug',
+export const changesBySlug = endpoint('markets.changesBySlug', {
   summary: 'Changes of one market by field, newest first.',
   notes: 'Pages go back in time: `next` is the `cursor` of the next page, null at the end of the stored history.',
   input: Type.Object({
@@ -86,9 +83,7 @@ export const changesBySlug = endpoint({
   },
 })
 
-export const changes = endpoint({
-  ...extensionRoutes['markets.changes'],
-  id: 'markets.changes',
+export const changes = endpoint('markets.changes', {
   summary: 'Changes of all or selected market records, oldest first.',
   notes:
     'To continue, set `after` to `next`. `more` is true if further changes are available now. A cursor that has been deleted, or is after the newest change, gets 410.',
@@ -106,9 +101,7 @@ export const changes = endpoint({
   },
 })
 
-export const changeStream = endpoint({
-  ...extensionRoutes['markets.changeStream'],
-  id: 'markets.changeStream',
+export const changeStream = endpoint('markets.changeStream', {
   summary: 'Changes of market records as they happen, as server-sent events.',
   notes:
     'An event named `change` contains one change as JSON. An event named `cursor` comes first, and from time to time without a change. The event id is the cursor: after a disconnect, continue with `last-event-id`. Without a cursor, the stream starts now.',

@@ -1,6 +1,5 @@
 // Endpoint of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
 import { DateTime, endpoint, Num, type Static, Text, Type, withDefault } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 
 /** A summary; `markets.bySlug` returns the complete market. */
 export const FoundMarket = Type.Object({
@@ -16,9 +15,7 @@ export const FoundMarket = Type.Object({
 })
 export type FoundMarket = Static<typeof FoundMarket>
 
-export const search = endpoint({
-  ...extensionRoutes['markets.search'],
-  id: 'markets.search',
+export const search = endpoint('markets.search', {
   summary: 'Search markets by words in their question, slug or tags.',
   notes:
     'Open markets come first, then those with the highest volume. Every search word must match the start of a word of the market; case and accents are ignored. Without `q`: the open markets with the highest volume.',

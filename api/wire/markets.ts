@@ -12,7 +12,6 @@ import {
   Type,
   withDefault,
 } from '../kit.ts'
-import { extensionRoutes, routes } from '../routes.ts'
 import { marketDescriptions } from './market-descriptions.ts'
 
 const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketDescriptions)
@@ -197,9 +196,7 @@ const lookupInput = {
   ),
 }
 
-export const bySlug = endpoint({
-  ...routes['markets.bySlug'],
-  id: 'markets.bySlug',
+export const bySlug = endpoint('markets.bySlug', {
   summary: 'One prediction market by its slug, with its related records.',
   notes:
     'A past slug also returns the market; `content-location` is then its current path. Until all feeds have been read once, a market that is not found gets 503 instead of 404.',
@@ -224,9 +221,7 @@ export const bySlug = endpoint({
   },
 })
 
-export const byId = endpoint({
-  ...extensionRoutes['markets.byId'],
-  id: 'markets.byId',
+export const byId = endpoint('markets.byId', {
   summary: 'One prediction market by its id, with its related records.',
   notes:
     'The same document as `markets.bySlug`. While a feed is read for the first time, a market that is not found is a 503 and not a 404. A market with the id `search` or `changes` is only found by its slug.',

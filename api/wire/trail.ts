@@ -1,7 +1,6 @@
 // Endpoint of group A beyond the specification: trace first fundings back to a named address
 // (behaviour/explorer.md#funding-trail). Envelope and field names are those of the group.
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 import { FundingRecord } from './explorer.ts'
 
 /** Why a trail ends. */
@@ -49,9 +48,7 @@ const start = '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7'
 const between = ['0x620ae4c7c47c1e9bb877f4e0b7497de545eb3dcc', '0xa1267f509a58746537cb8cd8a5845c70a227adfa'] as const
 const exchange = '0x6710cd41c8b4216547566d1805701986e28eb702'
 
-export const trail = endpoint({
-  ...extensionRoutes['explorer.trail'],
-  id: 'explorer.trail',
+export const trail = endpoint('explorer.trail', {
   summary: 'Trace the first funding of an address back to a labelled address.',
   notes:
     'Each hop is a first funding, as in explorer.fundedBy. If the next funding cannot be determined, the trail ends with reason `unknown`. Call again after `retry-after`: fundings that were found meanwhile are stored.',

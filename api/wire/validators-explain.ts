@@ -14,7 +14,6 @@ import {
   Type,
   Whole,
 } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 import { daysOfOne, network, pageLinks } from './validators.ts'
 import {
   figureDescriptions,
@@ -91,9 +90,7 @@ export const ExplainedDay = Type.Object({
 })
 export type ExplainedDay = Static<typeof ExplainedDay>
 
-export const explain = endpoint({
-  ...extensionRoutes['validators.explain'],
-  id: 'validators.explain',
+export const explain = endpoint('validators.explain', {
   summary: "Explain a validator's score: late, wrong and missed duties by epoch.",
   notes:
     'One record per day with duties, in ascending order. Filters are those of validators.effectiveness. `x-tetrad-coverage` lists the epochs whose missed duties are known; `x-tetrad-method` is the version of the method.',

@@ -14,7 +14,6 @@ import {
   Whole,
   withDefault,
 } from '../kit.ts'
-import { extensionRoutes } from '../routes.ts'
 import { network, pageSizeMax, ValidatorIndex } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
@@ -33,9 +32,7 @@ export const FoundValidator = Type.Object({
 })
 export type FoundValidator = Static<typeof FoundValidator>
 
-export const find = endpoint({
-  ...extensionRoutes['validators.find'],
-  id: 'validators.find',
+export const find = endpoint('validators.find', {
   summary: 'Find validators by index, key, pool, node operator or address, or list all pools.',
   notes:
     'Use at most one of `index`, `pubkey`, `pool`, `nodeOperator`, `depositAddress` and `withdrawalAddress`. Without a filter, `pools` lists all pools, largest first. Names match exactly.',

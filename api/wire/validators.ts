@@ -17,7 +17,6 @@ import {
   Whole,
   withDefault,
 } from '../kit.ts'
-import { routes } from '../routes.ts'
 import {
   figureDescriptions,
   metadataDescriptions,
@@ -159,9 +158,7 @@ export const ValidatorsFailure = Type.Object({
 })
 export type ValidatorsFailure = Static<typeof ValidatorsFailure>
 
-export const aggregateEffectiveness = endpoint({
-  ...routes['validators.aggregateEffectiveness'],
-  id: 'validators.aggregateEffectiveness',
+export const aggregateEffectiveness = endpoint('validators.aggregateEffectiveness', {
   summary: 'Effectiveness over many validators or windows of time, newest window first.',
   notes:
     'Give either `pubkeys` or `indices`, 1 to 10 000 of them. Pages go back in time: `from` is the newest window, `to` the oldest. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
@@ -239,9 +236,7 @@ export const daysOfOne = (what: string, limitMax: number) => ({
   utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
 })
 
-export const effectiveness = endpoint({
-  ...routes['validators.effectiveness'],
-  id: 'validators.effectiveness',
+export const effectiveness = endpoint('validators.effectiveness', {
   summary: 'Effectiveness of one validator over time.',
   notes:
     'In ascending order by day, unless `sortBy` or `sortOrder` is given. `utc=true` uses UTC days instead of chain days of 225 epochs. `x-tetrad-method` is the version of the method.',
@@ -296,9 +291,7 @@ export const effectiveness = endpoint({
   },
 })
 
-export const metadata = endpoint({
-  ...routes['validators.metadata'],
-  id: 'validators.metadata',
+export const metadata = endpoint('validators.metadata', {
   summary: 'Metadata of one validator: pool, operators, deposit and withdrawal addresses.',
   notes: 'Unknown strings and far-future epochs are null; unknown lists are empty.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
