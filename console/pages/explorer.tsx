@@ -1,6 +1,6 @@
 // The explorer page: first funding and funding trail of an address, and search of labels by name.
-import { type FormEvent, useState } from 'react'
-import { Choice, TextField } from '../parts/controls.tsx'
+import { useState } from 'react'
+import { Choice, Form, TextField } from '../parts/controls.tsx'
 import { useChainName, useChains } from '../parts/use-chains.ts'
 import { go, type PageProps } from '../route.ts'
 import { useEndpoint } from '../use-endpoint.ts'
@@ -75,14 +75,13 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
   const [text, setText] = useState(initialText)
   const [chain, setChain] = useState(initialChain)
   const chainName = useChainName()
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const target = text.trim()
     if (addressPattern.test(target.toLowerCase())) go('explorer', [chain, target.toLowerCase()])
     else go('explorer', [chain], { q: target })
   }
   return (
-    <form className="card row" onSubmit={submit}>
+    <Form className="card row" onSubmit={submit}>
       <TextField
         isWide
         label="Address or name"
@@ -107,6 +106,6 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
       <button type="submit" className="main">
         Search
       </button>
-    </form>
+    </Form>
   )
 }

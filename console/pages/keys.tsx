@@ -1,10 +1,10 @@
 // The keys page, for the operator only: create, edit, rotate and revoke keys, and see their usage.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
-import { TextField } from '../parts/controls.tsx'
+import { Form, TextField } from '../parts/controls.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
 import { Failure, QueryResult } from '../parts/query-result.tsx'
 import { SignInHelp } from '../parts/sign-in-help.tsx'
@@ -82,12 +82,8 @@ function AllKeys({ search, page }: AllKeysProps) {
 
 function SearchForm({ search }: { readonly search: string }) {
   const [text, setText] = useState(search)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    go('keys', [], { q: text.trim() })
-  }
   return (
-    <form className="row finder" onSubmit={submit}>
+    <Form className="row finder" onSubmit={() => go('keys', [], { q: text.trim() })}>
       <TextField
         isWide
         label="Name or id"
@@ -98,7 +94,7 @@ function SearchForm({ search }: { readonly search: string }) {
         onText={setText}
       />
       <button type="submit">Search</button>
-    </form>
+    </Form>
   )
 }
 

@@ -16,10 +16,9 @@ import { Live } from './overview/live.tsx'
 
 const refreshMs = 2000
 
-interface PublicStatus {
-  readonly streams: readonly StreamView[]
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string }[]
-}
+type PublicStatus = Pick<Report, 'streams' | 'checks'>
+/** With a session, everything is reported. */
+type Status = PublicStatus & Partial<Report>
 
 /** What the overview shows without a session. */
 async function fetchPublicStatus(): Promise<PublicStatus> {
@@ -35,8 +34,7 @@ export function Overview() {
   const { session, isReady } = useConsoleContext()
   const report = useQuery({
     queryKey: ['overview', session.signedIn],
-    queryFn: (): Promise<PublicStatus & Partial<Report>> =>
-      session.signedIn ? operator.overview() : fetchPublicStatus(),
+    queryFn: (): Promise<Status> => (session.signedIn ? operator.overview() : fetchPublicStatus()),
     refetchInterval: refreshMs,
     enabled: isReady,
   })
@@ -62,9 +60,9 @@ export function Overview() {
   )
 }
 
-const isOperatorReport = (report: PublicStatus & Partial<Report>): report is Report => report.requests !== undefined
+const isOperatorReport = (report: Status): report is Report => report.requests !== undefined
 
-function Readiness({ report }: { readonly report: PublicStatus & Partial<Report> }) {
+function Readiness({ report }: { readonly report: Status }) {
   const failed = report.checks.filter(({ ok }) => !ok)
   return (
     <section className="card" aria-labelledby="readiness">
@@ -110,13 +108,7 @@ const titles = {
   markets: 'Markets',
 } as const
 
-function GroupCard({
-  group,
-  report,
-}: {
-  readonly group: (typeof groups)[number]
-  readonly report: PublicStatus & Partial<Report>
-}) {
+function GroupCard({ group, report }: { readonly group: (typeof groups)[number]; readonly report: Status }) {
   const streams = report.streams.filter((stream) => stream.group === group)
   return (
     <section className="card" aria-labelledby={`group-${group}`}>
@@ -133,7 +125,7 @@ function GroupCard({
   )
 }
 
-function Stream({ stream, report }: { readonly stream: StreamView; readonly report: PublicStatus & Partial<Report> }) {
+function Stream({ stream, report }: { readonly stream: StreamView; readonly report: Status }) {
   const chainName = useChainName()
   const chain = stream.group === 'explorer' ? /^chain (\d+)$/.exec(stream.name)?.[1] : undefined
   const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)

@@ -1,5 +1,18 @@
-// Labelled form controls: a choice from a list, a text field, and buttons of which one is pressed.
-import type { ComponentProps } from 'react'
+// Forms and labelled controls: a choice from a list, a text field, and buttons of which one is pressed.
+import type { ComponentProps, FormEvent } from 'react'
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSubmit: () => unknown
+}
+
+/** A form that the page submits itself. */
+export function Form({ onSubmit, ...form }: FormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return <form {...form} onSubmit={submit} />
+}
 
 interface ChoiceProps<T extends string> {
   readonly label: string

@@ -1,7 +1,7 @@
 // Shows the id of the key that the pages use, and opens a dialog to set or remove the key.
-import { type FormEvent, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useConsoleContext } from '../session.tsx'
-import { TextField } from './controls.tsx'
+import { Form, TextField } from './controls.tsx'
 import { shortenHex } from './format.ts'
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
@@ -11,8 +11,7 @@ export function KeyButton() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const close = () => dialog.current?.close()
-  const save = (event: FormEvent) => {
-    event.preventDefault()
+  const save = () => {
     setKey(text.trim())
     setText('')
     close()
@@ -28,7 +27,7 @@ export function KeyButton() {
           Explorer, FX and Validators need a key. Markets work without one. The key is kept in this tab until you close
           it. The operator creates keys on the Keys page or with <code>tetrad keys create</code>.
         </p>
-        <form onSubmit={save}>
+        <Form onSubmit={save}>
           <TextField
             label="Key"
             className="mono"
@@ -60,7 +59,7 @@ export function KeyButton() {
               Cancel
             </button>
           </p>
-        </form>
+        </Form>
       </dialog>
     </>
   )

@@ -1,9 +1,9 @@
 // Checks a signature of a quote. If it is not valid, shows which field differs.
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
 import { Card } from '../../parts/card.tsx'
-import { TextField } from '../../parts/controls.tsx'
+import { Form, TextField } from '../../parts/controls.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatTime, shortenHex } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
@@ -38,16 +38,12 @@ export function CheckSignature({
     setSigner(signerInAddress)
     mutate({ signature: signatureInAddress, signer: signerInAddress })
   }, [signatureInAddress, signerInAddress, mutate])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    mutate({ signature: signature.trim(), signer: signer.trim() })
-  }
   return (
     <Card id="check-signature" title="Check a signature">
       <p className="soft">
         Checks whether a signature is valid for this quote, and if not, which field differs. Nothing is submitted.
       </p>
-      <form onSubmit={submit}>
+      <Form onSubmit={() => mutate({ signature: signature.trim(), signer: signer.trim() })}>
         <label className="field">
           Signature
           <textarea
@@ -73,7 +69,7 @@ export function CheckSignature({
             {check.isPending ? 'Checking…' : 'Check'}
           </button>
         </div>
-      </form>
+      </Form>
       <div aria-live="polite">
         {check.error && <Failure error={check.error} />}
         {check.data && <Verdict diagnosis={check.data} />}

@@ -1,8 +1,8 @@
 // The form to request a quote.
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Card } from '../../parts/card.tsx'
-import { Choice, TextField } from '../../parts/controls.tsx'
+import { Choice, Form, TextField } from '../../parts/controls.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -48,13 +48,15 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
   })
   const fillWalletAddress = useMutation({ mutationFn: requestAccount, onSuccess: setRecipient })
   const error = create.error ?? fillWalletAddress.error
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate()
+  /** Only the error of the last action is shown. */
+  const run = (action: typeof create | typeof fillWalletAddress) => {
+    create.reset()
+    fillWalletAddress.reset()
+    action.mutate()
   }
   return (
     <Card id="ask" title="Request a quote">
-      <form onSubmit={submit}>
+      <Form onSubmit={() => run(create)}>
         <div className="row">
           <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
           <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
@@ -97,7 +99,7 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
               title="0x followed by 40 hexadecimal digits"
             />
             {hasWallet() ? (
-              <button type="button" onClick={() => fillWalletAddress.mutate()}>
+              <button type="button" onClick={() => run(fillWalletAddress)}>
                 Use my wallet address
               </button>
             ) : (
@@ -112,7 +114,7 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
             {create.isPending ? 'Requesting…' : 'Get quote'}
           </button>
         </p>
-      </form>
+      </Form>
       {error && <Failure error={error} />}
     </Card>
   )

@@ -1,8 +1,8 @@
 // The fields of a key, for new and existing keys.
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
-import { Choice, TextField } from '../../parts/controls.tsx'
+import { Choice, Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 
 export interface KeyFields {
@@ -29,13 +29,9 @@ export function KeyForm({ start, expiry, children, send }: Props) {
   const [fields, setFields] = useState(start)
   const set = (change: Partial<KeyFields>) => setFields({ ...fields, ...change })
   const { error, mutate } = useMutation({ mutationFn: send, onSuccess: () => set({ name: start.name }) })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    mutate(fields)
-  }
   return (
     <>
-      <form onSubmit={submit}>
+      <Form onSubmit={() => mutate(fields)}>
         <div className="row">
           <TextField
             isWide
@@ -58,7 +54,7 @@ export function KeyForm({ start, expiry, children, send }: Props) {
         </div>
         <Permissions fields={fields} set={set} />
         {children}
-      </form>
+      </Form>
       {error && <Failure error={error} />}
     </>
   )

@@ -1,8 +1,8 @@
 // Market search as you type; without a search, the most traded open markets.
-import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { FoundMarket } from '#api/wire/market-search.ts'
 import { Card } from '../../parts/card.tsx'
-import { TextField } from '../../parts/controls.tsx'
+import { Form, TextField } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
@@ -71,14 +71,13 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   const endTyping = () => {
     isTyping.current = false
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     search(text.trim())
     endTyping()
   }
   return (
     <search>
-      <form className="card row" onSubmit={submit}>
+      <Form className="card row" onSubmit={submit}>
         <TextField
           isWide
           label="Question, slug or tag"
@@ -92,7 +91,7 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
         <button type="submit" className="main">
           Search
         </button>
-      </form>
+      </Form>
     </search>
   )
 }

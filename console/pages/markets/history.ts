@@ -2,6 +2,7 @@
 // from the present backwards. A field without changes has always had its present value.
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
+import type { Line } from '../../parts/plot.tsx'
 import { listIn } from './market-values.ts'
 
 /** The fields that plots show. */
@@ -40,14 +41,14 @@ export type PlotName = (typeof plotNames)[number]
 
 interface PlotData {
   readonly xs: readonly number[]
-  readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[]; steps: true }[]
+  readonly lines: readonly Line[]
 }
 
 export function toPlotData(name: PlotName, market: Market, moments: readonly MarketMoment[]): PlotData {
   const line = (label: string, valueAt: (values: MarketMoment['values']) => unknown) => ({
     label,
     values: moments.map(({ values }) => figure(valueAt(values))),
-    steps: true as const,
+    steps: true,
   })
   const lines = {
     prices: () =>

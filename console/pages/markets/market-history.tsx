@@ -1,11 +1,11 @@
 // The history of a market as a plot, with controls to show the market at an earlier time.
-import { type FormEvent, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
-import { Tabs, TextField } from '../../parts/controls.tsx'
+import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
-import { type Line, Plot } from '../../parts/plot.tsx'
+import { Plot } from '../../parts/plot.tsx'
 import { momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
 import { hrefWith } from './market-href.ts'
 
@@ -51,7 +51,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
         <Plot
           title={`${plotLabels[name]} over time`}
           xs={plot.xs}
-          lines={plot.lines as readonly Line[]}
+          lines={plot.lines}
           {...((name === 'prices' || name === 'book') && { format: (value: number) => formatPercent(value, 1) })}
           onPick={(index) => window.location.assign(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
@@ -69,13 +69,12 @@ interface AsOfProps {
 function AsOf({ slug, query }: AsOfProps) {
   const asOf = query.get('asOf')
   const [text, setText] = useState((asOf ?? new Date().toISOString()).slice(0, 19))
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const when = new Date(`${text}Z`)
     if (!Number.isNaN(when.getTime())) window.location.assign(hrefWith(slug, query, { asOf: when.toISOString() }))
   }
   return (
-    <form className="row spaced" onSubmit={submit}>
+    <Form className="row spaced" onSubmit={submit}>
       <TextField
         label="Show the market at (UTC)"
         type="datetime-local"
@@ -86,7 +85,7 @@ function AsOf({ slug, query }: AsOfProps) {
       />
       <button type="submit">Show</button>
       <span className="soft small">or click a point in the plot</span>
-    </form>
+    </Form>
   )
 }
 

@@ -1,10 +1,11 @@
 // A form that calls an endpoint with the user's key and shows the response unchanged. Below it, the same request as a curl
 // command and as client code.
-import { type FormEvent, useId, useMemo, useState } from 'react'
+import { useId, useMemo, useState } from 'react'
 import { toRequest } from '#api/request.ts'
 import { allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf } from '#api/samples.ts'
 import { BacktickText } from '../../parts/backtick-text.tsx'
+import { Form } from '../../parts/controls.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { noKeyYet } from '../../parts/failures.ts'
 import { indentJson } from '../../parts/indent-json.ts'
@@ -57,8 +58,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
     }
   }, [entry, texts, body])
 
-  const send = async (event: FormEvent) => {
-    event.preventDefault()
+  const send = async () => {
     setBusy(true)
     setProblem('')
     try {
@@ -76,7 +76,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
           Requirements: <BacktickText text={entry.requirements} />
         </div>
       )}
-      <form onSubmit={send}>
+      <Form onSubmit={send}>
         <div className="row">
           {entry.parameters.map((parameter) => (
             <ParameterInput
@@ -105,7 +105,7 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
           )}
           {entry.auth !== 'open' && key === '' && <span className="warn">{noKeyYet}</span>}
         </p>
-      </form>
+      </Form>
       {problem !== '' && (
         <div role="alert" className="note bad">
           {problem}

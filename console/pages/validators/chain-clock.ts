@@ -1,4 +1,6 @@
 // Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
+import type { EffectivenessRecord, ValidatorMetadata } from '#api/wire/validators.ts'
+import type { ValidatorStatus } from '#api/wire/validators-find.ts'
 
 export interface ChainClock {
   readonly epoch: number
@@ -6,12 +8,7 @@ export interface ChainClock {
   readonly epochSeconds: number
 }
 
-interface EpochTimes {
-  readonly startEpoch: number | null
-  readonly endEpoch: number | null
-  readonly startTimestamp: string | null
-  readonly endTimestamp: string | null
-}
+type EpochTimes = Pick<EffectivenessRecord, 'startEpoch' | 'endEpoch' | 'startTimestamp' | 'endTimestamp'>
 
 export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: EpochTimes): ChainClock | undefined {
   if (startEpoch === null || endEpoch === null || startTimestamp === null || endTimestamp === null) return undefined
@@ -23,14 +20,7 @@ export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: 
 export const unixOf = (clock: ChainClock, epoch: number): number =>
   clock.unix + (epoch - clock.epoch) * clock.epochSeconds
 
-export interface Epochs {
-  readonly activationEligibilityEpoch: number | null
-  readonly activationEpoch: number | null
-  readonly exitEpoch: number | null
-  readonly withdrawableEpoch: number | null
-}
-
-export type ValidatorStatus = 'pending' | 'active' | 'exiting' | 'exited' | 'withdrawable'
+type Epochs = Pick<ValidatorMetadata, 'activationEpoch' | 'exitEpoch' | 'withdrawableEpoch'>
 
 /** The status of a validator at epoch `now`. */
 export function validatorStatus(epochs: Epochs, now: number): ValidatorStatus {

@@ -1,8 +1,8 @@
 // Selection of up to ten validators to compare, by index or public key.
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import { TextField } from '../../parts/controls.tsx'
+import { Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -82,12 +82,8 @@ function Add({ network, isFull, onAdd }: AddProps) {
       onAdd(validatorIndex)
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    add.mutate()
-  }
   return (
-    <form className="row" onSubmit={submit}>
+    <Form className="row" onSubmit={() => add.mutate()}>
       <TextField
         label={isFull ? 'Maximum of ten reached' : 'Index or public key'}
         className="mono"
@@ -107,6 +103,6 @@ function Add({ network, isFull, onAdd }: AddProps) {
           notFound={`This validator does not exist on ${network}. Check the index and the network.`}
         />
       )}
-    </form>
+    </Form>
   )
 }

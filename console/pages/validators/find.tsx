@@ -1,7 +1,7 @@
 // The start of the validators page: one search field for every kind of search, and the list of pools.
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
-import { TextField } from '../../parts/controls.tsx'
+import { Form, TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
 import { NetworkChoice } from './controls.tsx'
 import { Examples } from './examples.tsx'
@@ -58,14 +58,13 @@ const titles: Readonly<Record<SearchField, string>> = {
 
 function Search({ q, network }: { readonly q: string; readonly network: Network }) {
   const [text, setText] = useState(q)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const search = parseSearch(text)
     if (search.kind === 'one') go('validators', [search.id], { network })
     else go('validators', [], { network, q: text.trim() })
   }
   return (
-    <form className="row search" onSubmit={submit} aria-label="Search">
+    <Form className="row search" onSubmit={submit} aria-label="Search">
       <TextField
         isWide
         label="Index, public key, pool, operator, deposit or withdrawal address"
@@ -77,6 +76,6 @@ function Search({ q, network }: { readonly q: string; readonly network: Network 
       <button type="submit" className="main">
         Search
       </button>
-    </form>
+    </Form>
   )
 }

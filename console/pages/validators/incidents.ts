@@ -68,26 +68,18 @@ const kindLabels: Readonly<Record<IncidentKind, readonly [one: string, many: str
   sync: ['epoch with missed sync signatures', 'epochs with missed sync signatures'],
 }
 
-export function formatIncident({ kind, amount }: Incident): string {
-  switch (kind) {
-    case 'missed':
-      return 'Attestation was not included in a block'
-    case 'late':
-      return `Attestation was included after ${amount} slots (best: 1)`
-    case 'wrongTarget':
-      return 'Attestation has a wrong target'
-    case 'wrongHead':
-      return 'Attestation has a wrong head'
-    case 'noBlock':
-      return 'Block was not proposed'
-    case 'emptyBlock':
-      return 'Proposed block has an empty payload'
-    case 'sync':
-      return amount === 1 ? '1 sync signature missed' : `${amount} sync signatures missed`
-    case 'slashed':
-      return 'Validator was slashed'
-  }
+const incidentTexts: Readonly<Record<IncidentKind, (amount: number | null) => string>> = {
+  missed: () => 'Attestation was not included in a block',
+  late: (slots) => `Attestation was included after ${slots} slots (best: 1)`,
+  wrongTarget: () => 'Attestation has a wrong target',
+  wrongHead: () => 'Attestation has a wrong head',
+  noBlock: () => 'Block was not proposed',
+  emptyBlock: () => 'Proposed block has an empty payload',
+  sync: (count) => (count === 1 ? '1 sync signature missed' : `${count} sync signatures missed`),
+  slashed: () => 'Validator was slashed',
 }
+
+export const formatIncident = ({ kind, amount }: Incident): string => incidentTexts[kind](amount)
 
 /** Counts by kind, the worst first: `2 missed blocks, 1 late attestation`. Empty without incidents. */
 export function formatTally(incidents: readonly Incident[]): string {

@@ -1,5 +1,5 @@
 // Network, granularity, range and plots of the validators page, parsed from the query of the address and back.
-import type { Network } from '#api/wire/validators.ts'
+import type { EffectivenessRecord, Network } from '#api/wire/validators.ts'
 
 // Not imported from the contract, which would add the schema library to the console.
 export const networks = ['mainnet', 'hoodi', 'holesky'] as const satisfies readonly Network[]
@@ -113,11 +113,7 @@ const finerGranularity: Readonly<Record<Granularity, Granularity>> = {
   year: 'month',
 }
 
-interface Window {
-  readonly startDay: number | null
-  readonly startDate: string | null
-  readonly endDate: string | null
-}
+type Window = Pick<EffectivenessRecord, 'startDay' | 'startDate' | 'endDate'>
 
 /** The view after a click on a point of the plot: the duties of its day, or its range at a finer granularity. */
 export function zoomInto(view: ValidatorsView, window: Window): ValidatorsView {
