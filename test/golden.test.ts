@@ -1,7 +1,7 @@
 // The responses of group C about known chains equal the golden files, byte for byte.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { collectAnswers, differencesOf, type GoldenAnswer, partsCount, readGolden, reportOf } from './golden.ts'
+import { collectAnswers, differencesOf, type GoldenResponse, partsCount, readGolden, reportOf } from './golden.ts'
 import { scenarios } from './golden-worlds.ts'
 import { onlyInLongRun, seedsOf } from './long.ts'
 
@@ -20,7 +20,7 @@ for (const { name, isLong, run } of scenarios) {
 }
 
 test('a difference names the request and the first difference of its response', () => {
-  const line: GoldenAnswer = {
+  const line: GoldenResponse = {
     stage: 'read',
     request: 'hoodi /v0/eth/validators/7',
     status: 200,
@@ -28,7 +28,7 @@ test('a difference names the request and the first difference of its response', 
     body: '{"data":[{"uptime":1}],"total":1}',
   }
   const golden = new Map([['read: hoodi /v0/eth/validators/7', line]])
-  const textOf = (change: Partial<GoldenAnswer>) =>
+  const textOf = (change: Partial<GoldenResponse>) =>
     differencesOf(golden, [{ ...line, ...change }]).map(({ text }) => text)
   assert.deepEqual(textOf({}), [])
   assert.deepEqual(textOf({ body: '{"data":[{"uptime":0.5}],"total":1}' }), ['body.data.0.uptime: 1 → 0.5'])

@@ -14,7 +14,7 @@ import { publicUrl, type QuietServer } from './quiet-server.ts'
 
 const folder = join(import.meta.dirname, 'golden')
 
-export interface GoldenAnswer {
+export interface GoldenResponse {
   /** What had been ingested, and the network and path of the request. */
   readonly stage: string
   readonly request: string
@@ -24,16 +24,16 @@ export interface GoldenAnswer {
   readonly body: string
 }
 
-const keyOf = ({ stage, request }: GoldenAnswer): string => `${stage}: ${request}`
+const keyOf = ({ stage, request }: GoldenResponse): string => `${stage}: ${request}`
 
-export function readGolden(file: string): Map<string, GoldenAnswer> {
+export function readGolden(file: string): Map<string, GoldenResponse> {
   const path = join(folder, `${file}.ndjson.zst`)
   if (!existsSync(path)) return new Map()
   const lines = zstdDecompressSync(readFileSync(path)).toString().trim().split('\n')
-  return new Map(lines.map((text) => JSON.parse(text) as GoldenAnswer).map((line) => [keyOf(line), line]))
+  return new Map(lines.map((text) => JSON.parse(text) as GoldenResponse).map((line) => [keyOf(line), line]))
 }
 
-function writeGolden(file: string, lines: Iterable<GoldenAnswer>): void {
+function writeGolden(file: string, lines: Iterable<GoldenResponse>): void {
   const text = Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('')
   const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_windowLog]: 24 }
   mkdirSync(folder, { recursive: true })
@@ -50,10 +50,10 @@ export async function collectAnswers(
   server: QuietServer,
   plans: readonly RequestPlan[],
   parts: readonly number[] = allParts,
-): Promise<GoldenAnswer[]> {
+): Promise<GoldenResponse[]> {
   const isSelected = (at: number) => parts.includes(at % partsCount)
   const requests = plans.flatMap(requestsOf)
-  const lines: GoldenAnswer[] = []
+  const lines: GoldenResponse[] = []
   for (const request of requests.filter(({ isAlways }, at) => isAlways || isSelected(at)))
     lines.push(...(await pagesOf(stage, server, request)))
   for (const [at, name] of (['coverage', 'doctor'] as const).entries())
@@ -61,25 +61,30 @@ export async function collectAnswers(
   return lines
 }
 
-async function fetchReport(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<GoldenAnswer> {
+async function fetchReport(stage: string, server: QuietServer, name: 'coverage' | 'doctor'): Promise<GoldenResponse> {
   const result = await server.control(name, { sample: 5 })
   const body = JSON.stringify(name === 'doctor' ? maskDoctor(result as Finding[]) : result)
   return { stage, request: `tetrad ${name}`, status: 200, headers: {}, body }
 }
 
 /** The response, and those of the following pages. */
-async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<GoldenAnswer[]> {
-  const lines: GoldenAnswer[] = []
+async function pagesOf(stage: string, server: QuietServer, request: GoldenRequest): Promise<GoldenResponse[]> {
+  const lines: GoldenResponse[] = []
   let path: string | undefined = request.path
   for (let page = 0; path !== undefined && page <= (request.pagesMax ?? 0); page++) {
-    const line = await fetchAnswer(stage, server, path, request.network)
+    const line = await fetchResponse(stage, server, path, request.network)
     lines.push(line)
     path = nextOf(line.body)
   }
   return lines
 }
 
-async function fetchAnswer(stage: string, server: QuietServer, path: string, network: Network): Promise<GoldenAnswer> {
+async function fetchResponse(
+  stage: string,
+  server: QuietServer,
+  path: string,
+  network: Network,
+): Promise<GoldenResponse> {
   const { status, headers, body } = await server.get(path, network)
   const own = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
   return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(own.sort()), body }
@@ -110,15 +115,15 @@ export interface Difference {
 
 /** Differences between responses and a golden file. */
 export const differencesOf = (
-  golden: ReadonlyMap<string, GoldenAnswer>,
-  lines: readonly GoldenAnswer[],
+  golden: ReadonlyMap<string, GoldenResponse>,
+  lines: readonly GoldenResponse[],
 ): Difference[] =>
   lines.flatMap((line) => {
     const text = differenceOf(golden.get(keyOf(line)), line)
     return text === undefined ? [] : [{ request: keyOf(line), text }]
   })
 
-function differenceOf(golden: GoldenAnswer | undefined, line: GoldenAnswer): string | undefined {
+function differenceOf(golden: GoldenResponse | undefined, line: GoldenResponse): string | undefined {
   if (!golden) return 'is not in the golden file'
   if (golden.status !== line.status) return `status ${golden.status} → ${line.status}: ${line.body.slice(0, 200)}`
   const [before, after] = [JSON.stringify(golden.headers), JSON.stringify(line.headers)]
@@ -163,14 +168,14 @@ export function reportOf(differences: readonly Difference[], max: number): strin
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { write: { type: 'boolean' }, only: { type: 'string', default: '' } } })
-  const answers = new Map<string, Map<string, GoldenAnswer>>()
+  const answers = new Map<string, Map<string, GoldenResponse>>()
   for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
     await scenario.run(async (file, stage, server, plans) => {
       const lines = await collectAnswers(stage, server, plans)
       const differences = differencesOf(readGolden(file), lines)
       process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} responses, ${differences.length} differ\n`)
       if (differences.length > 0) process.stdout.write(`${reportOf(differences, Number.POSITIVE_INFINITY)}\n`)
-      const fileAnswers = answers.get(file) ?? new Map<string, GoldenAnswer>()
+      const fileAnswers = answers.get(file) ?? new Map<string, GoldenResponse>()
       answers.set(file, fileAnswers)
       // Two ways to ingest a chain must agree, whatever the golden file contains.
       const known = lines.filter((line) => fileAnswers.has(keyOf(line)))

@@ -220,8 +220,8 @@ describe('Redis outage', { skip: noRedis }, () => {
     const report = (shared: boolean) => seen.reported.push(shared)
     const settings = { ...context.settings, limits: url }
     const world = { ...context, settings, log, clock: systemClock }
-    const admission = await openAuthorizer(world, undefined, undefined, report)
-    return { ...seen, admission, [Symbol.asyncDispose]: () => admission.close() }
+    const authorizer = await openAuthorizer(world, undefined, undefined, report)
+    return { ...seen, authorizer, [Symbol.asyncDispose]: () => authorizer.close() }
   }
 
   for (const how of ['killed', 'frozen'] as const) {
@@ -236,10 +236,10 @@ describe('Redis outage', { skip: noRedis }, () => {
       if (how === 'killed') await server.kill()
       else server.freeze()
       const codes = []
-      for (let call = 0; call < 5; call++) codes.push(await codeOf(at.admission, quote, credentials))
+      for (let call = 0; call < 5; call++) codes.push(await codeOf(at.authorizer, quote, credentials))
       assert.deepEqual(codes, ['accepted', 'accepted', 'limit.day', 'limit.day', 'limit.day'])
       for (let call = 0; call < 5; call++) {
-        assert.equal(await codeOf(at.admission, fundedBy, other), 'limit.unavailable')
+        assert.equal(await codeOf(at.authorizer, fundedBy, other), 'limit.unavailable')
       }
       await until(() => at.reported.length === 2)
       await systemClock.sleep(600)
@@ -249,7 +249,7 @@ describe('Redis outage', { skip: noRedis }, () => {
       else server.thaw()
       let code = ''
       await until(() => {
-        void codeOf(at.admission, fundedBy, other).then((is) => {
+        void codeOf(at.authorizer, fundedBy, other).then((is) => {
           if (is === 'accepted') code = is
         })
         return code === 'accepted'
@@ -267,18 +267,18 @@ describe('Redis outage', { skip: noRedis }, () => {
     await using two = await watched(context, server.url)
     const { key } = await makeKey(context, 'standard')
     const credentials = { ...querying(key), authorization: `Bearer ${key}` }
-    for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.admission, quote, credentials), 'accepted')
+    for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.authorizer, quote, credentials), 'accepted')
     await server.kill()
     await server.start()
     await until(() => two.reported.length === 3)
-    assert.equal(await codeOf(two.admission, quote, credentials), 'limit.day')
+    assert.equal(await codeOf(two.authorizer, quote, credentials), 'limit.day')
   })
 
   test('a server starts without Redis, and the password is not logged', async () => {
     await using context = await openContext()
     await using at = await watched(context, 'redis://user:hidden-word@127.0.0.1:1')
     const { key } = await makeKey(context)
-    assert.equal(await codeOf(at.admission, quote, { ...querying(key), authorization: `Bearer ${key}` }), 'accepted')
+    assert.equal(await codeOf(at.authorizer, quote, { ...querying(key), authorization: `Bearer ${key}` }), 'accepted')
     assert.deepEqual(at.reported, [false])
     assert.match(at.lines.join(''), /ECONNREFUSED/)
     assert.ok(!at.lines.join('').includes('hidden-word'))
@@ -292,7 +292,7 @@ describe('Redis outage', { skip: noRedis }, () => {
     await systemClock.sleep(1000)
     const acceptedMs: number[] = []
     const call = async () => {
-      const code = await codeOf(at.admission, fundedBy, querying(key))
+      const code = await codeOf(at.authorizer, fundedBy, querying(key))
       if (code === 'accepted') acceptedMs.push(performance.now())
     }
     while (acceptedMs.length < 2) await call()
