@@ -74,9 +74,9 @@ function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Rang
 function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage): Fault {
   const blocks =
     unread === 'all'
-      ? `No block of chain ${chain} has`
-      : `Blocks ${unread.from} to ${unread.until - 1} of chain ${chain} have not`
-  return notCovered(`${blocks} been read yet, so the first funding of this address is not known`, coverage)
+      ? `No block of chain ${chain} has been read yet`
+      : `Blocks ${unread.from} to ${unread.until - 1} of chain ${chain} have not been read yet`
+  return notCovered(`${blocks}, so the first funding of this address is not known`, coverage)
 }
 
 const notConfirmed = (chain: string, coverage: ChainCoverage): Fault =>
