@@ -85,7 +85,6 @@ export const fundedBy = endpoint('explorer.fundedBy', {
   reply: envelope(FundingRecord),
   faults: [
     'explorer.chain_unsupported',
-    'explorer.chain_unavailable',
     'explorer.not_covered',
     'explorer.node_unavailable',
     'explorer.not_archive',

@@ -160,6 +160,15 @@ describe('a contract or a delegated account', () => {
     )
   })
 
+  test('a node that has not reached firstBlock is an error that names the setting', async () => {
+    await assertSearchFails(
+      [later],
+      { head: 100, firstBlock: 101 },
+      'explorer.needs_index',
+      /is at block 100, before firstBlock 101\. Wait until the node has caught up, or correct explorer\.chains/,
+    )
+  })
+
   test('is looked up with trace_filter, also when it passed on everything in the same block', async () => {
     for (const code of [contractCode, delegation]) {
       for (const filterBlocks of [1_000_000, 101]) {

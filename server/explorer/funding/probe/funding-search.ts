@@ -40,7 +40,12 @@ const stateErrors: readonly string[] = ['explorer.unexplained_block', 'explorer.
 
 async function search(reader: AccountReader, head: number): Promise<Funding | undefined> {
   const { firstBlock, id } = reader.node.chain
-  if (firstBlock > head) throw needsIndex(`Chain ${id} ends at block ${head}, before its firstBlock ${firstBlock}.`)
+  if (firstBlock > head) {
+    throw needsIndex(
+      `The node of chain ${id} is at block ${head}, before firstBlock ${firstBlock}.`,
+      'Wait until the node has caught up, or correct explorer.chains[].firstBlock.',
+    )
+  }
   const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
   const [now, code] = await reader.stateAndCodeAt(head)
   if (code !== '0x' && !isDelegation(code)) return lookUpFunding(reader, start, head, 'This address is a contract.')

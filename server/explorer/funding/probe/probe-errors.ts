@@ -15,11 +15,11 @@ export const callLimitReached = (callsMax: number, at: number): Fault =>
 const transfersUpTo = (at: number): string =>
   at < 0 ? 'No block is ruled out yet.' : `Blocks up to ${at} hold no transfer to this address.`
 
-/** `reason` says why the state of the account is not enough. */
-export const needsIndex = (reason: string): Fault =>
-  new Fault('explorer.needs_index', {
-    message: `${reason} Use a node with trace_filter, or index the chain (mode: index or both).`,
-  })
+const indexAdvice = 'Use a node with trace_filter, or index the chain (mode: index or both).'
+
+/** `reason` says why the state of the account is not enough, `advice` what the operator can do. */
+export const needsIndex = (reason: string, advice = indexAdvice): Fault =>
+  new Fault('explorer.needs_index', { message: `${reason} ${advice}` })
 
 export const unexplainedBlock = (block: number, reason: string): Fault =>
   new Fault('explorer.unexplained_block', {

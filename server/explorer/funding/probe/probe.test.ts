@@ -181,7 +181,7 @@ describe('200 with a failure envelope', () => {
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
     await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
-    await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored/)
+    await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored\. Check the node\./)
   })
 
   test('mode index does not search and names the missing blocks', async () => {

@@ -84,7 +84,10 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
   const before = { block: from.block, nonce: 0n, balanceWei: from.balanceWei }
   const rise = await findFirstChange(read, before, received(end), reader.limits.fanOut)
   if (rise === 'contradiction' && end.nonce > from.nonce)
-    throw needsIndex('This delegated account paid fees before it was funded, so trace_filter cannot be verified.')
+    throw needsIndex(
+      'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
+      'Index the chain (mode: index or both).',
+    )
   if (rise === 'contradiction') throw incompleteList(reader, page.until)
   const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
   const funding = await explainBlock(reader, await reader.readBlock(rise.block), unpaid, paid)
