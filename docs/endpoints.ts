@@ -1,4 +1,6 @@
 // Generates the page of each endpoint in docs/endpoints/ from the contract: inputs, reply, errors and an example.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
@@ -25,6 +27,17 @@ interface Schema {
   readonly minItems?: number
   readonly maxItems?: number
 }
+
+const root = join(import.meta.dirname, '..')
+
+/** The source file of each handler, by endpoint: the one that names the endpoint's definition. */
+const handlerFiles = new Map(
+  globSync('server/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:contract|extensions)\['([\w.]+)'\]/g)].map(
+      ([, id = '']) => [id, file] as const,
+    ),
+  ),
+)
 
 const base = 'http://127.0.0.1:8080'
 const valuesMax = 8
@@ -103,7 +116,7 @@ function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 
   return `of the plan, and ${perSecond} calls per second ${plans}`
 }
 
-function facts({ group, spec, method, path, select, auth, plan, urlBytesMax, ...limits }: Endpoint): string[][] {
+function facts({ id, group, spec, method, path, select, auth, plan, urlBytesMax, ...limits }: Endpoint): string[][] {
   const key = {
     apikey: 'query parameter `apikey`',
     bearer: 'header `authorization: Bearer <key>`',
@@ -121,6 +134,7 @@ function facts({ group, spec, method, path, select, auth, plan, urlBytesMax, ...
     ['Plan', plan === 'free' ? 'any' : plan === 'enterprise' ? 'enterprise' : `${plan} or higher`],
     ['Limits', limitsText(limits)],
     ...(urlBytesMax ? [['Longest request line', `${urlBytesMax} bytes`]] : []),
+    ['Handler', `\`${handlerFiles.get(id)}\``],
   ]
 }
 
@@ -213,9 +227,9 @@ function errorTable(endpoint: Endpoint): string {
     `[${code}](../errors.md#${code.replaceAll('.', '')})`,
     String(status),
     `\`${stringifyJson(body)}\``,
-    { never: 'no', later: 'later', changed: 'after a change' }[faults[code].retry],
+    faults[code].retry,
   ])
-  return table(['code', 'status', 'body', 'retry'], rows)
+  return table(['code', 'status', 'body', '[try again](../errors.md#error-formats)'], rows)
 }
 
 function examples({ id, example, auth, stream }: Endpoint): string[] {

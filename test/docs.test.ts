@@ -17,6 +17,13 @@ describe('generated pages', () => {
     })
   }
 
+  test('the page of every endpoint names the file of its handler', () => {
+    for (const [path, text] of Object.entries(pages)) {
+      if (path.startsWith('endpoints/') && path !== 'endpoints/README.md')
+        assert.match(text, /Handler \| `server\/.+\.ts`/)
+    }
+  })
+
   test('docs/endpoints contains no page of a removed endpoint', async () => {
     const names = await readdir(new URL('endpoints/', docs))
     assert.deepEqual(

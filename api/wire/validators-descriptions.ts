@@ -3,7 +3,7 @@
 /** The time window of a record. Both ends are included. */
 export const windowDescriptions = {
   hour: 'Number of the chain hour since genesis.',
-  day: 'Number of the day since genesis; only if the window is a day or an hour.',
+  day: 'Number of the day since genesis; null unless the granularity is `hour` or `day`.',
   startDay: 'First day of the window.',
   endDay: 'Last day of the window.',
   startEpoch: 'First requested epoch of the window that has been read.',

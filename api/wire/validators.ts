@@ -79,7 +79,11 @@ export type AggregateField = (typeof aggregateFields)[number]
 export const AggregateRecord = Type.Object({
   validatorIndex: Type.Optional({ ...Count, description: 'Index of the validator; only with `groupBy=validator`.' }),
   ...each(Num, ratios, figureDescriptions),
-  ...each(BigWhole, [...counts, ...sums], { ...windowDescriptions, ...sumDescriptions }),
+  ...each(BigWhole, [...counts, ...sums], {
+    ...windowDescriptions,
+    ...sumDescriptions,
+    day: 'Number of the day since genesis; only if the granularity is `day`.',
+  }),
 })
 export type AggregateRecord = Static<typeof AggregateRecord>
 
@@ -161,15 +165,15 @@ export type ValidatorsFailure = Static<typeof ValidatorsFailure>
 export const aggregateEffectiveness = endpoint('validators.aggregateEffectiveness', {
   summary: 'Effectiveness over many validators or windows of time, newest window first.',
   notes:
-    'Give either `pubkeys` or `indices`, 1 to 10 000 of them. Pages go back in time: `from` is the newest window, `to` the oldest. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
+    'Give either `pubkeys` or `indices`, 1 to 10 000 of them. Pages go back in time. `from` and `to` are inclusive and may be given in either order. Without the newer bound, the first page starts with the newest epoch that has been read; without the older one, pages go back to the first. With one bound, `from` is the newer and `to` the older. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax, description: 'Validators by public key.' })),
     indices: Type.Optional(
       many(ValidatorIndex, { minItems: 1, maxItems: namedMax, description: 'Validators by index.' }),
     ),
-    from: Type.Optional(moment('Start of the page, the newest window')),
-    to: Type.Optional(moment('End of the page, the oldest window')),
+    from: Type.Optional(moment('Newest window of the page')),
+    to: Type.Optional(moment('Oldest window of the last page')),
     filterType: withDefault(oneOf(['hour', 'day', 'datetime'], { description: 'Type of `from` and `to`.' }), 'day'),
     size: withDefault(
       Type.Integer({ minimum: 0, maximum: pageSizeMax, description: 'Records per page; 0 returns only the total.' }),
