@@ -1,7 +1,8 @@
 // Plans a query about records: which rows of which levels hold its days and windows.
 //
-// 1. A grain is one validator's sums over a day (or over an hour, in queries by hour). Scores are computed for grains;
-//    the score of a record is the mean over its grains (method.ts).
+// 1. A grain is one validator's sums over a day, or over an hour with `granularity=hour` (4.6). With `filterType=hour`
+//    (4.5), a day is cut at the given hours and is still one grain. Scores are computed for grains; the score of a
+//    record is the mean over its grains (method.ts).
 // 2. A record exists if one of its grains has a row, even if all figures are zero.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, utcDays } from '#core/chain-time.ts'

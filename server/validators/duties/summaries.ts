@@ -1,5 +1,6 @@
 // Summaries of chain days: one row has the sums of all validators of a network, a pool or an operator, and the
-// distribution of their scores. Questions about pools and percentiles then need no figures of single validators.
+// distribution of their scores. Questions about pools and percentiles then need no figures of single validators. The
+// summaries are written when a day is over; no endpoint reads them yet.
 //
 // 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
 //    duty_summary_days, and the day is summarized again.

@@ -1,7 +1,7 @@
 // Method 1: computes ratings from the stored measures (docs/methodology.md has worked examples). All formulas are in
 // this file. A changed method gets a new number.
 //
-// 1. A grain is one validator's sums over a day (or over an hour, in queries by hour).
+// 1. A grain is one validator's sums over a day, or over an hour with `granularity=hour` (4.6).
 // 2. The three effectiveness figures of a record are means over its grains. Grains without assignments, or without
 //    proposer duties for the proposer figure, do not count.
 // 3. Correctness, delay and uptime are ratios of sums. All other figures are sums.
