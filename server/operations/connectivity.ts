@@ -60,8 +60,8 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
     const reader = openRateReader(source, fx, context.clock)
     if (!reader) return []
     return runCheck(name, 'check the URL of the source and its document settings', async () => {
-      const { rates, refused } = await reader(AbortSignal.timeout(checkTimeoutMs))
-      const reasons = refused.map(({ about, reason }) => `${about}: ${reason}`).join('; ')
+      const { rates, rejected } = await reader(AbortSignal.timeout(checkTimeoutMs))
+      const reasons = rejected.map(({ about, reason }) => `${about}: ${reason}`).join('; ')
       if (rates.length === 0)
         return [
           failFinding(name, `returned no usable rate (${reasons || 'no rates at all'})`, 'check fx.sources[].document'),

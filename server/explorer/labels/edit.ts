@@ -140,8 +140,8 @@ async function requireTags(state: StateReader, { address, chains, source }: TagS
 }
 
 async function putTagsOrThrow(history: HistoryWriter, patches: readonly TagPatch[]): Promise<Counts> {
-  const { counts, refused } = await putTags(history, patches)
-  if (refused[0]) throw conflict(refused[0].reason)
+  const { counts, rejected } = await putTags(history, patches)
+  if (rejected[0]) throw conflict(rejected[0].reason)
   return counts
 }
 

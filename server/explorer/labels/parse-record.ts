@@ -57,7 +57,7 @@ const integerText = /^\d{1,12}$/
 const chainsMax = 256
 const evidenceCharsMax = 2000
 
-class InvalidRecord extends Error {}
+class RejectedRecord extends Error {}
 
 /** A record with an address is a tagged address, otherwise an entity. */
 export const isTag = (record: RawRecord): boolean =>
@@ -69,14 +69,14 @@ export function findUnknownFields(names: readonly string[], tag: boolean): strin
 }
 
 export const toEntityPatches = (record: RawRecord, defaults: RecordDefaults): PatchResult<LabelPatch> =>
-  catchInvalidRecord(() => {
+  catchRejection(() => {
     const fields = normalizeFields(record, false)
     const name = readText(fields, 'name', 200)
     const slug = readText(fields, 'slug', 128) || toSlug(name ?? '')
     if (slug === '')
-      throw new InvalidRecord(name ? 'the name has no letters for a slug; set slug' : 'name or slug is required')
+      throw new RejectedRecord(name ? 'the name has no letters for a slug; set slug' : 'name or slug is required')
     if (!slugText.test(slug) || addressText.test(slug)) {
-      throw new InvalidRecord('slug must be 1 to 128 lower-case letters, digits and . _ ~ -, and not an address')
+      throw new RejectedRecord('slug must be 1 to 128 lower-case letters, digits and . _ ~ -, and not an address')
     }
     const description = readText(fields, 'description', 2000)
     const notes = readText(fields, 'notes', 10_000)
@@ -92,22 +92,22 @@ export const toEntityPatches = (record: RawRecord, defaults: RecordDefaults): Pa
   })
 
 export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): PatchResult<TagPatch> =>
-  catchInvalidRecord(() => {
+  catchRejection(() => {
     const fields = normalizeFields(record, true)
     const addressInput = readText(fields, 'address', 100) ?? ''
     const problem = validateAddress(addressInput)
-    if (problem !== undefined) throw new InvalidRecord(problem)
+    if (problem !== undefined) throw new RejectedRecord(problem)
     const address = addressInput.toLowerCase()
     const name = readText(fields, 'name', 200)
-    if (!name) throw new InvalidRecord('name is required')
+    if (!name) throw new RejectedRecord('name is required')
     const entity = readText(fields, 'entity', 128)
-    if (entity && !slugText.test(entity)) throw new InvalidRecord('entity must be the slug of an entity')
+    if (entity && !slugText.test(entity)) throw new RejectedRecord('entity must be the slug of an entity')
     const source = readText(fields, 'source', 100) || defaults.source
-    if (!sourceText.test(source)) throw new InvalidRecord('source must be 1 to 100 visible characters without spaces')
+    if (!sourceText.test(source)) throw new RejectedRecord('source must be 1 to 100 visible characters without spaces')
     const confidence = readInteger(fields, 'confidence', 100) ?? defaults.confidence
     const evidenceUrl = readText(fields, 'evidence', evidenceCharsMax)
     if (evidenceUrl && !isUrl(evidenceUrl))
-      throw new InvalidRecord('evidence must be a URL that begins with http:// or https://')
+      throw new RejectedRecord('evidence must be a URL that begins with http:// or https://')
     const updatedUnix = readInteger(fields, 'updated', 253_402_300_799)
     return readChains(fields, defaults).map((chain) => ({
       chain,
@@ -132,7 +132,7 @@ export const toSlug = (name: string): string =>
 
 export const isAddress = (text: string): boolean => addressText.test(text.toLowerCase())
 
-/** Why an address is invalid. An address in one letter case has no checksum (behaviour/fx.md#address-checksums). */
+/** Why an address is invalid. An address in one letter case has no checksum (behaviour/http.md#address-checksums). */
 export function validateAddress(text: string): string | undefined {
   if (!isAddress(text)) return 'address must be 0x and 40 hexadecimal digits'
   return hasWrongChecksum(text) ? 'address has a wrong EIP-55 checksum: a letter or its case is wrong' : undefined
@@ -140,18 +140,18 @@ export function validateAddress(text: string): string | undefined {
 
 export const isUrl = (text: string): boolean => /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)
 
-function catchInvalidRecord<Patch>(read: () => Patch[]): PatchResult<Patch> {
+function catchRejection<Patch>(read: () => Patch[]): PatchResult<Patch> {
   try {
     return read()
   } catch (error) {
-    if (error instanceof InvalidRecord) return { reason: error.message }
+    if (error instanceof RejectedRecord) return { reason: error.message }
     throw error
   }
 }
 
 function normalizeFields(record: RawRecord, tag: boolean): RawRecord {
   const [unknownField] = findUnknownFields(Object.keys(record), tag)
-  if (unknownField !== undefined) throw new InvalidRecord(`unknown field ${unknownField}`)
+  if (unknownField !== undefined) throw new RejectedRecord(`unknown field ${unknownField}`)
   const known = { ...(tag ? tagNames : entityNames), ...chainNames }
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [known[name.toLowerCase()], value]))
 }
@@ -159,12 +159,12 @@ function normalizeFields(record: RawRecord, tag: boolean): RawRecord {
 function readText(fields: RawRecord, name: string, charsMax: number): string | undefined {
   const value = fields[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value !== 'string') throw new InvalidRecord(`${name} must be text`)
-  if (value.length > charsMax) throw new InvalidRecord(`${name} must have at most ${charsMax} characters`)
+  if (typeof value !== 'string') throw new RejectedRecord(`${name} must be text`)
+  if (value.length > charsMax) throw new RejectedRecord(`${name} must have at most ${charsMax} characters`)
   const isMultiline = name === 'notes' || name === 'description'
   // A database may not return these unchanged, and then importing the file again would change the row.
   if (!value.isWellFormed() || (isMultiline ? controlsExceptLineBreaks : controls).test(value)) {
-    throw new InvalidRecord(`${name} contains characters that cannot be stored`)
+    throw new RejectedRecord(`${name} contains characters that cannot be stored`)
   }
   return isMultiline ? value : value.trim()
 }
@@ -178,7 +178,7 @@ function readInteger(fields: RawRecord, name: string, max: number): number | und
   if (value === undefined || value === null || value === '') return undefined
   const number = typeof value === 'string' && integerText.test(value) ? Number(value) : value
   if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > max) {
-    throw new InvalidRecord(`${name} must be an integer from 0 to ${max}`)
+    throw new RejectedRecord(`${name} must be an integer from 0 to ${max}`)
   }
   return number
 }
@@ -187,10 +187,10 @@ function readChains(fields: RawRecord, defaults: RecordDefaults): string[] {
   const values = [fields.chain ?? []].flat().flatMap((value) => String(value).split(/[\s,;]+/))
   const named = values.filter((value) => value !== '')
   const chains = [...new Set(named.length > 0 ? named : (defaults.chains ?? []))]
-  if (chains.length === 0) throw new InvalidRecord('chain is required')
+  if (chains.length === 0) throw new RejectedRecord('chain is required')
   const invalidChain = chains.find((chain) => !chainText.test(chain))
   if (invalidChain !== undefined)
-    throw new InvalidRecord(`chain must be a chain id such as 1, not ${invalidChain.slice(0, 40)}`)
-  if (chains.length > chainsMax) throw new InvalidRecord(`at most ${chainsMax} chains are allowed`)
+    throw new RejectedRecord(`chain must be a chain id such as 1, not ${invalidChain.slice(0, 40)}`)
+  if (chains.length > chainsMax) throw new RejectedRecord(`at most ${chainsMax} chains are allowed`)
   return chains
 }

@@ -52,10 +52,10 @@ test('each source has one tag per address, and the one with the highest confiden
   assert.equal(await findBestTag(context.state, '137', address('a')), undefined)
 })
 
-test('a tag of an unknown entity is refused, others are written', async () => {
+test('a tag of an unknown entity is rejected, others are written', async () => {
   await using context = await openContext()
   await withHistory(context, (history) => putLabels(history, [{ chain: '1', slug: 'harbour' }]))
-  const { counts, refused } = await put(
+  const { counts, rejected } = await put(
     context,
     tag('a', { entity: 'harbour' }),
     tag('b', { entity: 'harbour', chain: '137' }),
@@ -63,7 +63,7 @@ test('a tag of an unknown entity is refused, others are written', async () => {
   )
   assert.equal(counts.added, 1)
   assert.deepEqual(
-    refused.map(({ reason }) => reason),
+    rejected.map(({ reason }) => reason),
     ['no entity harbour on chain 137; add it first', 'no entity nobody on chain 1; add it first'],
   )
   assert.deepEqual(

@@ -27,7 +27,7 @@ export interface Tag {
 /** Fields to set. Others stay, or are empty in a new tag. */
 export type TagPatch = Pick<Tag, 'chain' | 'address' | 'source'> & Partial<Tag>
 
-export interface RefusedTag {
+export interface RejectedTag {
   readonly patch: TagPatch
   readonly reason: string
 }
@@ -85,15 +85,15 @@ export const tagTable: RegistryTable<Tag, TagPatch> = {
 export async function putTags(
   history: HistoryWriter,
   patches: readonly TagPatch[],
-): Promise<{ readonly counts: Counts; readonly refused: readonly RefusedTag[] }> {
-  const refused = await findUnknownEntities(history.tx, patches)
-  const refusedPatches = new Set(refused.map(({ patch }) => patch))
+): Promise<{ readonly counts: Counts; readonly rejected: readonly RejectedTag[] }> {
+  const rejected = await findUnknownEntities(history.tx, patches)
+  const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
   const { counts } = await writeRows(
     history,
     tagTable,
-    patches.filter((patch) => !refusedPatches.has(patch)),
+    patches.filter((patch) => !rejectedPatches.has(patch)),
   )
-  return { counts, refused }
+  return { counts, rejected }
 }
 
 const slugsPerStatement = 500
@@ -103,7 +103,7 @@ export async function findUnknownEntities(
   state: StateReader,
   patches: readonly TagPatch[],
   added: readonly Pick<Label, 'chain' | 'slug'>[] = [],
-): Promise<RefusedTag[]> {
+): Promise<RejectedTag[]> {
   const named = new Map<string, Set<string>>()
   for (const { chain, entity = '' } of patches) {
     if (entity !== '') named.set(chain, (named.get(chain) ?? new Set()).add(entity))

@@ -1,5 +1,5 @@
 // Reads a price feed contract with the Chainlink aggregator interface: `latestRoundData` and `decimals`. Pure: parses the
-// results of the two calls into a rate or a reason for refusal.
+// results of the two calls into a rate or the reason for a rejection.
 //
 // 1. A round is accepted if it has a positive price and a time, and its price is not carried over from an earlier round.
 // 2. The price is exactly the integer divided by ten to the power of the feed's decimals.
@@ -39,16 +39,16 @@ export function parseAggregatorResults(results: readonly unknown[], source: FxSo
   const [roundId = 0n, answer = 0n, , updatedAt = 0n, answeredInRound = 0n] = decodeWords(round)
   const [scale = 0n] = decodeWords(decimalsHex)
   const about = source.pair ?? ''
-  const refuse = (reason: string): ParsedRates => ({ rates: [], refused: [{ about, reason }] })
-  if (scale > decimalsMax) return refuse(`the feed has ${scale} decimals`)
-  if (answer === 0n || answer >= signBit) return refuse('the price is not above zero')
-  if (updatedAt === 0n) return refuse('the round is not complete')
+  const reject = (reason: string): ParsedRates => ({ rates: [], rejected: [{ about, reason }] })
+  if (scale > decimalsMax) return reject(`the feed has ${scale} decimals`)
+  if (answer === 0n || answer >= signBit) return reject('the price is not above zero')
+  if (updatedAt === 0n) return reject('the round is not complete')
   if (answeredInRound < roundId)
-    return refuse(`the price is from round ${answeredInRound}, the current round is ${roundId}`)
+    return reject(`the price is from round ${answeredInRound}, the current round is ${roundId}`)
   const [base = '', quote = ''] = about.split('/')
   const rate = formatDecimal({ digits: answer, scale: Number(scale) })
   const result = validateRate({ source: source.id, base, quote, rate, atMs: Number(updatedAt) * 1000 }, nowMs)
-  return 'reason' in result ? { rates: [], refused: [result] } : { rates: [result], refused: [] }
+  return 'reason' in result ? { rates: [], rejected: [result] } : { rates: [result], rejected: [] }
 }
 
 const decodeWords = (hex: string): readonly bigint[] =>

@@ -3,7 +3,7 @@
 import { instantOf } from '#core/closed-hours.ts'
 import { parseDay } from '#core/parse-timestamp.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
-import { type ParsedRates, type Refusal, validateRate } from './rate-document.ts'
+import { type ParsedRates, type RejectedRate, validateRate } from './rate-document.ts'
 
 const daysMax = 100
 const entriesMax = 10_000
@@ -16,7 +16,7 @@ const attribute = /(?<![\w-])([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 
 export function parseEcbDocument(text: string, source: FxSource, nowMs: number): ParsedRates {
   const rates: ParsedRates['rates'][number][] = []
-  const refused: Refusal[] = []
+  const rejected: RejectedRate[] = []
   let atMs: number | undefined
   let days = 0
   for (const [, inside = ''] of text.matchAll(cube)) {
@@ -26,16 +26,17 @@ export function parseEcbDocument(text: string, source: FxSource, nowMs: number):
       days += 1
       if (days > daysMax) throw new Error(`the document has more than ${daysMax} days`)
     } else if (currency !== undefined) {
-      if (rates.length + refused.length >= entriesMax) throw new Error(`the document has more than ${entriesMax} rates`)
+      if (rates.length + rejected.length >= entriesMax)
+        throw new Error(`the document has more than ${entriesMax} rates`)
       const result = validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs)
-      if ('reason' in result) refused.push(result)
+      if ('reason' in result) rejected.push(result)
       else rates.push(result)
     }
   }
-  if (days === 0 || rates.length + refused.length === 0) {
+  if (days === 0 || rates.length + rejected.length === 0) {
     throw new Error('the document has no Cube elements with a time and rates. Use the URL of the daily rates in XML')
   }
-  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), refused }
+  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), rejected }
 }
 
 function attributesOf(text: string): { time?: string; currency?: string; rate?: string } {

@@ -38,7 +38,7 @@ test('the history keeps every rate, the latest is the newest', async () => {
 test('the same rate again only confirms it; an older rate is neither stored nor a confirmation', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const unchanged = { stored: 0, refused: [] }
+  const unchanged = { stored: 0, rejected: [] }
   assert.deepEqual(await storeRates(context.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 9000]])
   assert.deepEqual(await history(context), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
@@ -50,12 +50,12 @@ test('the same rate again only confirms it; an older rate is neither stored nor 
   assert.deepEqual(await storeRates(readOnly, 'a', [], 9500), unchanged)
 })
 
-test('a different rate with the same time is refused and reported', async () => {
+test('a different rate with the same time is rejected and reported', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const { stored, refused } = await storeRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
+  const { stored, rejected } = await storeRates(context.state, 'a', [eurUsd('1.09', 2000)], 2600)
   assert.equal(stored, 0)
-  assert.match(refused[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
+  assert.match(rejected[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 2500]])
 })
 

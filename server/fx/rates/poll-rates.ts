@@ -7,7 +7,7 @@ import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
 import { findMid, isFresh } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
-import type { Refusal } from './rate-document.ts'
+import type { RejectedRate } from './rate-document.ts'
 import { allLatestRates, storeRates } from './rate-store.ts'
 import { healthText, rateStatus, readSourceHealth, writeStatus } from './source-health.ts'
 import { openRateReader, type RateReader } from './sources.ts'
@@ -27,7 +27,7 @@ export type RatePollReport = { readonly source: string; readonly tookMs: number 
 interface RatePollResult {
   /** How many rates were new. */
   readonly stored: number
-  readonly refused: readonly Refusal[]
+  readonly rejected: readonly RejectedRate[]
 }
 type OnRatePoll = (report: RatePollReport) => void
 
@@ -79,10 +79,10 @@ async function readSource(
   reader: RateReader,
   signal: AbortSignal,
 ): Promise<RatePollResult> {
-  const { rates, refused } = await reader(signal)
+  const { rates, rejected } = await reader(signal)
   const { state, clock, settings } = context
   const result = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
-  return { stored: result.stored, refused: [...refused, ...result.refused] }
+  return { stored: result.stored, rejected: [...rejected, ...result.rejected] }
 }
 
 function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
@@ -92,15 +92,15 @@ function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome
     context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
     return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
   }
-  const { stored, refused } = outcome.value
+  const { stored, rejected } = outcome.value
   if (outcome.failuresBefore > 0) {
     context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are readable again')
   }
-  if (refused.length > 0) {
-    const reasons = refused.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
-    context.log.warn({ source: id, refused: refused.length, reasons }, 'rates rejected')
+  if (rejected.length > 0) {
+    const reasons = rejected.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
+    context.log.warn({ source: id, rejected: rejected.length, reasons }, 'rates rejected')
   }
-  return { source: id, tookMs, is: 'stored', stored, refused }
+  return { source: id, tookMs, is: 'stored', stored, rejected }
 }
 
 /** Stores the status of one source, and logs once when one of its rates becomes an outlier and when that ends. */
@@ -133,7 +133,7 @@ class SourceStatusWriter {
   async #write(pollReport: RatePollReport): Promise<void> {
     const nowMs = this.#context.clock.now()
     const failures = pollReport.is === 'failed' ? pollReport.failures : 0
-    const reason = refusalReason(pollReport)
+    const reason = rejectionReason(pollReport)
     const text = `${failures}/${reason}`
     if (text !== this.#lastText || nowMs - this.#writtenMs >= statusEveryMs) {
       const goodMs = pollReport.is === 'stored' ? nowMs : null
@@ -163,9 +163,9 @@ class SourceStatusWriter {
   }
 }
 
-function refusalReason(pollReport: RatePollReport): string | null {
+function rejectionReason(pollReport: RatePollReport): string | null {
   if (pollReport.is === 'failed') return pollReport.reason
-  const [first] = pollReport.refused
+  const [first] = pollReport.rejected
   return first ? `${first.about}: ${first.reason}` : null
 }
 

@@ -32,8 +32,8 @@ export async function pushRate(
   const rate = validateRate({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
   if ('reason' in rate) throw invalidPush('rate', rate.reason, pushed.rate)
   const { historyDays } = context.settings.fx
-  const { stored, refused } = await storeRates(context.state, source, [rate], nowMs, historyDays)
-  if (refused[0]) throw invalidPush('rate', refused[0].reason, pushed.rate)
+  const { stored, rejected } = await storeRates(context.state, source, [rate], nowMs, historyDays)
+  if (rejected[0]) throw invalidPush('rate', rejected[0].reason, pushed.rate)
   if (stored === 0) throw invalidPush('time', 'must be later than the last rate of this pair', time)
   return rate
 }

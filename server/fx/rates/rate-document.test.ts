@@ -17,7 +17,7 @@ const withRate = (rate: unknown) => JSON.stringify({ rates: [{ base: 'EUR', quot
 test('a document in the default format needs no paths', () => {
   assert.deepEqual(read(withRate('1.0842')), {
     rates: [{ source: 'a', base: 'EUR', quote: 'USD', rate: '1.0842', atMs: testNowMs }],
-    refused: [],
+    rejected: [],
   })
 })
 
@@ -55,23 +55,23 @@ test('times are ISO 8601 with a zone, Unix seconds or milliseconds', () => {
   }
 })
 
-test('zero, negative, non-numeric, implausible and missing rates are refused with a reason', () => {
+test('zero, negative, non-numeric, implausible and missing rates are rejected with a reason', () => {
   const bad = ['0', '0.000', '-1.08', 'NaN', 'Infinity', '', '1e13', '0.0000000000001', null, true, {}, [], -1, 0]
   for (const rate of bad) {
-    const { rates, refused } = read(withRate(rate))
+    const { rates, rejected } = read(withRate(rate))
     assert.deepEqual(rates, [], String(rate))
-    assert.equal(refused[0]?.about, 'EUR/USD')
-    assert.match(refused[0]?.reason ?? '', /^the rate /)
+    assert.equal(rejected[0]?.about, 'EUR/USD')
+    assert.match(rejected[0]?.reason ?? '', /^the rate /)
   }
 })
 
-test('a rate in the future is refused, because it would stay fresh too long', () => {
+test('a rate in the future is rejected, because it would stay fresh too long', () => {
   const at = (aheadMs: number) => ({ base: 'EUR', quote: 'USD', rate: '1', time: testNowMs + aheadMs })
   assert.equal(read(JSON.stringify({ rates: [at(30_000)] })).rates.length, 1)
-  assert.match(read(JSON.stringify({ rates: [at(30_001)] })).refused[0]?.reason ?? '', /is 30 s ahead of this clock/)
+  assert.match(read(JSON.stringify({ rates: [at(30_001)] })).rejected[0]?.reason ?? '', /is 30 s ahead of this clock/)
 })
 
-test('a time that is NaN is refused', () => {
+test('a time that is NaN is rejected', () => {
   for (const atMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     const read = validateRate({ source: 'a', base: 'EUR', quote: 'USD', rate: '1', atMs }, testNowMs)
     assert.match('reason' in read ? read.reason : '', /^the time is missing/)
@@ -81,12 +81,12 @@ test('a time that is NaN is refused', () => {
 test('an invalid entry does not affect the others, and rates are sorted oldest first', () => {
   const entry = (base: string, atMs: number) => ({ base, quote: 'USD', rate: '1', time: atMs })
   const entries = [entry('EUR', testNowMs), entry('USD', testNowMs), 7, null, entry('GBP', testNowMs - 1000)]
-  const { rates, refused } = read(JSON.stringify({ rates: entries }))
+  const { rates, rejected } = read(JSON.stringify({ rates: entries }))
   assert.deepEqual(
     rates.map(({ base }) => base),
     ['GBP', 'EUR'],
   )
-  assert.equal(refused.length, 3)
+  assert.equal(rejected.length, 3)
 })
 
 test('a document without its list, or with too many entries, is an error', () => {

@@ -1,5 +1,5 @@
 // Parses a source's JSON document into rates, using the paths of its settings, and validates rates of all kinds of sources.
-// An invalid rate is refused with a reason and never stored (behaviour/fx.md#rate-documents). Pure.
+// An invalid rate is rejected with a reason and never stored (behaviour/fx.md#rate-documents). Pure.
 import { formatAgeOf } from '#core/age.ts'
 import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
@@ -16,7 +16,7 @@ const rateMax = decimal('1000000000000')
 const secondsText = /^\d{9,10}(\.\d+)?$/
 const millisecondsText = /^\d{12,13}$/
 
-export interface Refusal {
+export interface RejectedRate {
   /** The pair, as far as it could be read. */
   readonly about: string
   readonly reason: string
@@ -24,7 +24,7 @@ export interface Refusal {
 
 export interface ParsedRates {
   readonly rates: readonly Rate[]
-  readonly refused: readonly Refusal[]
+  readonly rejected: readonly RejectedRate[]
 }
 
 /** Parses JSON with every number as the text that the source wrote, so that no digit is lost. */
@@ -43,16 +43,16 @@ export function parseRateDocument(document: unknown, source: FxSource, nowMs: nu
   }
   if (entries.length > entriesMax) throw new Error(`the document has more than ${entriesMax} entries`)
   const rates: Rate[] = []
-  const refused: Refusal[] = []
+  const rejected: RejectedRate[] = []
   for (const entry of entries) {
     const result = parseRateEntry(document, entry, source, nowMs)
-    if ('reason' in result) refused.push(result)
+    if ('reason' in result) rejected.push(result)
     else rates.push(result)
   }
-  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), refused }
+  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), rejected }
 }
 
-function parseRateEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | Refusal {
+function parseRateEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | RejectedRate {
   const read = (path: string) => valueAtPath(path.startsWith('$.') ? document : entry, withoutRoot(path))
   const [base, quote] = source.pair?.split('/') ?? [read(source.document.base), read(source.document.quote)]
   const [rate, atMs] = [read(source.document.rate), parseRateTime(read(source.document.time))]
@@ -69,8 +69,8 @@ export interface ReportedRate {
   readonly atMs: number | undefined
 }
 
-/** The rate, or why it is refused. Every rate passes this check before it is stored. */
-export function validateRate({ source, base, quote, rate, atMs }: ReportedRate, nowMs: number): Rate | Refusal {
+/** The rate, or why it is rejected. Every rate passes this check before it is stored. */
+export function validateRate({ source, base, quote, rate, atMs }: ReportedRate, nowMs: number): Rate | RejectedRate {
   const about = `${valueText(base)}/${valueText(quote)}`
   if (!isCurrency(base) || !isCurrency(quote) || base === quote) {
     return { about, reason: 'the pair is not two different currencies of three capital letters' }

@@ -9,7 +9,7 @@
 import { compare, decimal } from '#core/decimal.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { aheadMaxMs, type Rate, type StoredRate } from '../pricing/mid.ts'
-import type { Refusal } from './rate-document.ts'
+import type { RejectedRate } from './rate-document.ts'
 
 const dayMs = 86_400_000
 /** More than a write adds, so that the table shrinks when `historyDays` is lowered. */
@@ -25,12 +25,12 @@ export async function storeRates(
   rates: readonly Rate[],
   receivedMs: number,
   historyDays = Number.POSITIVE_INFINITY,
-): Promise<{ readonly stored: number; readonly refused: readonly Refusal[] }> {
+): Promise<{ readonly stored: number; readonly rejected: readonly RejectedRate[] }> {
   const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
   const newRates: Rate[] = []
   const confirmed = new Map<string, Rate>()
-  const refused: Refusal[] = []
+  const rejected: RejectedRate[] = []
   for (const rate of rates) {
     const pair = `${rate.base}/${rate.quote}`
     const knownRate = known.get(pair)
@@ -43,7 +43,7 @@ export async function storeRates(
       if (compare(decimal(rate.rate), decimal(before.rate)) === 0) confirmed.set(pair, before)
       else {
         const reason = `the rate changed from ${before.rate} to ${rate.rate} but its time did not`
-        refused.push({ about: pair, reason })
+        rejected.push({ about: pair, reason })
       }
     }
   }
@@ -54,7 +54,7 @@ export async function storeRates(
       await confirmRates(tx, [...confirmed.values()], receivedMs)
     })
   }
-  return { stored: newRates.length, refused }
+  return { stored: newRates.length, rejected }
 }
 
 async function writeRates(

@@ -26,9 +26,9 @@ const sourceOf = (changes: object): FxSource => {
   assert.ok(source)
   return source
 }
-const rateTexts = ({ rates, refused }: ParsedRates) => [
+const rateTexts = ({ rates, rejected }: ParsedRates) => [
   ...rates.map(({ base, quote, rate, atMs }) => `${base}/${quote} ${rate} ${new Date(atMs).toISOString()}`),
-  ...refused.map(({ about, reason }) => `${about}: ${reason}`),
+  ...rejected.map(({ about, reason }) => `${about}: ${reason}`),
 ]
 
 const bank = (days: string) => `<?xml version="1.0" encoding="UTF-8"?>
@@ -60,7 +60,7 @@ describe('ECB daily rates', () => {
     assert.deepEqual(read(text), ['EUR/USD 1.08 2026-10-23T12:10:00.000Z', 'EUR/USD 1.09 2026-10-26T13:10:00.000Z'])
   })
 
-  test('invalid rates and days in the future are refused one by one', () => {
+  test('invalid rates and days in the future are rejected one by one', () => {
     const text = bank(
       day('2026-11-13', line('USD', 'N/A'), line('usd', '1.1'), line('EUR', '1'), line('CHF', '0.93')) +
         day('2026-11-16', line('USD', '1.08')) +
@@ -107,7 +107,7 @@ describe('a price feed on a chain', () => {
     ])
   })
 
-  test('zero, negative, incomplete, carried over and future rounds are refused', () => {
+  test('zero, negative, incomplete, carried over and future rounds are rejected', () => {
     assert.deepEqual(read(7n, 0n, nowSeconds, 7n), ['EUR/USD: the price is not above zero'])
     assert.deepEqual(read(7n, -1n, nowSeconds, 7n), ['EUR/USD: the price is not above zero'])
     assert.deepEqual(read(7n, 1n, 0n, 7n), ['EUR/USD: the round is not complete'])

@@ -45,7 +45,7 @@ for (const [name, text, expected] of cases) {
   test(`${name} is split into its records`, () => assert.deepEqual(shown(split(bytesOf(text))), expected))
 }
 
-test('a record that is too large is refused and the next one is read', () => {
+test('a record that is too large is rejected and the next one is read', () => {
   const text = `[{"a":"${'x'.repeat(100)}"},{"b":2}]`
   const expected = ['1! the record is larger than 50 bytes', '1: {"b":2}']
   assert.deepEqual(shown(split(bytesOf(text), [], { recordBytesMax: 50 })), expected)

@@ -4,7 +4,7 @@
 // 1. The result does not depend on how the bytes are split into chunks.
 // 2. An invalid record does not affect others, as long as its brackets and quotes are balanced or, with one record per
 //    line, its line ends. Problems are reported with the line on which the record starts.
-// 3. A record larger than `recordBytesMax` is refused and not buffered.
+// 3. A record larger than `recordBytesMax` is rejected and not buffered.
 
 export type SplitRecord =
   | { readonly line: number; readonly text: string }

@@ -9,7 +9,7 @@ import type { State } from '#storage/state.ts'
 import { type Author, HistoryWriter } from '../history.ts'
 import { type LabelPatch, putLabels } from '../labels.ts'
 import { findUnknownFields, isTag, type RecordDefaults, toEntityPatches, toTagPatches } from '../parse-record.ts'
-import { putTags, type RefusedTag, type TagPatch } from '../tags.ts'
+import { putTags, type RejectedTag, type TagPatch } from '../tags.ts'
 import type { Counts } from '../write-rows.ts'
 import { convertOpenLabels, oliArrays } from './open-labels.ts'
 import { type ImportedRecord, readCsv } from './read-csv.ts'
@@ -63,17 +63,17 @@ export async function importLabels(
 ): Promise<ImportReport> {
   const sorted = sortRecords(readRecords(text, options), options)
   const { entities, tags, rejects, lineOf } = sorted
-  const accepts = (refused: readonly RefusedTag[]) => !(options.strict && rejects.length + refused.length > 0)
+  const accepts = (rejected: readonly RejectedTag[]) => !(options.strict && rejects.length + rejected.length > 0)
   const write = entities.length + tags.length < stagedRecordsMin ? writeInOneTransaction : writeLarge
   // Even if a strict import is sure to fail, continue to report all bad records.
-  const { refused, ...result } = await write(state, author, sorted, accepts)
-  for (const { patch, reason } of refused) rejects.push(toReject(lineOf.get(patch), reason))
+  const { rejected, ...result } = await write(state, author, sorted, accepts)
+  for (const { patch, reason } of rejected) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()
   for (const patches of [entities, tags]) for (const { chain } of patches) chains.add(chain)
   return { ...result, chains: [...chains], rejects: rejects.sort((a, b) => a.line - b.line) }
 }
 
-type AcceptImport = (refused: readonly RefusedTag[]) => boolean
+type AcceptImport = (rejected: readonly RejectedTag[]) => boolean
 
 async function writeInOneTransaction(
   state: State,
@@ -81,19 +81,19 @@ async function writeInOneTransaction(
   { entities, tags }: SortedRecords,
   accepts: AcceptImport,
 ): Promise<WriteResult> {
-  let refused: readonly RefusedTag[] = []
+  let rejected: readonly RejectedTag[] = []
   try {
     return await state.write(async (tx) => {
       const history = new HistoryWriter(tx, author)
       const counts = await putLabels(history, entities)
       const put = await putTags(history, tags)
-      refused = put.refused
-      if (!accepts(refused)) throw new ImportRolledBack()
-      return { entities: counts, addresses: put.counts, refused, done: true }
+      rejected = put.rejected
+      if (!accepts(rejected)) throw new ImportRolledBack()
+      return { entities: counts, addresses: put.counts, rejected, done: true }
     })
   } catch (error) {
     if (!(error instanceof ImportRolledBack)) throw error
-    return { ...nothingWritten, refused }
+    return { ...nothingWritten, rejected }
   }
 }
 

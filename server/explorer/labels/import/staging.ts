@@ -11,7 +11,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State, StateWriter, Value } from '#storage/state.ts'
 import { type Author, type Edit, encodeFields, HistoryWriter, lastChange, rowPlaceholders } from '../history.ts'
 import { bumpListRevision, entityTable, type Label, type LabelPatch } from '../labels.ts'
-import { findUnknownEntities, type RefusedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
+import { findUnknownEntities, type RejectedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
 import { type Counts, type PlannedWrites, planWrites, type WriteTotals, WriteTotalsCounter } from '../write-rows.ts'
 
 /** Smaller imports are faster without staging. */
@@ -25,7 +25,7 @@ const abandonedAfterMs = 86_400_000
 export interface WriteResult {
   readonly entities: Counts
   readonly addresses: Counts
-  readonly refused: readonly RefusedTag[]
+  readonly rejected: readonly RejectedTag[]
   /** False: `accepts` returned false. */
   readonly done: boolean
 }
@@ -34,34 +34,34 @@ const noCounts: Counts = { added: 0, changed: 0, unchanged: 0 }
 export const nothingWritten = {
   entities: noCounts,
   addresses: noCounts,
-  refused: [],
+  rejected: [],
   done: false,
 } satisfies WriteResult
 
 /**
- * `accepts` decides by the refused tags whether to write. Returns undefined if the registry changed during every
+ * `accepts` decides by the rejected tags whether to write. Returns undefined if the registry changed during every
  * attempt.
  */
 export async function writeStaged(
   state: State,
   author: Author,
   patches: { readonly entities: readonly LabelPatch[]; readonly tags: readonly TagPatch[] },
-  accepts: (refused: readonly RefusedTag[]) => boolean,
+  accepts: (rejected: readonly RejectedTag[]) => boolean,
 ): Promise<WriteResult | undefined> {
   await dropAbandonedStages(state, author.atMs - abandonedAfterMs)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const revision = await lastChange(state)
-    const refused = await findUnknownEntities(state, patches.tags, patches.entities)
-    if (!accepts(refused)) return { ...nothingWritten, refused }
-    const refusedPatches = new Set(refused.map(({ patch }) => patch))
+    const rejected = await findUnknownEntities(state, patches.tags, patches.entities)
+    if (!accepts(rejected)) return { ...nothingWritten, rejected }
+    const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
     const stage = await ImportStage.open(state, author)
     try {
       const nowUnix = Math.floor(author.atMs / 1000)
-      const tags = patches.tags.filter((patch) => !refusedPatches.has(patch))
+      const tags = patches.tags.filter((patch) => !rejectedPatches.has(patch))
       const entities = await stage.add(planWrites(state, entityTable, patches.entities, nowUnix), entityColumns)
       const addresses = await stage.add(planWrites(state, tagTable, tags, nowUnix), tagColumns)
       if (!(await stage.merge(revision, entities.chains))) continue
-      return { entities: entities.counts, addresses: addresses.counts, refused, done: true }
+      return { entities: entities.counts, addresses: addresses.counts, rejected, done: true }
     } finally {
       await stage.drop()
     }
