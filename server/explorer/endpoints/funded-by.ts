@@ -17,6 +17,7 @@ import { type Funding, findFunding } from '../funding/fundings.ts'
 import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
 
+/** In any letter case: a looked-up address needs no checksum (behaviour/http.md#address-checksums). */
 const addressText = /^0x[0-9a-f]{40}$/i
 
 export const fundedBy = createHandler(

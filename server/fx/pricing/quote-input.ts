@@ -59,7 +59,7 @@ function recipientProblems({ type, recipientAddress }: QuoteInput): readonly Pro
   }
   const value = recipientAddress
   if (zeroAddress.test(value)) return [{ at, message: 'must not be the zero address', value }]
-  // Tokens sent to a mistyped address are lost (behaviour/fx.md#address-checksums). An address that can be signed as it
+  // Tokens sent to a mistyped address are lost (behaviour/http.md#address-checksums). An address that can be signed as it
   // is has a correct checksum already.
   if (toSignableAddress(value) !== value && hasWrongChecksum(value)) {
     return [{ at, message: 'must have a correct EIP-55 checksum: a character or its case is wrong', value }]
