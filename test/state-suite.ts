@@ -40,7 +40,7 @@ export function stateSuite(name: string, createLocation: () => Promise<StoreLoca
 }
 
 function values(createLocation: () => Promise<StoreLocation>): void {
-  test('a row is returned unchanged as a plain object (state 5)', async () => {
+  test('a row is returned unchanged as a plain object (storage/state.ts, rule 5)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const rows = [
@@ -60,7 +60,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('an integer beyond 2^53 is an error, never a rounded number (state 5)', async () => {
+  test('an integer beyond 2^53 is an error, never a rounded number (storage/state.ts, rule 5)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'a', 2n ** 53n + 1n))
@@ -155,7 +155,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('a recent read sees the writes of this process (state 8)', async () => {
+  test('a recent read sees the writes of this process (storage/state.ts, rule 8)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     for (let value = 0; value < 5; value += 1) {
@@ -187,7 +187,7 @@ function values(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function transactions(createLocation: () => Promise<StoreLocation>): void {
-  test('resolved writes are there after reopening; failed ones have no effect (state 1)', async () => {
+  test('resolved writes are there after reopening; failed ones have no effect (storage/state.ts, rule 1)', async () => {
     await using here = await createLocation()
     const first = await here.open()
     await first.write((tx) => tx.run(add, 'kept', 1))
@@ -202,7 +202,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await second.close()
   })
 
-  test('only the transaction itself sees uncommitted data (state 2)', async () => {
+  test('only the transaction itself sees uncommitted data (storage/state.ts, rule 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write(async (tx) => {
@@ -214,7 +214,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('writes are serialized: 100 slow increments are all counted (state 2)', async () => {
+  test('writes are serialized: 100 slow increments are all counted (storage/state.ts, rule 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'a', 0))
@@ -229,7 +229,7 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('a failed statement fails its transaction, even if its error is caught (state 4)', async () => {
+  test('a failed statement fails its transaction, even if its error is caught (storage/state.ts, rule 4)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const work = state.write(async (tx) => {
@@ -293,14 +293,14 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await again.close()
   })
 
-  test('a failure undoes only the statements of that write (state 6)', async () => {
+  test('a failure undoes only the statements of that write (storage/state.ts, rule 6)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const attempts = Array.from({ length: 30 }, (_, at) =>
       state.write(async (tx) => {
         await tx.run(add, `half ${at}`, 1)
         if (at % 3 === 1) throw new Error(`own ${at}`)
-        // A violated constraint fails the member even if it is caught (state 4).
+        // A violated constraint fails the member even if it is caught (storage/state.ts, rule 4).
         if (at % 3 === 2) await tx.run(add, 'half 0', 1).catch(() => {})
         await tx.run(add, `whole ${at}`, 1)
       }, shared),
@@ -315,7 +315,7 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('none of them is visible before all are committed (state 2)', async () => {
+  test('none of them is visible before all are committed (storage/state.ts, rule 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     const seen: (number | undefined)[] = []
@@ -329,7 +329,7 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
-  test('they are serialized with other writes: increments of both kinds are all counted (state 2)', async () => {
+  test('they are serialized with other writes: increments of both kinds are all counted (storage/state.ts, rule 2)', async () => {
     await using here = await createLocation()
     const state = await here.open()
     await state.write((tx) => tx.run(add, 'n', 0))
@@ -486,7 +486,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
 }
 
 function versions(createLocation: () => Promise<StoreLocation>): void {
-  test('version changes with every commit of any process, and with nothing else (state 3)', async () => {
+  test('version changes with every commit of any process, and with nothing else (storage/state.ts, rule 3)', async () => {
     await using here = await createLocation()
     const ours = await here.open()
     const others = await here.open()

@@ -4,8 +4,8 @@
 //    holder is alive.
 // 2. A process that has seen the same heartbeat for `expiryMs` takes over the lease. Each process uses only its own
 //    monotonic clock, so clock differences between machines do not matter.
-// 3. Every write of an ingester first checks its token. Writes are serialized (state 2), so a former holder cannot write
-//    after its successor, even if it was suspended.
+// 3. Every write of an ingester first checks its token. Writes are serialized (storage/state.ts, rule 2), so
+//    a former holder cannot write after its successor, even if it was suspended.
 // 4. Duties are written in separate transactions, which lock the row until their commit
 //    (server/validators/duties/operations.ts). Taking over the lease waits for that lock. Heartbeats do not, because they
 //    do not change the key of the row.

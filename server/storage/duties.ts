@@ -18,7 +18,7 @@ export interface UpdateOptions {
 
 export interface Duties extends StateReader {
   readonly engine: State['engine']
-  /** Changes with every commit (state 3). */
+  /** Changes with every commit (storage/state.ts, rule 3). */
   version(): number
   query<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T>
   update<T>(name: string, input: unknown, options?: UpdateOptions): Promise<T>

@@ -1,4 +1,4 @@
-// Detects commits of all processes on PostgreSQL, for `version` (state 3).
+// Detects commits of all processes on PostgreSQL, for `version` (storage/state.ts, rule 3).
 //
 // 1. Each commit writes the next number to `state_commits` and sends a notification. A separate connection listens. It
 //    also reads the number once a second, in case a notification was lost or the connection is dead.

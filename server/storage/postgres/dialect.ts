@@ -24,7 +24,7 @@ export const bound = (value: Value): string | Uint8Array | null =>
       ? String(value)
       : value
 
-/** PostgreSQL cannot store U+0000 in text (state 9). */
+/** PostgreSQL cannot store U+0000 in text (storage/state.ts, rule 9). */
 export const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
 
 /** By the type ids of PostgreSQL, for the types that both engines have. */

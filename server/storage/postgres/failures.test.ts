@@ -85,7 +85,7 @@ describe('postgres', { skip: noPostgres }, () => {
   const names = async (state: State) =>
     (await state.all<{ name: string }>('select name from counters order by name')).map(({ name }) => name)
 
-  test('a write is repeated after a lost connection and has its effect once (state 7)', async () => {
+  test('a write is repeated after a lost connection and has its effect once (storage/state.ts, rule 7)', async () => {
     const state = await openAt(await server.schema())
     for (const together of [false, true]) {
       let runs = 0
@@ -108,7 +108,7 @@ describe('postgres', { skip: noPostgres }, () => {
     ['answers', 1],
     ['questions', 2],
   ] as const) {
-    test(`if the connection breaks at the ${cut} of the commit, the write is there once and reported as committed (state 1)`, async () => {
+    test(`if the connection breaks at the ${cut} of the commit, the write is there once and reported as committed (storage/state.ts, rule 1)`, async () => {
       await using line = new Line(server.port)
       const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
       const state = await openAt(url)
@@ -246,7 +246,7 @@ describe('postgres', { skip: noPostgres }, () => {
     await others.close()
   })
 
-  test('recent reads use replicas that are up to date, otherwise the primary (state 8)', async () => {
+  test('recent reads use replicas that are up to date, otherwise the primary (storage/state.ts, rule 8)', async () => {
     await using standby = await server.standby()
     const url = await server.schema()
     const replica = url.replace(`:${server.port}/`, `:${standby.port}/`)

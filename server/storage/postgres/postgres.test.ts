@@ -38,7 +38,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   stateSuite('postgres', place)
   upgradeSuite('postgres', place)
 
-  test('concurrent increments of two processes are serialized (state 2)', async () => {
+  test('concurrent increments of two processes are serialized (storage/state.ts, rule 2)', async () => {
     await using here = await place()
     const state = await here.open()
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
@@ -99,7 +99,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
-  test('U+0000 is replaced by U+FFFD (state 9)', async () => {
+  test('U+0000 is replaced by U+FFFD (storage/state.ts, rule 9)', async () => {
     await using here = await place()
     const state = await here.open()
     const rows = Array.from({ length: 60 }, (_, id) => [id, 'a\0b', null])

@@ -1,7 +1,7 @@
 // Read replicas, for reads that may be a second old.
 //
-// 1. A replica is used only if it has replayed every commit that this process knows of (state 8). Otherwise, the primary
-//    is used.
+// 1. A replica is used only if it has replayed every commit that this process knows of (storage/state.ts, rule 8).
+//    Otherwise, the primary is used.
 // 2. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, State, StateReader, Value } from '../state.ts'

@@ -91,7 +91,7 @@ export class PostgresSession {
     const settings = Object.entries({ bytea_output: 'hex', ...settingsFor[purpose] })
     const row = await this.script<{ standby: number; encoding: string }>(
       settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
-      // Acknowledged writes must be durable (state 1), also if the database is configured otherwise.
+      // Acknowledged writes must be durable (storage/state.ts, rule 1), also if the database is configured otherwise.
       "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
       "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
     )
