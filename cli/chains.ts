@@ -31,14 +31,14 @@ export function addChains(program: Command): void {
 
 async function createReport(chain: ChainSettings): Promise<ChainReport> {
   if (chain.rpc.length === 0) return { chain, costs: [], nodes: [] }
-  const [{ openNode }, { costs: costsOf }] = await Promise.all([
+  const [{ openNode }, { describeLimitations }] = await Promise.all([
     import('#explorer/nodes.ts'),
     import('#sources/evm/capabilities.ts'),
   ])
   const node = openNode(chain, { clock })
   const nodes = await node.each()
   const can = node.known()
-  if (can) return { chain, can, costs: costsOf(can, chain), nodes }
+  if (can) return { chain, can, costs: describeLimitations(can, chain), nodes }
   return { chain, costs: [], trouble: nodes[0]?.trouble ?? 'no node is reachable', nodes }
 }
 

@@ -7,7 +7,7 @@ import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { type ChainIdentity, epochStartMs, openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
-import { costs } from '#sources/evm/capabilities.ts'
+import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { createScript, Redis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
@@ -43,7 +43,7 @@ function chainChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindi
     return runCheck(name, 'check the URL, the node and its log; see: tetrad chains', async () => {
       const capabilities = await node.capabilities({ untilMs: context.clock.monotonicMs() + checkTimeoutMs })
       const problems = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
-      const limitations = costs(capabilities, node.chain)
+      const limitations = describeLimitations(capabilities, node.chain)
       return [
         okFinding(name, `reachable, block ${capabilities.head}, mode ${mode}`),
         ...limitations.map((text) => warnFinding(name, text, 'use a node that supports it, or change the mode')),

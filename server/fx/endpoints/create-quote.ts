@@ -47,7 +47,7 @@ export const createQuote = createHandler(
     const earlier = replay && (await findReplay(state, replay, createdMs))
     if (earlier) return toResult(earlier)
     const offer = findOffer(settings.fx, input)
-    // Without a spender, the signed permit could not be settled (behaviour/fx.md#settling-contract).
+    // Without a spender, the signed permit could not be settled (behaviour/fx.md#settlement-contract).
     if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
     const mid = await freshMid(context, offer, input.type, createdMs)
     const price = priceWithinLimits(mid, requested, offer)

@@ -51,7 +51,7 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
         document: withDomain({ chainId }),
       })),
     ...[
-      { name: 'the settling contract', address: data.message.spender },
+      { name: 'the settlement contract', address: data.message.spender },
       { name: 'the token', address: data.message.permitted.token },
       { name: 'the zero address', address: zero },
     ].map(({ name, address }) => ({

@@ -169,7 +169,7 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
     ...duplicateProblems(directions, ['fx', 'pairs'], 'from'),
     ...fx.sources.flatMap((source: FxSource, index) => sourceProblems(source, ['fx', 'sources', String(index)])),
     ...rangeProblems(['fx', 'limits'], fx.limits.min, fx.limits.max),
-    // The zero address cannot settle (behaviour/fx.md#settling-contract).
+    // The zero address cannot settle (behaviour/fx.md#settlement-contract).
     ...(/^0x0{40}$/i.test(fx.spender)
       ? [
           {

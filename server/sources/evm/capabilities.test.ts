@@ -4,7 +4,7 @@ import { ManualClock, systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
-import { costs, detectCapabilities } from './capabilities.ts'
+import { describeLimitations, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
 async function detect(capabilities: SimulatedCapabilities) {
@@ -31,7 +31,7 @@ const probing = { mode: 'probe', finalityBlocks: 0 } as const
 test('a node with all capabilities has no limitations, and the cheapest trace method is chosen', async () => {
   const can = await detect(all)
   assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true, true])
-  assert.deepEqual([can.traces, can.head, costs(can, probing)], ['trace_block', 40, []])
+  assert.deepEqual([can.traces, can.head, describeLimitations(can, probing)], ['trace_block', 40, []])
 })
 
 test('each missing capability is detected, and its limitation described', async () => {
@@ -46,7 +46,7 @@ test('each missing capability is detected, and its limitation described', async 
   for (const [capabilities, traces, limitation] of cases) {
     const can = await detect(capabilities)
     assert.equal(can.traces, traces)
-    assert.match(costs(can, probing).join('; '), limitation)
+    assert.match(describeLimitations(can, probing).join('; '), limitation)
   }
 })
 
@@ -57,7 +57,7 @@ test('a pruned node is detected even if it keeps the first state', async () => {
 
 test('historical state is not needed for a chain that is only indexed', async () => {
   const can = await detect({ ...all, stateBlocks: 10 })
-  assert.deepEqual(costs(can, { mode: 'index', finalityBlocks: 0 }), [])
+  assert.deepEqual(describeLimitations(can, { mode: 'index', finalityBlocks: 0 }), [])
 })
 
 test('a method that never responds does not delay the other tests', async () => {

@@ -182,7 +182,7 @@ const isOffered = (outcomes: readonly RpcOutcome[]): boolean =>
 const allSucceeded = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({ is }) => is === 'result')
 
 /** Describes what does not work because of missing capabilities, and what to do. */
-export function costs(
+export function describeLimitations(
   { has, traces, filterBlocks }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {

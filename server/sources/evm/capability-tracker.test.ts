@@ -5,7 +5,7 @@ import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
-import { costs } from './capabilities.ts'
+import { describeLimitations } from './capabilities.ts'
 import { CapabilityTracker } from './capability-tracker.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
@@ -89,7 +89,7 @@ describe('each node', () => {
     assert.deepEqual([down?.can, other?.can?.has.debug_traceTransaction], [undefined, false])
     assert.match(down?.trouble ?? '', /cannot be reached/)
     const can = await setup.tracker.combined()
-    assert.match(costs(can, probing).join(), /no traces: only plain transfers/)
+    assert.match(describeLimitations(can, probing).join(), /no traces: only plain transfers/)
   })
 
   test('is tested again by the next call if all were unreachable', async () => {

@@ -6,7 +6,7 @@ import { type ChainNode, findNode } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
-import { capabilityNames, costs } from '#sources/evm/capabilities.ts'
+import { capabilityNames, describeLimitations } from '#sources/evm/capabilities.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
 import { getIndexProblems } from './problems.ts'
@@ -124,7 +124,7 @@ function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: A
             context.log.info({ chain, node: name, head: can?.head, capabilities }, 'node capabilities')
           else context.log.warn({ chain, node: name, reason: trouble }, 'node is not reachable')
         }
-        const limitations = costs(combined, node.chain)
+        const limitations = describeLimitations(combined, node.chain)
         if (isNew('limitations', limitations.join())) for (const text of limitations) context.log.warn({ chain }, text)
       },
     },
