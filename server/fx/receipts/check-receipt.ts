@@ -117,7 +117,7 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
 
 function recomputePrice(receipt: Receipt, mid: Fraction): Price {
   const { quote, givenSide: side, terms } = receipt
-  // Asked by `to`, what was asked is what the recipient nets.
+  // If the request gave `to.amount`, that amount is what the recipient receives after the fee.
   const amount = side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee))
   const ppm = {
     spreadPpm: BigInt(terms.spreadPpm),

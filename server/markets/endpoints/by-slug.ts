@@ -1,5 +1,5 @@
-// Spec 4.8. The answer was written when its records came in; here it is found and handed over. Only a question about the
-// past (`asOf`, behaviour/markets.md#history) has to be put together.
+// Spec 4.8: a market by slug. The response is composed when its records are stored, so the handler only looks it up. A
+// response about the past (`asOf`, behaviour/markets.md#history) is composed for the request.
 import { type Contract, contract } from '#api/contract.ts'
 import type { Parsed } from '#api/kit.ts'
 import { invalid } from '#core/fault.ts'
@@ -43,7 +43,7 @@ export async function respondWithMarket(
   if (!response) return notFoundOrNotCovered(context.state, read, key)
   const { bytes, etag, modifiedMs } = response
   const headers: Record<string, string> = { ...response.headers, 'x-tetrad-coverage': read.coverage }
-  // What the feed shows of a rejected market is not in the answer, so the answer keeps the time of its own last change.
+  // The response does not contain a rejected version of the market, so it must not be reported as current as the feed.
   const isKept = response.vanished || (await isRejected(context.state, response.slug, read.incomplete))
   if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
   if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }

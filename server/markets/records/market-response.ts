@@ -1,5 +1,6 @@
-// A market's answer, ready to be sent: one lookup by slug, past slugs included, or by id. The answers asked for last are kept in
-// memory, headers and all. One whose document has been left for later (behaviour/markets.md#bulk-writes) is put together when it is asked for.
+// Finds the finished response about a market, by slug (current or past) or by id. Recent responses are cached in memory
+// with their headers. If a bulk write postponed the document (behaviour/markets.md#bulk-writes), it is composed for the
+// request.
 //
 // A response that was read while the store changed is sent, but not cached (response-cache.ts).
 import { Fault } from '#core/fault.ts'
