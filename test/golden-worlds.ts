@@ -19,7 +19,7 @@ import type { RequestPlan } from './golden-requests.ts'
 import { openQuietServer, type QuietServer } from './quiet-server.ts'
 
 /** Compares the responses of a server with a golden file. `stage` describes what has been ingested. */
-export type CheckAnswers = (
+export type CheckResponses = (
   file: string,
   stage: string,
   server: QuietServer,
@@ -30,7 +30,7 @@ export interface Scenario {
   readonly name: string
   /** Too slow for every run of the tests. */
   readonly isLong?: true
-  run(check: CheckAnswers): Promise<void>
+  run(check: CheckResponses): Promise<void>
 }
 
 const { signal } = new AbortController()
@@ -87,8 +87,8 @@ const demo: Scenario = {
 
 /** Public keys come from the chain, so the golden files do not depend on the database. */
 async function pubkeysOf(server: QuietServer, network: Network, indices: readonly number[]): Promise<string[]> {
-  const answers = await Promise.all(indices.map((index) => server.get(`/v0/eth/validators/${index}`, network)))
-  return answers.map(({ body }) => (JSON.parse(body) as { validatorPubkey: string }).validatorPubkey)
+  const responses = await Promise.all(indices.map((index) => server.get(`/v0/eth/validators/${index}`, network)))
+  return responses.map(({ body }) => (JSON.parse(body) as { validatorPubkey: string }).validatorPubkey)
 }
 
 const recordedEpochs = 13

@@ -1,7 +1,7 @@
 // The responses of group C about known chains equal the golden files, byte for byte.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { collectAnswers, differencesOf, type GoldenResponse, partsCount, readGolden, reportOf } from './golden.ts'
+import { collectResponses, differencesOf, type GoldenResponse, partsCount, readGolden, reportOf } from './golden.ts'
 import { scenarios } from './golden-worlds.ts'
 import { onlyInLongRun, seedsOf } from './long.ts'
 
@@ -12,7 +12,7 @@ for (const { name, isLong, run } of scenarios) {
     run(async (file, stage, server, plans) => {
       const differences = differencesOf(
         readGolden(file),
-        await collectAnswers(stage, server, plans, seedsOf(partsCount, 1)),
+        await collectResponses(stage, server, plans, seedsOf(partsCount, 1)),
       )
       assert.equal(differences.length, 0, reportOf(differences, differencesShown))
     }),

@@ -45,7 +45,7 @@ export const partsCount = 16
 const allParts: readonly number[] = Array.from({ length: partsCount }, (_, part) => part)
 
 /** The responses of one stage to the requests of these parts. */
-export async function collectAnswers(
+export async function collectResponses(
   stage: string,
   server: QuietServer,
   plans: readonly RequestPlan[],
@@ -168,24 +168,24 @@ export function reportOf(differences: readonly Difference[], max: number): strin
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { write: { type: 'boolean' }, only: { type: 'string', default: '' } } })
-  const answers = new Map<string, Map<string, GoldenResponse>>()
+  const responses = new Map<string, Map<string, GoldenResponse>>()
   for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
     await scenario.run(async (file, stage, server, plans) => {
-      const lines = await collectAnswers(stage, server, plans)
+      const lines = await collectResponses(stage, server, plans)
       const differences = differencesOf(readGolden(file), lines)
       process.stdout.write(`${scenario.name}, ${stage}: ${lines.length} responses, ${differences.length} differ\n`)
       if (differences.length > 0) process.stdout.write(`${reportOf(differences, Number.POSITIVE_INFINITY)}\n`)
-      const fileAnswers = answers.get(file) ?? new Map<string, GoldenResponse>()
-      answers.set(file, fileAnswers)
+      const fileResponses = responses.get(file) ?? new Map<string, GoldenResponse>()
+      responses.set(file, fileResponses)
       // Two ways to ingest a chain must agree, whatever the golden file contains.
-      const known = lines.filter((line) => fileAnswers.has(keyOf(line)))
-      const report = reportOf(differencesOf(fileAnswers, known), 20)
-      if (differencesOf(fileAnswers, known).length > 0)
+      const known = lines.filter((line) => fileResponses.has(keyOf(line)))
+      const report = reportOf(differencesOf(fileResponses, known), 20)
+      if (differencesOf(fileResponses, known).length > 0)
         throw new Error(`${scenario.name}: scenarios disagree\n${report}`)
-      for (const line of lines) fileAnswers.set(keyOf(line), line)
+      for (const line of lines) fileResponses.set(keyOf(line), line)
     })
   }
-  if (values.write) for (const [file, lines] of answers) writeGolden(file, lines.values())
+  if (values.write) for (const [file, lines] of responses) writeGolden(file, lines.values())
 }
 
 if (import.meta.main) await main()
