@@ -38,7 +38,8 @@ function runTool(tool: string, stop: AbortSignal): Promise<string | undefined> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(buildMs)])
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [tool, 'build', 'console', '--logLevel', 'warn'], {
-      ...{ cwd: root, signal },
+      cwd: root,
+      signal,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     let output = ''

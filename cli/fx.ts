@@ -71,7 +71,10 @@ async function sources(options: CommonOptions): Promise<void> {
   if (options.json) {
     return printJson({
       sources: states.map(({ triedMs, goodMs, message, ...state }) => ({
-        ...{ ...state, lastAttempt: isoTimeOrNull(triedMs), lastSuccess: isoTimeOrNull(goodMs), message },
+        ...state,
+        lastAttempt: isoTimeOrNull(triedMs),
+        lastSuccess: isoTimeOrNull(goodMs),
+        message,
       })),
       rates: rates.map(({ atMs, base, quote: to, ...line }) => ({
         ...line,

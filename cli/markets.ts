@@ -190,7 +190,10 @@ async function feeds(options: CommonOptions): Promise<void> {
   const rows = await withState(options, 'found', readFeedStates)
   if (options.json) {
     const shown = rows.map(({ source, pass, page, fullPass, fullAtMs, doneAtMs }) => ({
-      ...{ feed: source, pass, pagesRead: page, fullPasses: fullPass },
+      feed: source,
+      pass,
+      pagesRead: page,
+      fullPasses: fullPass,
       lastFull: fullAtMs === null ? null : iso(fullAtMs),
       lastPass: doneAtMs === null ? null : iso(doneAtMs),
     }))

@@ -10,7 +10,12 @@ export type AppContext = Context & ExplorerContext & FxContext & ValidatorsConte
 
 /** With empty caches. */
 export const createContext = ({ state, duties, settings, clock, random, log }: Context): AppContext => ({
-  ...{ state, duties, settings, clock, random, log },
+  state,
+  duties,
+  settings,
+  clock,
+  random,
+  log,
   streams: createStreamProgress(),
   explorer: createExplorerCaches(),
   fx: createFxCaches(),

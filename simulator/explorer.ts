@@ -36,7 +36,12 @@ const completeChain: ChainPlan = {
   accounts: 200,
 }
 const chainWithGap: ChainPlan = {
-  ...{ id: '137', name: 'Polygon', labels: 20, blocks: 240, blockSeconds: 2, accounts: 60 },
+  id: '137',
+  name: 'Polygon',
+  labels: 20,
+  blocks: 240,
+  blockSeconds: 2,
+  accounts: 60,
   read: [[0, 80], [140]],
 }
 

@@ -179,11 +179,15 @@ export const receiptKey = endpoint('fx.receiptKey', {
   example: {
     input: {},
     reply: {
-      ...{ algorithm: 'Ed25519', ...exampleKey, createdAt: '2026-11-01T08:00:00.000Z' },
+      algorithm: 'Ed25519',
+      ...exampleKey,
+      createdAt: '2026-11-01T08:00:00.000Z',
       past: [
         {
-          ...{ keyId: '0d4e6f1b2c3a5978', publicKey: 'Xl3Y0fQ7vVx2mJc1nTzB8kPqRsLw4hGdEaUoNi6ZyM0' },
-          ...{ createdAt: '2025-11-01T08:00:00.000Z', retiredAt: '2026-11-01T08:00:00.000Z' },
+          keyId: '0d4e6f1b2c3a5978',
+          publicKey: 'Xl3Y0fQ7vVx2mJc1nTzB8kPqRsLw4hGdEaUoNi6ZyM0',
+          createdAt: '2025-11-01T08:00:00.000Z',
+          retiredAt: '2026-11-01T08:00:00.000Z',
         },
       ],
     },

@@ -26,10 +26,16 @@ describe('GET /console/keys', () => {
     const { keys, total } = reply.json<KeyList>()
     assert.equal(total, 2)
     assert.deepEqual(keys[1], {
-      ...{ id: first.id, name: 'first', plan: 'standard', groups: ['fx'], admin: false, state: 'expired' },
+      id: first.id,
+      name: 'first',
+      plan: 'standard',
+      groups: ['fx'],
+      admin: false,
+      state: 'expired',
       createdAt: new Date(testNowMs).toISOString(),
       expiresAt: new Date(testNowMs + day).toISOString(),
-      ...{ revokedAt: null, lastUsedAt: null },
+      revokedAt: null,
+      lastUsedAt: null,
     })
     assert.deepEqual([keys[0]?.id, keys[0]?.admin, keys[0]?.state], [second.id, true, 'revoked'])
     assert.doesNotMatch(reply.body, /digest|secret/)

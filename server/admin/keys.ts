@@ -84,8 +84,11 @@ async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest)
   const nowMs = clock.now()
   const page = pageIn(query.page)
   const found = await searchKeys(state, {
-    ...{ text: parseSearchText(query.find), temporaryPrefix: sessionKeys, nowMs },
-    ...{ rowsMax: pageSize, offset: (page - 1) * pageSize },
+    text: parseSearchText(query.find),
+    temporaryPrefix: sessionKeys,
+    nowMs,
+    rowsMax: pageSize,
+    offset: (page - 1) * pageSize,
   })
   return { keys: found.keys.map((key) => keyView(key, nowMs)), total: found.total, pageSize }
 }
@@ -103,7 +106,8 @@ function pageIn(text: ApiRequest['query'][string] = '1'): number {
 async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
   const newKey = {
-    ...{ name, plan },
+    name,
+    plan,
     ...(allowed && { groups: allowed }),
     ...(admin && { admin }),
     ...(expiresAt !== undefined && { expiresAtMs: parseExpiry(expiresAt) }),

@@ -94,8 +94,14 @@ describe('progress', () => {
     }
     assert.deepEqual(board.views(), [
       {
-        ...{ group: 'explorer', stream: 'chain 1', unit: 'blocks', done: 600, remaining: 1400 },
-        ...{ perSecond: 60, etaSeconds: 24, lastAt: new Date(testNowMs + 10_000).toISOString() },
+        group: 'explorer',
+        stream: 'chain 1',
+        unit: 'blocks',
+        done: 600,
+        remaining: 1400,
+        perSecond: 60,
+        etaSeconds: 24,
+        lastAt: new Date(testNowMs + 10_000).toISOString(),
       },
     ])
   })

@@ -38,7 +38,8 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
   ])
   return {
     at: new Date(context.clock.now()).toISOString(),
-    ...{ version, startedAt },
+    version,
+    startedAt,
     ready: checks.every(({ ok }) => ok),
     checks: checks.map(({ name, ok, message }) => ({ name, ok, message: hostsOnly(message) })),
     streams,

@@ -136,7 +136,11 @@ export class ProgressBoard {
       const { group, unit, done, remaining, lastMs } = reading
       const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
       return {
-        ...{ group, stream, unit, done, remaining },
+        group,
+        stream,
+        unit,
+        done,
+        remaining,
         perSecond: Number(perSecond.toFixed(3)),
         etaSeconds: eta === null ? null : Math.ceil(eta),
         lastAt: lastMs === undefined ? null : new Date(lastMs).toISOString(),

@@ -63,7 +63,9 @@ class StaticFile {
     // A strong etag identifies the bytes, so each encoding has its own.
     const etag = encoding ? `${this.etag.slice(0, -1)}-${encoding}"` : this.etag
     const all = {
-      ...{ 'content-type': this.type, etag, ...headers },
+      'content-type': this.type,
+      etag,
+      ...headers,
       ...(isCompressible && { vary: 'accept-encoding' }),
       ...(encoding && { 'content-encoding': encoding }),
     }

@@ -106,8 +106,14 @@ export function formatOf(timeZone: string): Intl.DateTimeFormat {
   if (known) return known
   const number = 'numeric' as const
   const made = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, hourCycle: 'h23', year: number, month: number, day: number },
-    ...{ hour: number, minute: number, second: number },
+    timeZone,
+    hourCycle: 'h23',
+    year: number,
+    month: number,
+    day: number,
+    hour: number,
+    minute: number,
+    second: number,
   })
   formats.set(timeZone, made)
   return made

@@ -12,7 +12,11 @@ const valueCharsMax = 100
 
 // Optimizing the generated code takes longer than it saves.
 const ajv = new Ajv({
-  ...{ allErrors: true, useDefaults: true, strict: false, verbose: true, validateFormats: true },
+  allErrors: true,
+  useDefaults: true,
+  strict: false,
+  verbose: true,
+  validateFormats: true,
   code: { optimize: false },
 })
 ajv.addFormat('date', (text: string) => parseDay(text) !== undefined)

@@ -58,7 +58,10 @@ async function aProcess(dir: string, seed: string) {
     stop.signal,
   )
   return {
-    ...{ state, clock, lines, context },
+    state,
+    clock,
+    lines,
+    context,
     holds: () => holds,
     write: () => write?.(),
     async move(byMs: number) {
@@ -248,7 +251,9 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     const duties = leasedDuties(dutiesHere(stateWith(dutiesState, changes)))
     const chain = (genesisUnix: number) => ({ genesisUnix, genesisRoot: seed, slotSeconds: 12, slotsPerEpoch: 32 })
     return {
-      ...{ state, context, dutiesState },
+      state,
+      context,
+      dutiesState,
       put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
       stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
       inTurn: (work: () => Promise<void>) =>

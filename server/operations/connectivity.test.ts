@@ -16,7 +16,9 @@ test('the Redis of the limits is reachable, or the finding says why not and what
   await using redis = await startRedis()
   // With a clock that stands still no response is too late.
   assert.deepEqual(await limitsOf(redis.url, new ManualClock(0)), {
-    ...{ name: 'limits in Redis', level: 'ok', message: 'reachable' },
+    name: 'limits in Redis',
+    level: 'ok',
+    message: 'reachable',
   })
   await redis.kill()
   const gone = await limitsOf(redis.url)

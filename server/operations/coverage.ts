@@ -103,7 +103,9 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const isRead = position.gapsCount === 0 && span.until > span.from
     const isKnown = confirmedMs > 0 || isRead || isFollowed(context, id)
     const stream: StreamWithoutStatus = {
-      ...{ group: 'explorer', name: chainStream(id), ...position },
+      group: 'explorer',
+      name: chainStream(id),
+      ...position,
       ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - confirmedMs) / 1000) : null,
       // A chain that is searched on request needs no index.
       complete: isRead || (mode === 'probe' && position.gapsCount === 0),
@@ -126,7 +128,10 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     if (!first && !isFollowed) continue
     const position = measureCoverage({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
     const stream: StreamWithoutStatus = {
-      ...{ group: 'validators', name: networkStream(network), ...position, ageSeconds },
+      group: 'validators',
+      name: networkStream(network),
+      ...position,
+      ageSeconds,
       complete: position.gapsCount === 0 && last !== undefined,
       fresh: isFollowed ? isFresh : null,
     }
@@ -141,7 +146,9 @@ export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}
 async function rateStreams(context: AppContext): Promise<Stream[]> {
   return (await readSourceHealth(context)).map(({ source, rates }) => {
     const stream: StreamWithoutStatus = {
-      ...{ group: 'fx', name: rateStream(source), ...unordered },
+      group: 'fx',
+      name: rateStream(source),
+      ...unordered,
       ageSeconds:
         rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
       complete: rates.length > 0,
@@ -160,7 +167,9 @@ async function feedStreams({ state, settings, clock }: AppContext): Promise<Stre
     const { doneAtMs, fullAtMs, holder, heldUntilMs } = feedState
     const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
     const stream: StreamWithoutStatus = {
-      ...{ group: 'markets', name: `feed ${id}`, ...unordered },
+      group: 'markets',
+      name: `feed ${id}`,
+      ...unordered,
       ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
       complete: fullAtMs !== null && !findFeedProblem(feedState),
       fresh: ageMs !== null && ageMs <= staleMs,

@@ -266,8 +266,13 @@ describe('public keys of validators', () => {
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
     const entry = (index: number, pubkey: string) => ({
-      ...{ index, pubkey, activationEligibilityEpoch: 0, activationEpoch: 0 },
-      ...{ exitEpoch: null, withdrawableEpoch: null, withdrawalAddress: null },
+      index,
+      pubkey,
+      activationEligibilityEpoch: 0,
+      activationEpoch: 0,
+      exitEpoch: null,
+      withdrawableEpoch: null,
+      withdrawalAddress: null,
     })
     await putValidators(
       context.state,

@@ -66,7 +66,10 @@ export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
     return compareEach(items, async ({ network, day, validator }) => {
       const sums = async (grain: 'days' | 'hours') => {
         const query = {
-          ...{ network, isUtc, grain, days: { from: day, until: day + 1 } },
+          network,
+          isUtc,
+          grain,
+          days: { from: day, until: day + 1 },
           time: plainTime(settings.validators.networks[network]),
           validators: [validator],
           windowOf: [day],

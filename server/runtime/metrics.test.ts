@@ -90,11 +90,21 @@ test('two servers in one process are counted separately, and both export process
 test('every stream is exported with age, gaps and status, and removed when it is no longer reported', async () => {
   const metrics = openMetrics({ process: false })
   const chain = {
-    ...{ group: 'explorer', name: 'chain 1', ageSeconds: null, gapsCount: 2, complete: false, fresh: null },
+    group: 'explorer',
+    name: 'chain 1',
+    ageSeconds: null,
+    gapsCount: 2,
+    complete: false,
+    fresh: null,
     status: 'catching up',
   }
   const rates = {
-    ...{ group: 'fx', name: 'rates desk', ageSeconds: 3, gapsCount: 0, complete: true, fresh: true },
+    group: 'fx',
+    name: 'rates desk',
+    ageSeconds: 3,
+    gapsCount: 0,
+    complete: true,
+    fresh: true,
     status: 'healthy',
   }
   metrics.setStreams([chain, rates])

@@ -151,7 +151,9 @@ async function totalsOf(registry: Registry): Promise<Totals> {
   }
   return {
     requests: requests.map(({ labels, value }) => ({
-      ...{ endpoint: String(labels.endpoint), outcome: String(labels.outcome), count: value },
+      endpoint: String(labels.endpoint),
+      outcome: String(labels.outcome),
+      count: value,
     })),
     times,
     limited: Object.fromEntries(limits.map(({ labels, value }) => [String(labels.kind), value])),
@@ -195,7 +197,10 @@ type Labels = Readonly<Record<string, string>>
 function counterCells(registry: Registry, name: string, help: string, labelNames: string[]): Cells {
   const unread: { readonly labels: Labels; count: number }[] = []
   new Counter({
-    ...{ name, help, labelNames, registers: [registry] },
+    name,
+    help,
+    labelNames,
+    registers: [registry],
     collect() {
       for (const cell of unread) {
         this.inc(cell.labels, cell.count)
@@ -222,7 +227,10 @@ function histogramCells(
 ): Cells {
   const observed: Observed[] = []
   const get = async () => ({
-    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
     values: observed.flatMap((one) => histogramValues(name, buckets, one)),
   })
   registry.registerMetric({ name, get } as unknown as Histogram)

@@ -163,7 +163,9 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       }
       const opened: State[] = [...Object.values(live), ...Object.values(target)]
       return {
-        ...{ live, target, moment },
+        live,
+        target,
+        moment,
         serve: () => openStores(join(here.dir, 'server'), { state: url }),
         close: async (...more: State[]) => {
           for (const state of [...opened, ...more]) await state.close()

@@ -8,7 +8,11 @@ import { addUsage, dayOf, findAcceptedByKey, pruneUsage, type UsageOutcome, usag
 const today = dayOf(testNowMs)
 const noLastUses = new Map<string, number>()
 const count = (day: number, keyId: string, endpoint: EndpointId, outcome: UsageOutcome, calls: number) => ({
-  ...{ day, keyId, endpoint, outcome, calls },
+  day,
+  keyId,
+  endpoint,
+  outcome,
+  calls,
 })
 const none = { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day': 0 }
 

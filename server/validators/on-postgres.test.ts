@@ -80,7 +80,10 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const url = await server.schema()
     const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
     return {
-      ...{ ...context, state, dutiesState, duties: dutiesHere(dutiesState) },
+      ...context,
+      state,
+      dutiesState,
+      duties: dutiesHere(dutiesState),
       async [Symbol.asyncDispose]() {
         await dutiesState.close()
         await state.close()

@@ -50,8 +50,13 @@ describe('200', () => {
     assert.deepEqual(outcome.is === 'body' && outcome.body.result, [
       { kind: 'entity', chainid: '1', name: 'Harbour Exchange', slug: 'harbour-exchange' },
       {
-        ...{ kind: 'address', chainid: '1', name: 'Hot wallet 14', slug: 'harbour-exchange' },
-        ...{ address: hot, source: 'own', confidence: 90 },
+        kind: 'address',
+        chainid: '1',
+        name: 'Hot wallet 14',
+        slug: 'harbour-exchange',
+        address: hot,
+        source: 'own',
+        confidence: 90,
       },
     ])
   })
@@ -59,7 +64,11 @@ describe('200', () => {
   test('200: exact matches come first, then prefixes; higher confidence before lower', async () => {
     await using context = await openContext()
     const tag = (digit: string, name: string, confidence: number): TagPatch => ({
-      ...{ chain: '1', address: `0x${digit.repeat(40)}`, source: 'own', name, confidence },
+      chain: '1',
+      address: `0x${digit.repeat(40)}`,
+      source: 'own',
+      name,
+      confidence,
     })
     await put(
       context,
@@ -138,7 +147,10 @@ test('after any sequence of edits, the table gives the same results as the store
       name: name(),
     }))
     const tags = Array.from({ length: edits % 1000 }, () => ({
-      ...{ chain: '1', address: `0x${draws.whole(0, 40).toString(16).padStart(40, '0')}`, source: 'own', name: name() },
+      chain: '1',
+      address: `0x${draws.whole(0, 40).toString(16).padStart(40, '0')}`,
+      source: 'own',
+      name: name(),
     }))
     await put(context, labels, tags)
     const gone = labels[0]?.slug ?? ''

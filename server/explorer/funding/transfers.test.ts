@@ -289,7 +289,14 @@ test('without traces, only the values of successful transactions are returned', 
 
 test('the first transfer is the funding; one to the sender itself is not', () => {
   const transfer = (txIndex: number, from: string, to: string) => ({
-    ...{ block: 7, timeUnix: 1, tx: hash(txIndex), txIndex, position: 0, from, to, valueWei: 1n },
+    block: 7,
+    timeUnix: 1,
+    tx: hash(txIndex),
+    txIndex,
+    position: 0,
+    from,
+    to,
+    valueWei: 1n,
   })
   const rows = fundingsOf('1', [transfer(0, b, b), transfer(2, c, b), transfer(1, a, b), transfer(3, a, c)])
   assert.deepEqual(

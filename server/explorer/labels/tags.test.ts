@@ -27,8 +27,14 @@ test('a tag is added, unchanged by the same values, and changed by others', asyn
   assert.deepEqual((await put(context, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
   const updatedUnix = context.clock.now() / 1000
   assert.deepEqual(await findBestTag(context.state, '1', address('a')), {
-    ...{ chain: '1', address: address('a'), source: 'own', name: 'Wallet a', entity: '', confidence: 90 },
-    ...{ evidenceUrl: '', updatedUnix },
+    chain: '1',
+    address: address('a'),
+    source: 'own',
+    name: 'Wallet a',
+    entity: '',
+    confidence: 90,
+    evidenceUrl: '',
+    updatedUnix,
   })
   const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
   assert.deepEqual(

@@ -42,7 +42,11 @@ async function contextWith(fundings: readonly Funding[], labels: Record<string, 
     await addCoverage(tx, blocksStream('1'), 0, readUntil)
     await putHead(tx, '1', 1000)
     const tags = Object.entries(labels).map(([address, name]) => ({
-      ...{ chain: '1', address: addressOf(address), source: 'own', name, confidence: 90 },
+      chain: '1',
+      address: addressOf(address),
+      source: 'own',
+      name,
+      confidence: 90,
     }))
     await putTags(new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }), tags)
   })

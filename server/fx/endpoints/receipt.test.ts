@@ -299,8 +299,10 @@ describe('offline check', () => {
         'base64url',
       )
       const signature = {
-        ...{ algorithm: 'Ed25519', keyId: fingerprintOf(publicBytes) },
-        ...{ publicKey: publicBytes.toString('base64url'), value },
+        algorithm: 'Ed25519',
+        keyId: fingerprintOf(publicBytes),
+        publicKey: publicBytes.toString('base64url'),
+        value,
       }
       return checkReceipt({ receipt: body, signature })
         .filter(({ ok }) => !ok)

@@ -397,7 +397,11 @@ test('history lists the rates of every source, newest first, within the limits',
   const read = async (changes: object) =>
     (
       await rateHistory(context.state, {
-        ...{ base: 'EUR', quote: 'USD', fromMs: 0, untilMs: 10_000, rowsMax: 10 },
+        base: 'EUR',
+        quote: 'USD',
+        fromMs: 0,
+        untilMs: 10_000,
+        rowsMax: 10,
         ...changes,
       })
     ).map(({ source, rate, receivedMs }) => `${source} ${rate} ${receivedMs}`)

@@ -88,8 +88,11 @@ export async function sourcesReport(
   const nowMs = context.clock.now()
   return {
     sources: health.map(({ source: { id, kind }, status, rates }) => ({
-      ...{ source: id, kind, failures: status?.failures ?? 0 },
-      ...{ triedMs: status?.triedMs ?? null, goodMs: status?.goodMs ?? null },
+      source: id,
+      kind,
+      failures: status?.failures ?? 0,
+      triedMs: status?.triedMs ?? null,
+      goodMs: status?.goodMs ?? null,
       message: status?.reason ?? (rates.length === 0 ? 'no rate received' : null),
     })),
     rates: [
@@ -98,7 +101,10 @@ export async function sourcesReport(
         return rates.map((rate) => ({ ...rate, ...sourceFields }))
       }),
       ...others.map((rate) => ({
-        ...{ ...rate, kind: '-', tradable: false, ageMs: nowMs - rate.atMs },
+        ...rate,
+        kind: '-',
+        tradable: false,
+        ageMs: nowMs - rate.atMs,
         status: 'not configured' as const,
       })),
     ],

@@ -86,15 +86,20 @@ async function readRetiredKeys(state: StateReader) {
     retiredKeysMax,
   )
   return rows.map(({ keyId, bytes, createdMs, retiredMs }) => ({
-    ...{ keyId, publicKey: base64Url(bytes) },
-    ...{ createdAt: new Date(createdMs).toISOString(), retiredAt: new Date(retiredMs).toISOString() },
+    keyId,
+    publicKey: base64Url(bytes),
+    createdAt: new Date(createdMs).toISOString(),
+    retiredAt: new Date(retiredMs).toISOString(),
   }))
 }
 
 export async function readPublicKeys(context: KeyContext) {
   const { id, publicKey, createdMs } = await getReceiptSigner(context)
   return {
-    ...{ algorithm: 'Ed25519' as const, keyId: id, publicKey, createdAt: new Date(createdMs).toISOString() },
+    algorithm: 'Ed25519' as const,
+    keyId: id,
+    publicKey,
+    createdAt: new Date(createdMs).toISOString(),
     past: await readRetiredKeys(context.state),
   }
 }

@@ -54,7 +54,10 @@ describe('a signer with code', { skip: missing }, () => {
   const requestQuote = async (amount: string): Promise<Quote & { typedData: TypedData }> => {
     const outcome = await createQuote.handle(
       {
-        ...{ from: { currency: 'USDX', amount }, to: { currency: 'EURX' }, tenor: 'instant', type: 'tradable' },
+        from: { currency: 'USDX', amount },
+        to: { currency: 'EURX' },
+        tenor: 'instant',
+        type: 'tradable',
         recipientAddress: '0x1111111111111111111111111111111111111111',
       },
       context,

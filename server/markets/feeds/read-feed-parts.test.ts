@@ -11,10 +11,15 @@ import { readFeed } from './read-feed.ts'
 /** 30 events of 20 markets, 22 records each; one market has no slug. */
 const events = (bestBid: number) =>
   Array.from({ length: 30 }, (_, at) => ({
-    ...{ id: `e${at}`, slug: `event-${at}`, updatedAt: new Date(testNowMs - 60_000).toISOString() },
+    id: `e${at}`,
+    slug: `event-${at}`,
+    updatedAt: new Date(testNowMs - 60_000).toISOString(),
     tags: [{ id: 't', label: 'Ports', oddity: 1 }],
     markets: Array.from({ length: 20 }, (_, below) => ({
-      ...{ id: `${at}-${below}`, question: 'Open?', bestBid, active: true },
+      id: `${at}-${below}`,
+      question: 'Open?',
+      bestBid,
+      active: true,
       slug: at === 3 && below === 0 ? null : `m-${at}-${below}`,
     })),
   }))

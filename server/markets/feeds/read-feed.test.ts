@@ -13,7 +13,9 @@ import { type PassOptions, readFeed } from './read-feed.ts'
 import { marketFindings, startMarkets } from './start.ts'
 
 const market = (id: number, fields: object = {}) => ({
-  ...{ id: String(id), slug: `m-${id}`, updatedAt: new Date(testNowMs - 60_000 + id).toISOString() },
+  id: String(id),
+  slug: `m-${id}`,
+  updatedAt: new Date(testNowMs - 60_000 + id).toISOString(),
   ...fields,
 })
 const pageOf = (...ids: number[]): Scripted => ({ body: ids.map((id) => market(id)) })
@@ -249,12 +251,19 @@ describe('invalid values and records', () => {
     const { body, headers } = await request(context, 'm-1')
     const { updatedAt, events: shownEvents, ...own } = body
     assert.deepEqual(own, {
-      ...{ id: '1', slug: 'm-1', bestBid: 0.6, spread: 0.01 },
+      id: '1',
+      slug: 'm-1',
+      bestBid: 0.6,
+      spread: 0.01,
       imageOptimized: { id: '9', imageSizeKbSource: 12, relname: 'm' },
     })
     const [{ markets, ...event }] = shownEvents
     assert.deepEqual(event, {
-      ...{ id: '10', title: 'Ten', volume: 7.5, endDate: '2026-01-02T00:00:00Z', tags: [{ id: 't', label: 'Ports' }] },
+      id: '10',
+      title: 'Ten',
+      volume: 7.5,
+      endDate: '2026-01-02T00:00:00Z',
+      tags: [{ id: 't', label: 'Ports' }],
     })
     assert.equal(headers['x-tetrad-coverage'], 'complete')
     assert.equal((await request(context, 'm-2')).body.spread, 0.02)

@@ -179,7 +179,9 @@ describe('documents', () => {
   const markets = Array.from(
     { length: 100 },
     (_, at): MarketRecord => ({
-      ...{ kind: 'market', id: `m${at}`, links: { events: ['10'] } },
+      kind: 'market',
+      id: `m${at}`,
+      links: { events: ['10'] },
       fields: { slug: `m-${at}`, description: 'x'.repeat(2000) },
     }),
   )

@@ -213,7 +213,8 @@ describe('files', () => {
   test('a bulk import writes each document once, with the same result as a single batch', async () => {
     const lines = Array.from({ length: 450 }, (_, at) =>
       JSON.stringify({
-        ...{ id: String(at), slug: `m-${at}` },
+        id: String(at),
+        slug: `m-${at}`,
         events: [{ id: String(1000 + at), title: `E ${at}`, series: [{ id: '20', title: 'S' }] }],
       }),
     )

@@ -39,18 +39,34 @@ test('unknown fields are stored separately', () => {
 
 test('a value of a wrong type is converted or removed, and reported as drift', () => {
   const stated = {
-    ...{ slug: 'm', spread: '0.01', volume: 12.5, endDate: '2026-01-02 03:04:05+00', startDate: '2026-01-02' },
-    ...{ active: 'yes', question: ['Open?'], score: '', feeSchedule: { rate: '0.5', exponent: {}, odd: 1 } },
+    slug: 'm',
+    spread: '0.01',
+    volume: 12.5,
+    endDate: '2026-01-02 03:04:05+00',
+    startDate: '2026-01-02',
+    active: 'yes',
+    question: ['Open?'],
+    score: '',
+    feeSchedule: { rate: '0.5', exponent: {}, odd: 1 },
   }
   const { fields, extraFields, drift, problems, emptied } = normalizeRecord({ kind: 'market', id: '1', fields: stated })
   assert.deepEqual(fields, {
-    ...{ id: '1', slug: 'm', volume: '12.5', endDate: '2026-01-02T03:04:05+00:00', startDate: '2026-01-02T00:00:00Z' },
-    ...{ spread: 0.01, feeSchedule: { rate: 0.5 } },
+    id: '1',
+    slug: 'm',
+    volume: '12.5',
+    endDate: '2026-01-02T03:04:05+00:00',
+    startDate: '2026-01-02T00:00:00Z',
+    spread: 0.01,
+    feeSchedule: { rate: 0.5 },
   })
   assert.deepEqual(problems, [])
   assert.deepEqual(emptied, ['question', 'active', 'score'])
   assert.deepEqual(extraFields, {
-    ...{ active: 'yes', question: ['Open?'], score: '', 'feeSchedule.exponent': {}, 'feeSchedule.odd': 1 },
+    active: 'yes',
+    question: ['Open?'],
+    score: '',
+    'feeSchedule.exponent': {},
+    'feeSchedule.odd': 1,
   })
   assert.deepEqual(drift.map(({ field, problem }) => `${problem}: ${field}`).sort(), [
     ...['converted: endDate', 'converted: feeSchedule.rate', 'converted: spread', 'converted: startDate'],

@@ -196,7 +196,10 @@ test('an empty string is kept in responses, nested records, references and histo
     { kind: 'event', id: '10', fields: { slug: '', title: 'Ten' }, partial: true },
   ])
   assert.deepEqual(await readBody(context, 'm'), {
-    ...{ id: '1', question: '', slug: 'm', marketMakerAddress: '' },
+    id: '1',
+    question: '',
+    slug: 'm',
+    marketMakerAddress: '',
     events: [{ id: '10', slug: '', title: 'Ten', markets: [{ id: '1', slug: 'm', question: '' }] }],
   })
   await put(context, [{ kind: 'event', id: '10', fields: { slug: 'ten', title: '' }, partial: true }])

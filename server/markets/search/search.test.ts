@@ -18,13 +18,16 @@ import { writeDeferred } from '../records/rebuild.ts'
 import { search, searchMarkets, splitWords } from './search.ts'
 
 const tag = (id: string, label: string): MarketRecord => ({
-  ...{ kind: 'tag', id },
+  kind: 'tag',
+  id,
   fields: { id, label, slug: label.toLowerCase().replaceAll(' ', '-') },
   links: {},
 })
 
 const market = (id: string, question: string, more: object = {}, links: MarketRecord['links'] = {}): MarketRecord => ({
-  ...{ kind: 'market', id, links },
+  kind: 'market',
+  id,
+  links,
   fields: { id, question, slug: splitWords(question).join('-'), active: true, closed: false, ...more },
 })
 

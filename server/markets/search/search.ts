@@ -176,7 +176,9 @@ const shownFields = ['question', 'endDate', 'volumeNum', 'lastTradePrice', 'outc
 
 const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket =>
   ({
-    ...{ id, slug: String(fields.slug ?? ''), open: isOpen(fields) },
+    id,
+    slug: String(fields.slug ?? ''),
+    open: isOpen(fields),
     ...Object.fromEntries(shownFields.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]]))),
   }) as FoundMarket
 

@@ -50,8 +50,13 @@ export class CapabilityTracker {
     this.#firstBlock = firstBlock
     this.#clock = clock
     this.#entries = rpc.health().map((_, index) => ({
-      ...{ index, rpc: rpc.of([index]), can: undefined, failure: undefined, pending: undefined },
-      ...{ retryAtMs: Number.NEGATIVE_INFINITY, validMs: unclearMs },
+      index,
+      rpc: rpc.of([index]),
+      can: undefined,
+      failure: undefined,
+      pending: undefined,
+      retryAtMs: Number.NEGATIVE_INFINITY,
+      validMs: unclearMs,
     }))
   }
 

@@ -208,7 +208,9 @@ export class RpcEndpoint {
     const firstId = this.#nextId
     this.#nextId += calls.length
     const requests = calls.map(({ method, params, isTraced }, at) => ({
-      ...{ jsonrpc: '2.0', id: firstId + at, method },
+      jsonrpc: '2.0',
+      id: firstId + at,
+      method,
       params: isTraced ? [...params, this.#tracer] : params,
     }))
     const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)

@@ -25,12 +25,15 @@ export class UnreadableBlock extends Fault {
 }
 
 export const traceCall = ({ hash }: Transaction): RpcCall => ({
-  ...{ method: 'debug_traceTransaction', params: [hash], isTraced: true },
+  method: 'debug_traceTransaction',
+  params: [hash],
+  isTraced: true,
   resultKind: { as: 'frame' },
 })
 
 export const receiptCall = (block: TracedBlock, { hash }: Transaction): RpcCall => ({
-  ...{ method: 'eth_getTransactionReceipt', params: [hash] },
+  method: 'eth_getTransactionReceipt',
+  params: [hash],
   resultKind: { as: 'receipt', block, hash },
 })
 
@@ -92,7 +95,8 @@ export const toTracedBlock = ({ hash }: Block, transactions: readonly Transactio
 })
 
 const flatCall = (block: Block, tx: Transaction): RpcCall => ({
-  ...{ method: 'trace_transaction', params: [tx.hash] },
+  method: 'trace_transaction',
+  params: [tx.hash],
   resultKind: { as: 'flat', block: toTracedBlock(block, [tx]) },
 })
 

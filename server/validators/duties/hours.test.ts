@@ -33,7 +33,10 @@ async function assignedIn(context: TestContext, from: number, to: number) {
   const bounds = { filterType: 'hour', from: String(from), to: String(to) } as const
   const { body, confidence } = await callHandler(aggregateEffectiveness, context, {
     ...bounds,
-    ...{ indices: [5], groupBy: 'timeWindow', granularity: 'all', include: ['totalAttestationAssignments'] },
+    indices: [5],
+    groupBy: 'timeWindow',
+    granularity: 'all',
+    include: ['totalAttestationAssignments'],
   })
   return [body.data[0]?.totalAttestationAssignments ?? null, confidence?.coverage]
 }

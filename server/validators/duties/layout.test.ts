@@ -197,14 +197,15 @@ test('adding stored columns adds the measures', () => {
 test('a perfect day leaves few columns to store', () => {
   const cells = new Cells(2, measures.length)
   const day = {
-    ...{ assigned: 225, inclusions: 225, included: 225, inclusion_delay: 225 },
-    ...{
-      correct_source: 225,
-      correct_target: 225,
-      correct_head: 225,
-      attestation_reward: 2_000_000,
-      earnings: 2_000_000,
-    },
+    assigned: 225,
+    inclusions: 225,
+    included: 225,
+    inclusion_delay: 225,
+    correct_source: 225,
+    correct_target: 225,
+    correct_head: 225,
+    attestation_reward: 2_000_000,
+    earnings: 2_000_000,
   }
   for (const [name, value] of Object.entries(day))
     for (const cell of [0, 1]) cells.add(cell, measures.indexOf(name as keyof typeof day), value)

@@ -31,7 +31,11 @@ export const plainTime = ({
   epochsPerHour,
   epochsPerDay,
 }: ChainTime): ChainTime => ({
-  ...{ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay },
+  genesisUnix,
+  slotSeconds,
+  slotsPerEpoch,
+  epochsPerHour,
+  epochsPerDay,
 })
 
 export const partOf = (time: ChainTime, epoch: Epoch): number =>

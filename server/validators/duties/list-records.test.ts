@@ -30,7 +30,12 @@ const gap: Range = { from: 61, until: 83 }
  */
 const validators = [0, 5, 6, 70, 200, 40_000]
 const none = {
-  ...{ inclusions: 0, included: 0, inclusion_delay: 0, correct_source: 0, correct_target: 0, correct_head: 0 },
+  inclusions: 0,
+  included: 0,
+  inclusion_delay: 0,
+  correct_source: 0,
+  correct_target: 0,
+  correct_head: 0,
 } as const
 const draws = createSeededRandom('read')
 const rows: EpochRow[] = Array.from({ length: until }, (_, epoch) => epoch)
@@ -144,7 +149,12 @@ const queries: fc.Arbitrary<RecordQuery> = fc
     const days = given.isUtc ? given.utcDays : given.chainDays
     const isCut = cutHours !== undefined && !given.isUtc && given.grain === 'days'
     return {
-      ...{ network, time, days, isUtc: given.isUtc, byValidator: given.byValidator, validators: given.validators },
+      network,
+      time,
+      days,
+      isUtc: given.isUtc,
+      byValidator: given.byValidator,
+      validators: given.validators,
       grain: given.grain as RecordQuery['grain'],
       windowOf: Array.from({ length: days.until - days.from }, (_, at) => Math.floor((days.from + at) / windowDays)),
       ...(isCut && { cut: cutOf(days, cutHours) }),
@@ -225,7 +235,13 @@ test('sums, scores and times equal those of a simple reference, merged or not', 
 test('pages that start after the last validator have every record once', async () => {
   const [{ duties }] = contexts as [TestContext]
   const all: RecordQuery = {
-    ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
+    network,
+    time,
+    validators,
+    isUtc: false,
+    grain: 'days',
+    byValidator: true,
+    days: { from: 0, until: 34 },
     windowOf: Array.from({ length: 34 }, (_, at) => Math.floor(at / 7)),
   }
   const seen: RecordKey[] = []
@@ -251,7 +267,13 @@ test('deleted hours are neither listed nor added up, whole days still are', asyn
   await writeEpochs(context, network, { from: 0, until: 60 }, rows)
   await context.dutiesState.write((tx) => dropHours(tx, network, time, 6))
   const query: RecordQuery = {
-    ...{ network, time, validators: [5], isUtc: false, byValidator: true, days: { from: 2, until: 10 }, windowOf: [] },
+    network,
+    time,
+    validators: [5],
+    isUtc: false,
+    byValidator: true,
+    days: { from: 2, until: 10 },
+    windowOf: [],
     grain: 'hours',
   }
   const { first } = await queryDuties(context.duties, 'listRecords', { query, count: 100 })
@@ -270,7 +292,13 @@ test('deleted hours are neither listed nor added up, whole days still are', asyn
 test('a query stops when its signal aborts', async () => {
   const [{ duties }] = contexts as [TestContext]
   const query: RecordQuery = {
-    ...{ network, time, validators, isUtc: false, grain: 'days', byValidator: true, days: { from: 0, until: 34 } },
+    network,
+    time,
+    validators,
+    isUtc: false,
+    grain: 'days',
+    byValidator: true,
+    days: { from: 0, until: 34 },
     windowOf: Array.from({ length: 34 }, (_, at) => at),
   }
   const stopped = AbortSignal.abort(new Error('request aborted'))

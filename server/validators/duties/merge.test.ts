@@ -32,7 +32,10 @@ const grains = ['hours', 'utcHours', 'days', 'utcDays'] as const
 /** Sums of all epochs that were written, by validator and time. */
 class PlainSums {
   readonly #rows: Record<Grain, Map<string, Record<string, number>>> = {
-    ...{ hours: new Map(), utcHours: new Map(), days: new Map(), utcDays: new Map() },
+    hours: new Map(),
+    utcHours: new Map(),
+    days: new Map(),
+    utcDays: new Map(),
   }
 
   add(rows: readonly EpochRow[]): void {

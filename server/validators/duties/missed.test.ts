@@ -23,7 +23,14 @@ const time = { genesisUnix: 1_700_005_400, slotSeconds: 200, slotsPerEpoch: 8, e
 const everything: Range = { from: 0, until: 1000 }
 
 const missed = (epoch: number, validator: number, more: Partial<MissedDuty> = {}): MissedDuty => ({
-  ...{ validator, epoch, kind: 0, slot: epoch * 8 + 3, delay: 0, best_delay: 1, wrong: 0, missing: 0 },
+  validator,
+  epoch,
+  kind: 0,
+  slot: epoch * 8 + 3,
+  delay: 0,
+  best_delay: 1,
+  wrong: 0,
+  missing: 0,
   ...more,
 })
 

@@ -33,8 +33,13 @@ type Update = (tx: StateWriter, input: never) => Promise<unknown>
 
 /** Each runs in one transaction. */
 const updates = {
-  ...{ commitEpochs, writeAudits, writeChain, copyFiles },
-  ...{ stageSegment, replacePart, dropStage },
+  commitEpochs,
+  writeAudits,
+  writeChain,
+  copyFiles,
+  stageSegment,
+  replacePart,
+  dropStage,
 } as const satisfies Record<string, Update>
 
 export type Queries = typeof queries

@@ -47,7 +47,9 @@ export interface Source {
 }
 
 const sourceOf = ({ network }: RecordQuery, level: Level, unit: number, first: number, grains: Int32Array): Source => ({
-  ...{ level, first, grains },
+  level,
+  first,
+  grains,
   firstId: rowId(level, networkId(network), unit, 0),
 })
 

@@ -82,7 +82,13 @@ export async function replacePart(
   const units = await allUnits(tx, networkId(network))
   const end = await validatorsEndOf(tx, network, part, segments)
   const replacement: Replacement = {
-    ...{ network, time, part, parts, covered, segments, units },
+    network,
+    time,
+    part,
+    parts,
+    covered,
+    segments,
+    units,
     changed: new Uint8Array(end),
     presence: new Map(),
   }

@@ -38,7 +38,9 @@ export async function stageSegment(_: StateWriter, { id, time, segment }: StageI
   stages.set(id, stage)
   const { part } = segmentAt(time, epochs.from)
   stage.set(epochs.from, {
-    ...{ epochs, audits, unexplained },
+    epochs,
+    audits,
+    unexplained,
     figures: packFigures(segment),
     missed: packMissedDuties(time, part, missedDutiesIn(missed)),
   })

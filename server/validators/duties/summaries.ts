@@ -187,7 +187,11 @@ async function summaryRows(
   const groupsOf = Map.groupBy(groups.validators.keys(), (at) => groups.validators[at] as number)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
     const query = {
-      ...{ network, time, isUtc: false, days: { from: day, until: day + 1 }, windowOf: [day] },
+      network,
+      time,
+      isUtc: false,
+      days: { from: day, until: day + 1 },
+      windowOf: [day],
       ...({ grain: 'days', byValidator: true } as const),
       validators: [...validators.subarray(at, at + validatorsAtOnce)],
     }

@@ -123,7 +123,9 @@ function large(validators: number) {
       (typeof missedFields)[number],
       Int32Array
     >,
-    ...{ audits: [], unexplained: [], watched: undefined },
+    audits: [],
+    unexplained: [],
+    watched: undefined,
   }
 }
 

@@ -70,7 +70,13 @@ async function readAggregate(
       ? await readAggregatePage(
           duties,
           planAggregate({
-            ...{ query, time, requested: requested, served, covered: coverage.covered, validators: validators, signal },
+            query,
+            time,
+            requested: requested,
+            served,
+            covered: coverage.covered,
+            validators: validators,
+            signal,
             counted: { requested: counted, served: countedServed },
           }),
         )
@@ -169,7 +175,13 @@ function toRecordRequest({
   const byValidator = query.groupBy === 'validator'
   const wanted: RecordRequest = {
     network: query.network,
-    ...{ time, validators, signal, days, windows, byValidator, isUtc: false },
+    time,
+    validators,
+    signal,
+    days,
+    windows,
+    byValidator,
+    isUtc: false,
     ...(query.filterType === 'hour' && { cut: toCut(time, requested, served) }),
     ...(byValidator &&
       query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),

@@ -74,7 +74,12 @@ function planEffectiveness(
   const wanted: RecordRequest = {
     network: query.network,
     validators: [index],
-    ...{ time, days, windows, signal, isUtc: query.utc, byValidator: false },
+    time,
+    days,
+    windows,
+    signal,
+    isUtc: query.utc,
+    byValidator: false,
   }
   const date = memoize(formatDate)
   const timeOfDay = memoize((ofDayMs: number) => new Date(ofDayMs).toISOString().slice('1970-01-01'.length))

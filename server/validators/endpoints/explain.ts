@@ -77,7 +77,13 @@ const toRecordRequest = (
   days: Range,
   signal: AbortSignal | undefined,
 ): RecordRequest => ({
-  ...{ network, time, days, signal, validators: [index], isUtc: utc, byValidator: false },
+  network,
+  time,
+  days,
+  signal,
+  validators: [index],
+  isUtc: utc,
+  byValidator: false,
   windows: windowsOver(calendar, 'day', days),
 })
 

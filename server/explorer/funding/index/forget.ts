@@ -58,7 +58,8 @@ export async function findForgetStart(
   )
   const numbers = [...new Set(rows.map((row) => row.block))]
   const calls = numbers.map((number) => ({
-    ...{ method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, true] },
+    method: 'eth_getBlockByNumber',
+    params: [`0x${number.toString(16)}`, true],
     resultKind: { as: 'block', number } as const,
   }))
   const blocks = (await rpc.results(calls, options)) as DecodedResults['block'][]

@@ -41,7 +41,12 @@ async function openIndexedChain({
   const node = openNode(settings, real, { backoffMs: 0 })
   const reports: IndexProgress[] = []
   return {
-    ...{ chain, simulated, context, real, node, progress: reports },
+    chain,
+    simulated,
+    context,
+    real,
+    node,
+    progress: reports,
     catchUp: (state = given ?? context.state) =>
       catchUpIndex({ ...real, state }, node, (progress) => reports.push(progress)),
     repair: (from: number, until: number) => repairIndex(real, node, { from, until }, () => {}),

@@ -64,7 +64,11 @@ describe('Open Labels Initiative', () => {
   test('one tag per record: collected per address and attester, the newer value counts', async () => {
     await using context = await openContext()
     const label = (tag_id: string, tag_value: string, time: string, by = attester) => ({
-      ...{ tag_id, tag_value, chain_id: 'eip155:1', time, attester: by },
+      tag_id,
+      tag_value,
+      chain_id: 'eip155:1',
+      time,
+      attester: by,
     })
     const file = JSON.stringify({
       address: hot,
