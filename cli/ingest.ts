@@ -158,7 +158,7 @@ async function runTask(
   const [{ catchUpIndex, repairIndex }, { ChainContradiction }, { followChain }] = await Promise.all([
     import('#explorer/funding/index/index-chain.ts'),
     import('#explorer/funding/index/continuity.ts'),
-    import('#explorer/funding/index/start.ts'),
+    import('#explorer/funding/index/start-chains.ts'),
   ])
   if (task === 'follow' && !once) return followChain(context, node, signal, report)
   const work = () =>

@@ -4,7 +4,7 @@
 
 import { complete } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
-import { confirmHead } from '#explorer/funding/coverage.ts'
+import { confirmHead } from '#explorer/funding/chain-coverage.ts'
 import { isBefore } from '#explorer/funding/fundings.ts'
 import { catchUpIndex, fillFinalBlocks } from '#explorer/funding/index/index-chain.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'

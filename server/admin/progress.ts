@@ -4,7 +4,7 @@ import type { ProgressView } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
 import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
 import type { RatePollReport } from '#fx/rates/poll-rates.ts'
-import type { FeedReport } from '#markets/feeds/start.ts'
+import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { IngestProgress as NetworkProgress } from '#validators/ingest/follow.ts'
 

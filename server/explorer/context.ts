@@ -1,7 +1,7 @@
 // The caches of the explorer group. They belong to the context, so that two servers in one process share nothing.
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
-import type { ChainCoverage } from './funding/coverage.ts'
+import type { ChainCoverage } from './funding/chain-coverage.ts'
 import type { IndexProblems } from './funding/index/problems.ts'
 import type { FundingResult } from './funding/probe/probe.ts'
 import type { ListHead } from './labels/labels.ts'

@@ -2,7 +2,7 @@
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
 import { StreamSlots } from './endpoints/stream-slots.ts'
-import type { FeedCoverage } from './feeds/coverage.ts'
+import type { FeedCoverage } from './feeds/feed-coverage.ts'
 import type { ResponseForms } from './records/market-response.ts'
 import { ResponseCache } from './records/response-cache.ts'
 

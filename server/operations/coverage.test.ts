@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { blocksStream, confirmHead, putHead } from '#explorer/funding/coverage.ts'
+import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { noteStep } from '#ingest/stream-progress.ts'

@@ -3,7 +3,7 @@
 import type { Group } from '#api/routes.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/coverage.ts'
+import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import type { ReadableRoute } from '#http/routes.ts'

@@ -1,8 +1,8 @@
 // Doctor checks of the stored data: whether the stores are intact, fresh and complete, and whether a sample of stored
 // results can still be derived from its sources. They run in the process that has the stores open.
 import { ageText } from '#core/age.ts'
-import { confirmationMaxMs } from '#explorer/funding/coverage.ts'
-import { reportIndexProblems } from '#explorer/funding/index/start.ts'
+import { confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
+import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { findFeedProblem, readFeedStates } from '#markets/feeds/feed-state.ts'

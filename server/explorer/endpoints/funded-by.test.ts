@@ -6,7 +6,7 @@ import type { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
-import { blocksStream, confirmHead, putHead } from '../funding/coverage.ts'
+import { blocksStream, confirmHead, putHead } from '../funding/chain-coverage.ts'
 import { type Funding, putFundings } from '../funding/fundings.ts'
 import { fundedBy } from './funded-by.ts'
 

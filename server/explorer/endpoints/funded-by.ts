@@ -12,7 +12,13 @@ import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { explorerErrorFormat } from '../error-format.ts'
-import { type ChainCoverage, firstGap, getChainCoverage, isHeadConfirmed, toConfidence } from '../funding/coverage.ts'
+import {
+  type ChainCoverage,
+  firstGap,
+  getChainCoverage,
+  isHeadConfirmed,
+  toConfidence,
+} from '../funding/chain-coverage.ts'
 import { type Funding, findFunding } from '../funding/fundings.ts'
 import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'

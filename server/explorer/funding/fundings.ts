@@ -4,7 +4,7 @@
 // 1. The earliest by block, transaction and position wins. Rows may arrive in any order and more than once, so several
 //    processes may index the same blocks.
 // 2. A position in a final block holds one transfer, so two rows with the same position are equal.
-// 3. A row alone does not prove that it is the first. Complete coverage proves it (coverage.ts), or a search, which
+// 3. A row alone does not prove that it is the first. Complete coverage proves it (chain-coverage.ts), or a search, which
 //    marks the row as proven.
 import { strict as assert } from 'node:assert'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'

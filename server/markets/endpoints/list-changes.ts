@@ -6,7 +6,7 @@ import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketsErrorFormat } from '../error-format.ts'
-import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/coverage.ts'
+import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
 import { findMarketId, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../records/kinds.ts'
 

@@ -10,7 +10,7 @@ import { listRejects } from '../records/rejects.ts'
 import { listVanished } from './feed-presence.ts'
 import { readFeedState } from './feed-state.ts'
 import { type PassOptions, readFeed } from './read-feed.ts'
-import { marketFindings, startMarkets } from './start.ts'
+import { marketFindings, startMarkets } from './start-markets.ts'
 
 const market = (id: number, fields: object = {}) => ({
   id: String(id),

@@ -1,5 +1,5 @@
 // Records of feeds that cannot be stored because they have no id or no slug. The rest of their page is stored. A row is
-// deleted when the feed corrects or removes the record; until then, the feed counts as incomplete (coverage.ts).
+// deleted when the feed corrects or removes the record; until then, the feed counts as incomplete (feed-coverage.ts).
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { MarketKey } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'

@@ -11,7 +11,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketsErrorFormat } from '../error-format.ts'
-import { getFeedCoverage, toConfidence } from '../feeds/coverage.ts'
+import { getFeedCoverage, toConfidence } from '../feeds/feed-coverage.ts'
 import type { RecordGraph, StoredRecord } from '../records/documents.ts'
 
 const wordsMax = 8

@@ -11,7 +11,7 @@ import { headerCall, toHeader } from '#sources/evm/blocks.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import { addCoverage, coverageOf } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { blocksStream } from '../coverage.ts'
+import { blocksStream } from '../chain-coverage.ts'
 import { toBytes, toHex } from '../fundings.ts'
 
 /** Final blocks that were read. `parentHash` is that of the first block. */

@@ -10,7 +10,7 @@ import type { DecodedResults } from '#sources/evm/large-results.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import { coverageOf, removeCoverageFrom } from '#storage/coverage.ts'
 import type { State } from '#storage/state.ts'
-import { blocksStream } from '../coverage.ts'
+import { blocksStream } from '../chain-coverage.ts'
 import { toHex } from '../fundings.ts'
 import { revertBlocksFrom } from './unfinalized.ts'
 

@@ -10,7 +10,7 @@ import { headerCall, toHeader } from '#sources/evm/blocks.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution } from '#sources/evm/types.ts'
 import type { State, StateWriter } from '#storage/state.ts'
-import { putHead } from '../coverage.ts'
+import { putHead } from '../chain-coverage.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { ChainContradiction, coverLinkedRange, nodeIsBehind } from './continuity.ts'
 import {

@@ -10,7 +10,7 @@ import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
 import { search } from '../search/search.ts'
-import { computeFeedCoverage } from './coverage.ts'
+import { computeFeedCoverage } from './feed-coverage.ts'
 import { type FeedState, newFeedState, storeFeedState } from './feed-state.ts'
 
 const feed = (id: string) => ({ id, url: 'http://127.0.0.1:9/markets' })

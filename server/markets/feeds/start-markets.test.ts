@@ -4,7 +4,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { putMarkets } from '../records/put-markets.ts'
-import { startMarkets } from './start.ts'
+import { startMarkets } from './start-markets.ts'
 
 test('writing deferred documents is retried after a failure, and feeds are read meanwhile', async () => {
   await using server = await serveScript({ body: [{ id: '2', slug: 'two' }] }, { body: [] })
