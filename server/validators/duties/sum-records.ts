@@ -5,9 +5,9 @@ import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
 import { groupOf } from './layout.ts'
+import { RecordAccumulator } from './record-accumulator.ts'
 import { planOf, type RecordQuery, type Source } from './record-query.ts'
 import { dataOfTables } from './rows.ts'
-import { Summation } from './summation.ts'
 
 /** One entry per record, in no particular order. */
 export interface RecordSums {
@@ -35,7 +35,7 @@ export async function sumRecords(
   signal?: AbortSignal,
 ): Promise<RecordSums> {
   const { sources, grains } = await planOf(reader, query)
-  const summation = new Summation(query, grains, sources, wanted)
+  const accumulator = new RecordAccumulator(query, grains, sources, wanted)
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
     const batch = query.validators.slice(at, at + validatorsAtOnce)
@@ -43,12 +43,12 @@ export async function sumRecords(
     for (const validator of batch) {
       for (const [sourceIndex, source] of sources.entries()) {
         const data = rows.get(source.level.table)?.get(source.firstId + groupOf(source.level, validator))
-        if (data) summation.add(sourceIndex, data, validator)
+        if (data) accumulator.add(sourceIndex, data, validator)
       }
-      summation.finishValidator(validator)
+      accumulator.finishValidator(validator)
     }
   }
-  return summation.finish()
+  return accumulator.finish()
 }
 
 /** The rows of these validators, by table and id. */

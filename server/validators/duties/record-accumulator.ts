@@ -10,7 +10,7 @@ import { columnNames, type RecordSums, recordSums, type SumInput } from './sum-r
  * Adds up rows into records. The columns that scores are computed from are added up by grain, for one validator at a
  * time. All other columns are added to their window directly.
  */
-export class Summation {
+export class RecordAccumulator {
   readonly #byValidator: boolean
   readonly #wanted: SumInput['wanted']
   readonly #grains: readonly Grain[]
