@@ -1,6 +1,6 @@
 // Goal: queries by validator are five times as fast as on a PostgreSQL table with a row per validator and day, and
 // three times as fast if the chunks are in PostgreSQL. Half days of all validators are committed and merged like by
-// ingest, up to day 63 of a long block, which is the slowest moment for queries. The same figures are written to the
+// ingest, up to day 63 of a long span, which is the slowest moment for queries. The same figures are written to the
 // table. Results are medians. BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 skips
 // PostgreSQL. With BENCH_DIR, the data is kept, and the next run of the same size (without PostgreSQL) uses it.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'

@@ -260,7 +260,7 @@ const uneven: Scenario = {
   },
 }
 
-/** More than 128 chain days: longer than a long block. */
+/** More than 128 chain days: longer than a long span. */
 const longWorld = () => ({
   ...simulateNetwork('golden/long', {
     ...{ ...calm, epochs: 270, slotsPerEpoch: 4, slotSeconds: 10_800, validators: 20, committeesPerSlot: 1 },

@@ -70,7 +70,7 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
   assert.deepEqual(await levels(), ['warn', 'warn', 'fail', 'ok'])
 })
 
-/** Changes days and blocks of every validator, but not the hours. */
+/** Changes days and spans of every validator, but not the hours. */
 async function changeEarnings(tx: StateWriter, byGwei: number): Promise<void> {
   const reader = new ChunkReader(measures.length)
   for (const level of dayLevels) {

@@ -210,7 +210,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await close(...moves.map(({ source }) => source))
     })
 
-    test('days that were merged to blocks since the last move are deleted from the target', async () => {
+    test('days that were merged into spans since the last move are deleted from the target', async () => {
       await using here = await place()
       const { live, moment, target, close } = await both(here)
       await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
@@ -218,10 +218,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await moveStores(first, () => {}, never)
       await live.duties.write(async (tx) => {
         await tx.run('delete from duty_days where id >= ?', 2 ** 46 + 100)
-        await tx.run(
-          'insert into duty_short_blocks (id, data) select id, data from duty_days where id < ?',
-          2 ** 46 + 7,
-        )
+        await tx.run('insert into duty_short_spans (id, data) select id, data from duty_days where id < ?', 2 ** 46 + 7)
       })
       const second = await moment()
       await moveStores(second, () => {}, never)

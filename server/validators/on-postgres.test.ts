@@ -130,10 +130,10 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const merge = (until: number) =>
       Promise.all(
         contexts.map(async ({ duties }) => {
-          let blocks = 0
+          let spans = 0
           for (const network of networks)
-            blocks += await mergeDuties(duties, { network, time: plainTime(clocks[network]), until }, never)
-          return blocks
+            spans += await mergeDuties(duties, { network, time: plainTime(clocks[network]), until }, never)
+          return spans
         }),
       )
     const [one = 0, other] = await merge(300)

@@ -11,12 +11,12 @@ import type { StateDialect } from '../state.ts'
 const chunkTables = [
   // One chain hour within one day part, 64 validators. Deleted by age.
   'duty_hours',
-  // One day part (the epochs that share their chain day and their UTC day), 64 validators. Merged into short blocks.
+  // One day part (the epochs that share their chain day and their UTC day), 64 validators. Merged into short spans.
   'duty_days',
-  // 16 day parts (about 8 days), 8 validators. Merged into long blocks.
-  'duty_short_blocks',
+  // 16 day parts (about 8 days), 8 validators. Merged into long spans.
+  'duty_short_spans',
   // 128 day parts (about 64 days), one validator.
-  'duty_long_blocks',
+  'duty_long_spans',
   // Late, wrong and missing duties of one day part, 64 validators. Deleted by age.
   'missed_duties',
   // Which of 32 768 validators have duties in one day part.
@@ -32,7 +32,7 @@ const chunkTable = (name: string, { bytes, strict }: StateDialect): string[] => 
 export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   ...chunkTables.flatMap((name) => chunkTable(name, dialect)),
 
-  // Which units of which level have rows. level: 0 days, 1 short blocks, 2 long blocks.
+  // Which units of which level have rows. level: 0 days, 1 short spans, 2 long spans.
   `create table duty_units (network integer not null, level integer not null, unit integer not null,
     primary key (network, level, unit)) ${dialect.clustered}`,
 

@@ -1,5 +1,5 @@
 // The binary format of duties: a table of cells × columns of whole numbers, packed column by column. All levels (hours,
-// days, blocks of days) and missed duties use it; they differ in what a cell is (layout.ts).
+// days, spans of days) and missed duties use it; they differ in what a cell is (layout.ts).
 //
 // 1. A cell is present or absent. Absent is not zero: only present cells have values.
 // 2. A column that is zero in all cells takes one bit. Any other column is dense or sparse, whichever is smaller.

@@ -1,6 +1,6 @@
 // Finds out which epochs must be read again to replace damaged rows. A row of hours, days, presence or missed duties
-// belongs to one day part, which is read again completely. A row of a block can only be replaced when everything that
-// is stored of the block is read again.
+// belongs to one day part, which is read again completely. A row of a span can only be replaced when everything that
+// is stored of the span is read again.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
@@ -22,8 +22,8 @@ export function storedEpochsOf(time: ChainTime, level: Level, unit: number, cove
   return { from: own[0]?.from ?? epochs.from, until: own.at(-1)?.until ?? epochs.until }
 }
 
-/** The stored epochs of each block that has damaged rows and shares day parts with the range. */
-export async function damagedBlocks(
+/** The stored epochs of each span that has damaged rows and shares day parts with the range. */
+export async function damagedSpans(
   reader: StateReader,
   { network, time, epochs }: { readonly network: Network; readonly time: ChainTime; readonly epochs: Range },
   signal?: AbortSignal,
@@ -33,8 +33,8 @@ export async function damagedBlocks(
   const covered = await coveredEpochs(reader, network)
   const damaged: Range[] = []
   for (const [level, own] of [
-    [levels.shortBlocks, units[1] ?? []],
-    [levels.longBlocks, units[2] ?? []],
+    [levels.shortSpans, units[1] ?? []],
+    [levels.longSpans, units[2] ?? []],
   ] as const) {
     for (const unit of own) {
       if ((unit + 1) * level.units <= first || unit * level.units > last) continue

@@ -8,7 +8,7 @@
 // Groups. A row holds one group of validators: 64, 8 or 1 of them, depending on the level.
 //
 // Levels. Figures are added to their hour part and their day part. After the 16 day parts (about 8 days) of a short
-// block, their rows are merged into rows of 8 validators; after the 8 short blocks of a long block, into rows of one
+// span, their rows are merged into rows of 8 validators; after the 8 short spans of a long span, into rows of one
 // validator. Readers add up all levels, so the progress of merging, or a late addition to an old day, makes no
 // difference.
 import { strict as assert } from 'node:assert'
@@ -97,12 +97,12 @@ export const validatorsMax = groupSize * groupsMax
 export const levels = {
   hours: { table: 'duty_hours', validators: groupSize, units: 1, groupsMax: groupsMax },
   days: { table: 'duty_days', validators: groupSize, units: 1, groupsMax: groupsMax },
-  shortBlocks: { table: 'duty_short_blocks', validators: 8, units: 16, groupsMax: 8 * groupsMax },
-  longBlocks: { table: 'duty_long_blocks', validators: 1, units: 128, groupsMax: groupSize * groupsMax },
+  shortSpans: { table: 'duty_short_spans', validators: 8, units: 16, groupsMax: 8 * groupsMax },
+  longSpans: { table: 'duty_long_spans', validators: 1, units: 128, groupsMax: groupSize * groupsMax },
 } as const satisfies Record<string, Level>
 
 /** Levels that hold days. `duty_units.level` is the index in this list. */
-export const dayLevels = [levels.days, levels.shortBlocks, levels.longBlocks] as const
+export const dayLevels = [levels.days, levels.shortSpans, levels.longSpans] as const
 
 export const groupOf = ({ validators }: Level, validator: number): number => Math.floor(validator / validators)
 

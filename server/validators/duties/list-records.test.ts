@@ -69,7 +69,7 @@ before(async () => {
     { network, time, until },
     new AbortController().signal,
   )
-  assert(made > 0, 'the second has days in blocks')
+  assert(made > 0, 'the second has days in spans')
 })
 after(async () => {
   for (const context of contexts) await context[Symbol.asyncDispose]()

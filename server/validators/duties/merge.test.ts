@@ -10,11 +10,11 @@ import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import { networkId, partOf, partsIn } from './layout.ts'
-import { mergeBlocks } from './merge.ts'
+import { mergeSpans } from './merge.ts'
 import { mergeDuties, queryDuties } from './store.ts'
 
 // Epochs of 8 hours. A UTC day has three of them, a chain day two, and a chain hour three, so that hours cross both kinds
-// of days. Day parts have one or two epochs: a short block has about 19 epochs, a long one 154.
+// of days. Day parts have one or two epochs: a short span has about 19 epochs, a long one 154.
 const time = {
   genesisUnix: 1_700_005_400, // 2023-11-14T23:43:20Z
   slotSeconds: 3600,
@@ -81,20 +81,20 @@ const unitsAt = async ({ duties }: TestContext, level: number) =>
     )
   ).map(({ unit }) => unit)
 
-/** After a complete merge, past days and short blocks have no rows, and long blocks have a row per validator. */
+/** After a complete merge, past days and short spans have no rows, and long spans have a row per validator. */
 async function assertMerged(context: TestContext, until: number, present: ReadonlyMap<number, ReadonlySet<number>>) {
   const openPart = partOf(time, until as Epoch)
   const [openShort, openLong] = [Math.floor(openPart / 16), Math.floor(openPart / 128)]
   const parts = [...present.keys()].sort((a, b) => a - b)
-  const blocksOf = (size: number, some: readonly number[]) => [...new Set(some.map((part) => Math.floor(part / size)))]
+  const spansOf = (size: number, some: readonly number[]) => [...new Set(some.map((part) => Math.floor(part / size)))]
   const [days, short, long] = [
     parts.filter((part) => part >= openShort * 16),
     parts.filter((part) => part < openShort * 16 && part >= openLong * 128),
     parts.filter((part) => part < openLong * 128),
   ]
   assert.deepEqual(await unitsAt(context, 0), days)
-  assert.deepEqual(await unitsAt(context, 1), blocksOf(16, short))
-  assert.deepEqual(await unitsAt(context, 2), blocksOf(128, long))
+  assert.deepEqual(await unitsAt(context, 1), spansOf(16, short))
+  assert.deepEqual(await unitsAt(context, 2), spansOf(128, long))
   const rowsOf = (some: readonly number[], units: number, validators: number) => {
     const keys = some.flatMap((part) =>
       Array.from(present.get(part) ?? [], (one) => `${Math.floor(part / units)} ${Math.floor(one / validators)}`),
@@ -103,10 +103,10 @@ async function assertMerged(context: TestContext, until: number, present: Readon
   }
   const counts = await queryDuties(context.duties, 'countRows', undefined)
   assert.deepEqual(
-    [counts.duty_days, counts.duty_short_blocks, counts.duty_long_blocks],
+    [counts.duty_days, counts.duty_short_spans, counts.duty_long_spans],
     [rowsOf(days, 1, 64), rowsOf(short, 16, 8), rowsOf(long, 128, 1)],
   )
-  return { longBlocks: blocksOf(128, long).length, longRows: counts.duty_long_blocks ?? 0 }
+  return { longSpans: spansOf(128, long).length, longRows: counts.duty_long_spans ?? 0 }
 }
 
 // ---------------------------------------------------------------------------------------------------------------- the history
@@ -162,7 +162,7 @@ async function mergeSome(context: TestContext, until: number, slices: number): P
     if (done === slices) stop.abort()
     return value
   })
-  await mergeBlocks(state, { network, time, until }, stop.signal)
+  await mergeSpans(state, { network, time, until }, stop.signal)
   assert(done <= slices)
 }
 
@@ -189,7 +189,7 @@ async function mergeBroken(context: TestContext, until: number, statements: numb
   })
   const state = stateWith(context, (work) => context.dutiesState.write((tx) => work(breaking(tx))))
   try {
-    await mergeBlocks(state, { network, time, until })
+    await mergeSpans(state, { network, time, until })
     return false
   } catch (error) {
     if (error instanceof BrokenWrite) return true
@@ -221,7 +221,7 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     seen[how] += 1
   }
 
-  let longBlocks = 0
+  let longSpans = 0
   for (let from = 0; from < epochs; ) {
     const until = Math.min(epochs, from + draws.whole(1, 14))
     for (const [at, span] of outside(gaps, { from, until }).entries()) {
@@ -234,12 +234,12 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     from = until
   }
   await mergeDuties(context.duties, { network, time, until: epochs }, never)
-  ;({ longBlocks } = await assertMerged(context, epochs, present))
-  assert(longBlocks >= 3, 'several long blocks')
+  ;({ longSpans } = await assertMerged(context, epochs, present))
+  assert(longSpans >= 3, 'several long spans')
   assert(Math.min(...Object.values(seen)) >= 3, JSON.stringify(seen))
   await assertStored(context, sums, grains, 'after everything was merged')
 
-  // Fill the gaps, newest first, in ranges that do not match blocks.
+  // Fill the gaps, newest first, in ranges that do not match spans.
   for (const { from, until } of gaps.toReversed()) {
     const middle = Math.floor((from + until) / 2)
     await write({ from: middle, until })
@@ -249,7 +249,7 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     await write({ from, until: middle })
     await assertStored(context, sums, ['days', 'utcDays'], `with ${from} to ${until}`)
   }
-  assert((await unitsAt(context, 0)).length > 10, 'days of old blocks are there again')
+  assert((await unitsAt(context, 0)).length > 10, 'days of old spans are there again')
   await mergeDuties(context.duties, { network, time, until: epochs }, never)
   await assertMerged(context, epochs, present)
   await assertStored(context, sums, grains, 'after the gaps were merged')
@@ -294,7 +294,7 @@ test('rows that are written to a day during its merge are kept and merged the ne
     await assertStored(context, sums, ['days', 'utcDays'], `after slice ${slices}`)
     return value
   })
-  await mergeBlocks(state, { network, time, until: 40 })
+  await mergeSpans(state, { network, time, until: 40 })
   assert(slices > 2)
   await assertStored(context, sums, grains, 'after the merge')
   assert.deepEqual((await unitsAt(context, 0))[0], partOf(time, gap as Epoch))
@@ -303,7 +303,7 @@ test('rows that are written to a day during its merge are kept and merged the ne
   await assertStored(context, sums, grains, 'after the next merge')
 })
 
-test('a block is not merged before its last part is over', async () => {
+test('a span is not merged before its last part is over', async () => {
   await using context = await open()
   const last = [...Array(60).keys()].findLast((epoch) => partOf(time, epoch as Epoch) === 15) ?? assert.fail()
   await writeEpochs(context, network, { from: 0, until: last + 1 }, rowsOf({ from: 0, until: last + 1 }))

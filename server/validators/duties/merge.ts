@@ -1,11 +1,11 @@
-// Merges the rows of past days into blocks: 16 day parts into a short block, 8 short blocks into a long one. A long
-// block has one row per validator, so a year of one validator takes few rows.
+// Merges the rows of past days into spans: 16 day parts into a short span, 8 short spans into a long one. A long
+// span has one row per validator, so a year of one validator takes few rows.
 //
 // 1. Rows are moved in slices of validators, each in its own transaction, so that epochs can be written in between.
 //    Readers add up all levels, so each figure counts exactly once at any time, and an interrupted merge can continue.
 // 2. Figures that are added to an old day later (a filled gap, a repair) are a new row of that day. The next merge adds
-//    it to the block.
-// 3. A damaged row does not stop ingest: its block is skipped until it has been repaired. The doctor reports it.
+//    it to the span.
+// 3. A damaged row does not stop ingest: its span is skipped until it has been repaired. The doctor reports it.
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
@@ -31,49 +31,49 @@ export interface MergeInput {
   readonly until: number
 }
 
-/** Merges the days and short blocks that are over. Returns the number of blocks that were created or extended. */
-export async function mergeBlocks(
+/** Merges the days and short spans that are over. Returns the number of spans that were created or extended. */
+export async function mergeSpans(
   state: Pick<State, 'write'> & StateReader,
   { network: name, time, until }: MergeInput,
   signal?: AbortSignal,
 ): Promise<number> {
   const open = partOf(time, until as Epoch)
   const network = networkId(name)
-  let blocks = 0
+  let spans = 0
   for (const from of [days, short] as const) {
     const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
     const units = await allUnits(state, network)
-    const existingBlocks = new Set(units[from + 1])
-    const byBlock = Map.groupBy(units[from] ?? [], (unit) => Math.floor((unit * source.units) / target.units))
-    for (const [block, ownUnits] of byBlock) {
-      if ((block + 1) * target.units > open) continue
+    const existingSpans = new Set(units[from + 1])
+    const bySpan = Map.groupBy(units[from] ?? [], (unit) => Math.floor((unit * source.units) / target.units))
+    for (const [span, ownUnits] of bySpan) {
+      if ((span + 1) * target.units > open) continue
       const end = await validatorsEnd(state, source, network, ownUnits)
       let isDamaged = false
       for (let first = 0; first < end && !isDamaged; first += validatorsAtOnce) {
-        if (signal?.aborted) return blocks
+        if (signal?.aborted) return spans
         const isLast = first + validatorsAtOnce >= end
-        const slice = { network, from, block, units: ownUnits, first, isLast, mayHaveRows: existingBlocks.has(block) }
+        const slice = { network, from, span, units: ownUnits, first, isLast, mayHaveRows: existingSpans.has(span) }
         isDamaged = (await ignoreDamage(state.write((tx) => mergeSlice(tx, slice)))) === 'damaged'
       }
-      if (!isDamaged) blocks += 1
+      if (!isDamaged) spans += 1
     }
   }
-  return blocks
+  return spans
 }
 
 interface Slice {
   readonly network: number
   readonly from: typeof days | typeof short
-  readonly block: number
+  readonly span: number
   readonly units: readonly number[]
   readonly first: number
   readonly isLast: boolean
-  /** The block existed before. */
+  /** The span existed before. */
   readonly mayHaveRows: boolean
 }
 
 async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
-  const { network, from, block, units, first, isLast, mayHaveRows } = slice
+  const { network, from, span, units, first, isLast, mayHaveRows } = slice
   const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
   const idAt = (level: Level, unit: number, validator: number) => rowId(level, network, unit, groupOf(level, validator))
   const sources = new Map<number, Map<number, Uint8Array>>()
@@ -82,12 +82,12 @@ async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
     sources.set(unit, await rowsByGroup(tx, source, ids))
     await removeBetween(tx, source.table, ids)
   }
-  await addUnit(tx, network, from + 1, block)
+  await addUnit(tx, network, from + 1, span)
   const groups = [...new Set([...sources.values()].flatMap((rows) => [...rows.keys()]))].sort((a, b) => a - b)
   const merger = new Merger(from, sources)
   for (let at = 0; at < groups.length; at += groupsAtOnce) {
     const targetGroups = groups.slice(at, at + groupsAtOnce).flatMap((group) => merger.targetGroupsOf(group))
-    const ids = targetGroups.map((group) => rowId(target, network, block, group))
+    const ids = targetGroups.map((group) => rowId(target, network, span, group))
     const before = mayHaveRows ? await dataByIds(tx, target.table, ids) : undefined
     const rows: PackedRow[] = []
     for (const [row, group] of targetGroups.entries()) {

@@ -5,10 +5,10 @@ import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { writeAudits } from './audits.ts'
 import { commitEpochs } from './commit.ts'
-import { damagedBlocks } from './damage.ts'
+import { damagedSpans } from './damage.ts'
 import { countRows, hourSums, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
-import { mergeBlocks } from './merge.ts'
+import { mergeSpans } from './merge.ts'
 import { listMissedDuties } from './missed.ts'
 import { writeChain } from './networks.ts'
 import { replacePart } from './replace.ts'
@@ -26,7 +26,7 @@ const queries = {
   hourSums,
   validatorsIn,
   countRows,
-  damagedBlocks,
+  damagedSpans,
 } as const satisfies Record<string, Query>
 
 type Update = (tx: StateWriter, input: never) => Promise<unknown>
@@ -60,7 +60,7 @@ export async function runUpdate(
   const { signal, lease } = options
   const leased = lease ? leasedState(state, lease) : state
   // These use many transactions, so that epochs can be written in between.
-  if (name === 'mergeBlocks') return mergeBlocks(leased, input as never, signal)
+  if (name === 'mergeSpans') return mergeSpans(leased, input as never, signal)
   if (name === 'summarizeDays') return summarizeDays(leased, input as never, signal)
   const update = updates[name as keyof Updates] as Update | undefined
   if (!update) throw new Error(`unknown duties update ${name}`)

@@ -1,10 +1,10 @@
-// Replaces the figures of one day part in days, short blocks and long blocks (called by replace.ts).
+// Replaces the figures of one day part in days, short spans and long spans (called by replace.ts).
 //
 // 1. Readers add up all levels. So the figures of a changed validator are removed from the rows of all levels, and the
-//    new figures are written to the row of the day, which is merged into its block later. Other validators are not
+//    new figures are written to the row of the day, which is merged into its span later. Other validators are not
 //    touched.
-// 2. A damaged row of a day is replaced, because its whole part was read again. A damaged row of a block also holds
-//    other parts. It stays, so that reading it fails, until the last part of the block has been read again; that part's
+// 2. A damaged row of a day is replaced, because its whole part was read again. A damaged row of a span also holds
+//    other parts. It stays, so that reading it fails, until the last part of the span has been read again; that part's
 //    transaction deletes it.
 import type { Range } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
@@ -103,8 +103,8 @@ function replaceGroup(replacement: Replacement, sources: readonly Source[], grou
   }
   for (const { source, row } of damaged) if (mayDelete(replacement, source)) deleteRow(replacement, source, row)
   if (differing.length === 0) return
-  const [days, ...blocks] = sources as [Source, ...Source[]]
-  for (const source of blocks) removeFromBlocks(replacement, source, group, differing)
+  const [days, ...spans] = sources as [Source, ...Source[]]
+  for (const source of spans) removeFromSpans(replacement, source, group, differing)
   day.clear()
   const known = days.rows.get(group)
   if (known && !damaged.some(({ source }) => source === days)) addChunk(reader, known, day)
@@ -149,24 +149,24 @@ function readBefore(sources: readonly Source[], group: number) {
 }
 
 /**
- * A row of a day is replaced anyway. A row of a block is deleted with its last part, if all of its parts are replaced.
+ * A row of a day is replaced anyway. A row of a span is deleted with its last part, if all of its parts are replaced.
  */
 function mayDelete({ network, time, part, parts, covered }: Replacement, { level, unit }: Source): boolean {
   if (level === levels.days) return false
   const epochs = storedEpochsOf(time, level, unit, covered)
-  const blockParts = { from: partOf(time, epochs.from as never), until: partOf(time, (epochs.until - 1) as never) + 1 }
-  if (blockParts.from < parts.from || blockParts.until > parts.until) throw blockIsDamaged(network, epochs)
-  return part.part === blockParts.until - 1
+  const spanParts = { from: partOf(time, epochs.from as never), until: partOf(time, (epochs.until - 1) as never) + 1 }
+  if (spanParts.from < parts.from || spanParts.until > parts.until) throw spanIsDamaged(network, epochs)
+  return part.part === spanParts.until - 1
 }
 
-export const blockIsDamaged = (network: Replacement['network'], epochs: Range): RepairRefused =>
+export const spanIsDamaged = (network: Replacement['network'], epochs: Range): RepairRefused =>
   new RepairRefused(
     `A stored row with epochs ${epochs.from} to ${epochs.until - 1} is damaged, so all of these epochs must be read again. ` +
       `Run \`${repairCommand(network, epochs)}\`, or restore a backup`,
   )
 
-/** Removes the part from rows of blocks, for these cells of the group. */
-function removeFromBlocks(replacement: Replacement, source: Source, group: number, differing: readonly number[]): void {
+/** Removes the part from rows of spans, for these cells of the group. */
+function removeFromSpans(replacement: Replacement, source: Source, group: number, differing: readonly number[]): void {
   const { level, offset } = source
   for (const { row, data, first } of rowsOf(source, group)) {
     const ownCells = differing.filter((cell) => cell >= first && cell < first + level.validators)

@@ -1,5 +1,5 @@
 // Replaces the stored data of one day part with epochs that were read again (stage.ts), in one transaction: figures in
-// days, blocks and hours, missed duties, presence, audits and unexplained balance changes. Coverage does not change.
+// days, spans and hours, missed duties, presence, audits and unexplained balance changes. Coverage does not change.
 //
 // 1. All stored epochs of the part have been staged, so that its rows can be replaced, damaged ones too.
 // 2. Only differences are written. A repair without differences changes no figure.

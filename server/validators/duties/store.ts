@@ -25,7 +25,7 @@ export const updateDuties = <N extends keyof Updates>(
 ): Promise<Awaited<ReturnType<Updates[N]>>> => duties.update(name, input, options)
 
 export const mergeDuties = (duties: Duties, input: MergeInput, signal: AbortSignal): Promise<number> =>
-  duties.update('mergeBlocks', input, { signal })
+  duties.update('mergeSpans', input, { signal })
 
 export const summarizeDuties = (duties: Duties, input: SummarizeInput, signal: AbortSignal): Promise<number> =>
   duties.update('summarizeDays', input, { signal })

@@ -270,7 +270,7 @@ export class Follower {
     return (await coveredEpochs(this.#context.duties, this.network)).at(-1)?.until ?? 0
   }
 
-  /** Merges days that are complete before `until` into blocks. */
+  /** Merges days that are complete before `until` into spans. */
   #merge(until: number, signal: AbortSignal): Promise<number> {
     return mergeDuties(this.#context.duties, { network: this.network, time: plainTime(this.#time), until }, signal)
   }

@@ -145,9 +145,9 @@ interface RepairScenario {
   readonly clean: object
 }
 
-onStore('days and short blocks', { until: 24 }, (at) => {
+onStore('days and short spans', { until: 24 }, (at) => {
   test('the store has both', async () => {
-    const counts = await Promise.all([levels.days, levels.shortBlocks].map((level) => rowsOf(at().dutiesState, level)))
+    const counts = await Promise.all([levels.days, levels.shortSpans].map((level) => rowsOf(at().dutiesState, level)))
     assert(counts.every((rows) => rows.length > 1))
   })
 
@@ -170,7 +170,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 
   for (const [name, level] of Object.entries({
     day: levels.days,
-    'short block': levels.shortBlocks,
+    'short span': levels.shortSpans,
     hour: levels.hours,
   }))
     test(`a wrong figure in the row of a ${name} is corrected, and nothing else changes`, async () => {
@@ -181,7 +181,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
       const { changed, failed } = await follower.repair(epochs, signal)
       assert.deepEqual({ changed, failed }, { changed: 1, failed: undefined })
       assert.deepEqual(await stored(at()), clean)
-      // The part was merged into its block again.
+      // The part was merged into its span again.
       assert.deepEqual(await allBytes(dutiesState), bytes)
       assert.equal((await follower.repair(epochs, signal)).changed, 0)
     })
@@ -212,7 +212,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 
   test('any set of wrong figures is corrected', async () => {
     const { follower, clean } = at()
-    const level = fc.constantFrom<Level>(levels.hours, levels.days, levels.shortBlocks)
+    const level = fc.constantFrom<Level>(levels.hours, levels.days, levels.shortSpans)
     const changes = fc.array(fc.tuple(level, fc.nat({ max: 10_000 })), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(changes, async (some) => {
@@ -226,7 +226,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 
   test('a part that the node cannot supply is unchanged, and parts before it are replaced', async () => {
     const { follower, clean, lacking, dutiesState } = at()
-    const first = await falsify(at(), levels.shortBlocks, 1)
+    const first = await falsify(at(), levels.shortSpans, 1)
     const time = timeOf(at())
     const end = epochsOfUnit(time, levels.days, partOf(time, (first.until + 6) as Epoch))
     for (let slot = (end.until - 1) * 4; slot < end.until * 4; slot++) lacking.add(slot)
@@ -254,7 +254,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 
   test('if a write fails within a part, the whole part is unchanged', async () => {
     const scene = at()
-    const epochs = await falsify(scene, levels.shortBlocks, 1)
+    const epochs = await falsify(scene, levels.shortSpans, 1)
     const wrong = await stored(scene)
     const failing = stateWith(scene.dutiesState, {
       write: (work, options) =>
@@ -280,7 +280,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 
   test('the doctor reports a damaged row and the command that repairs it', async () => {
     const { follower, duties, dutiesState, clean } = at()
-    for (const level of [levels.shortBlocks, levels.hours, presenceLevel]) {
+    for (const level of [levels.shortSpans, levels.hours, presenceLevel]) {
       const { from, until } = await damage(at(), level)
       const command = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${Math.min(24, until)}`
       await assert.rejects(queryDuties(duties, 'countRows', undefined), (error: Error) => {
@@ -289,7 +289,7 @@ onStore('days and short blocks', { until: 24 }, (at) => {
       assert.equal((await follower.repair({ from, until: Math.min(24, until) }, signal)).failed, undefined)
       await queryDuties(duties, 'countRows', undefined)
     }
-    assert((await rowsOf(dutiesState, levels.shortBlocks)).length > 0)
+    assert((await rowsOf(dutiesState, levels.shortSpans)).length > 0)
     assert.deepEqual(await stored(at()), clean)
   })
 
@@ -304,10 +304,10 @@ onStore('days and short blocks', { until: 24 }, (at) => {
       assert.deepEqual(await stored(at()), clean)
     })
 
-  test('a damaged row of a block is repaired with the whole block, and stays damaged until its last part is read', async () => {
+  test('a damaged row of a span is repaired with the whole span, and stays damaged until its last part is read', async () => {
     const { follower, clean, dutiesState, lacking } = at()
     const bytes = await allBytes(dutiesState)
-    const { from, until } = await damage(at(), levels.shortBlocks, 1)
+    const { from, until } = await damage(at(), levels.shortSpans, 1)
     const command = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${until}`
     await assert.rejects(follower.repair({ from: from + 4, until }, signal), (error: Error) =>
       error.message.includes(command),
@@ -340,20 +340,20 @@ onStore('days and short blocks', { until: 24 }, (at) => {
 const allBytes = async (state: State) =>
   Object.fromEntries(
     await Promise.all(
-      [levels.hours, levels.days, levels.shortBlocks, levels.longBlocks, presenceLevel].map(
+      [levels.hours, levels.days, levels.shortSpans, levels.longSpans, presenceLevel].map(
         async (level) => [level.table, await rowsOf(state, level)] as const,
       ),
     ),
   )
 
-// Epochs that last a day: a long block has 64 of them.
+// Epochs that last a day: a long span has 64 of them.
 const longWorld = { epochs: 70, slotSeconds: 21_600 }
-onStore('long blocks', { until: 66, world: longWorld, settings: { epochsPerDay: 1 } }, (at) => {
-  test('a wrong figure in the row of a long block is corrected, and the row has the same bytes as before', async () => {
+onStore('long spans', { until: 66, world: longWorld, settings: { epochsPerDay: 1 } }, (at) => {
+  test('a wrong figure in the row of a long span is corrected, and the row has the same bytes as before', async () => {
     const { follower, dutiesState, clean } = at()
     const bytes = await allBytes(dutiesState)
     for (const pick of [1, 77]) {
-      const epochs = await falsify(at(), levels.longBlocks, pick)
+      const epochs = await falsify(at(), levels.longSpans, pick)
       const wrong = await allBytes(dutiesState)
       assert.notDeepEqual(wrong, bytes)
       assert.equal((await follower.repair(epochs, signal)).changed, 1)
@@ -377,7 +377,7 @@ describe('incomplete stores', () => {
     const bytes = await allBytes(context.dutiesState)
     const kept = await hourEpochs(context.duties, 'hoodi')
     assert((kept[0]?.from ?? 0) > 15)
-    const epochs = await falsify(context, levels.shortBlocks, 1)
+    const epochs = await falsify(context, levels.shortSpans, 1)
     assert(epochs.until < 15)
     assert.equal((await context.follower.repair({ from: 0, until: 21 }, signal)).changed, 1)
     assert.deepEqual(await stored(context), clean)
@@ -414,7 +414,7 @@ describe('incomplete stores', () => {
     await using context = await contextOn(node.url, { watch: ['2', '7'] })
     await context.follower.catchUp(signal)
     const clean = await stored(context)
-    const epochs = await falsify(context, levels.shortBlocks)
+    const epochs = await falsify(context, levels.shortSpans)
     const wrong = await stored(context)
     const follower = async (watch: string[]) => {
       const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }

@@ -14,7 +14,7 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import { type DayPart, partsIn, plainTime, segmentAt } from '../duties/layout.ts'
 import { type MissedField, missedEpochs, missedFields } from '../duties/missed.ts'
-import { blockIsDamaged, RepairRefused } from '../duties/replace-days.ts'
+import { RepairRefused, spanIsDamaged } from '../duties/replace-days.ts'
 import type { ScoreHistory } from '../duties/scores.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
 import { keptThrough, type Watched, watchChanges } from '../duties/watch-ranges.ts'
@@ -65,7 +65,7 @@ export async function repairEpochs(
   if (problem !== undefined) throw new RepairRefused(problem)
   const covered = await coveredEpochs(duties, network)
   const parts = partsIn(time, requested).filter(({ epochs }) => within(covered, epochs).length > 0)
-  await refuseDamagedBlocks(source, parts, signal)
+  await refuseDamagedSpans(source, parts, signal)
   const changed = new Set<number>()
   let left = parts.reduce((sum, { epochs }) => sum + countEpochs(within(covered, epochs)), 0)
   let [replacedParts, epochs] = [0, 0]
@@ -104,7 +104,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
 }
 
 /** Checked first: reading epochs that cannot be replaced would take hours. */
-async function refuseDamagedBlocks(
+async function refuseDamagedSpans(
   { duties, network, time }: RepairSource,
   parts: readonly DayPart[],
   signal: AbortSignal,
@@ -112,9 +112,9 @@ async function refuseDamagedBlocks(
   const [first, last] = [parts[0], parts.at(-1)]
   assert(first && last)
   const epochs = { from: first.epochs.from, until: last.epochs.until }
-  const damaged = await queryDuties(duties, 'damagedBlocks', { network, time: plainTime(time), epochs }, signal)
+  const damaged = await queryDuties(duties, 'damagedSpans', { network, time: plainTime(time), epochs }, signal)
   const outside = damaged.find(({ from, until }) => from < epochs.from || until > epochs.until)
-  if (outside) throw blockIsDamaged(network, outside)
+  if (outside) throw spanIsDamaged(network, outside)
 }
 
 /** Returns the validators whose figures changed. */
