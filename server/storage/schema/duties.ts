@@ -37,7 +37,7 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
     primary key (network, level, unit)) ${dialect.clustered}`,
 
   // A chain day of a network (kind 0, empty name), a pool (1) or an operator (2): sums and the distribution of scores.
-  // data: duties/summaries.ts.
+  // data: duties/daily-summaries.ts.
   `create table duty_summaries (network integer not null, day integer not null, kind integer not null, name text not null,
     validators integer not null, data ${dialect.bytes} not null, primary key (network, kind, name, day)) ${dialect.clustered}`,
   // Days that have summaries, and the version of pools and operators that was used.

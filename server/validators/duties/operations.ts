@@ -5,6 +5,7 @@ import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { writeAudits } from './audits.ts'
 import { commitEpochs } from './commit.ts'
+import { summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
 import { countRows, hourSums, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
@@ -14,7 +15,6 @@ import { writeChain } from './networks.ts'
 import { replacePart } from './replace.ts'
 import { dropStage, stageSegment } from './stage.ts'
 import { sumRecords } from './sum-records.ts'
-import { summarizeDays } from './summaries.ts'
 
 type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>
 

@@ -14,6 +14,7 @@ import { writeAudits, writeUnexplained } from './audits.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
+import { forgetSummaries } from './daily-summaries.ts'
 import { isDamaged } from './damage.ts'
 import { hourEpochs } from './hours.ts'
 import {
@@ -33,7 +34,6 @@ import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
 import { isSameCell, replaceDays } from './replace-days.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { type StagedSegment, stagedSegments } from './stage.ts'
-import { forgetSummaries } from './summaries.ts'
 import { allUnits, validatorsEnd } from './units.ts'
 
 export interface ReplaceInput {

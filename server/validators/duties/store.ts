@@ -4,10 +4,10 @@ import { coreCount, openThread, type WorkerThread } from '#runtime/worker-thread
 import type { Duties, UpdateOptions } from '#storage/duties.ts'
 import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
+import type { SummarizeInput } from './daily-summaries.ts'
 import type { MergeInput } from './merge.ts'
 import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts'
 import { joinSums, type RecordSums, type SumInput } from './sum-records.ts'
-import type { SummarizeInput } from './summaries.ts'
 
 /** Runs a query by name, with the types of its input and result. */
 export const queryDuties = <N extends keyof Queries>(

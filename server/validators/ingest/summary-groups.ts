@@ -1,7 +1,7 @@
 // Reads the validators of each pool and operator, for the daily summaries of a network.
 import type { Network } from '#api/wire/validators.ts'
 import type { State } from '#storage/state.ts'
-import type { ValidatorGroups } from '../duties/summaries.ts'
+import type { ValidatorGroups } from '../duties/daily-summaries.ts'
 import { entitiesVersion } from '../registry/entities.ts'
 
 export async function readGroups(state: State, network: Network): Promise<ValidatorGroups> {

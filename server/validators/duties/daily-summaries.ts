@@ -1,4 +1,4 @@
-// Summaries of chain days: one row has the sums of all validators of a network, a pool or an operator, and the
+// Daily summaries: one row has the sums of all validators of a network, a pool or an operator on one chain day, and the
 // distribution of their scores. Questions about pools and percentiles then need no figures of single validators. The
 // summaries are written when a day is over; no endpoint reads them yet.
 //

@@ -7,9 +7,15 @@ import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { figuresOf, type Row } from '#test/validators-reference.ts'
 import { writeEpochs } from '#test/validators-world.ts'
 import { measures } from '../ratings/measures.ts'
+import {
+  type DaySummary,
+  percentiles,
+  readSummaries,
+  type SummaryKind,
+  type ValidatorGroups,
+} from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
 import { mergeDuties, summarizeDuties } from './store.ts'
-import { type DaySummary, percentiles, readSummaries, type SummaryKind, type ValidatorGroups } from './summaries.ts'
 
 const network = 'mainnet'
 const windows = { epochsPerHour: 1, epochsPerDay: 3 }
