@@ -1,4 +1,5 @@
-// The troubleshooting tables of docs/*.md quote messages that operators see. Each must be a text of a source file.
+// The troubleshooting tables of docs/*.md quote messages that operators see. Each must be a text of a source file; those
+// of beacon clients are in the profiles of the simulator.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
@@ -7,7 +8,7 @@ import { test } from 'node:test'
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-const source = globSync('{api,server,cli,conformance,console}/**/*.{ts,tsx,js}', {
+const source = globSync(['{api,server,cli,conformance,console}/**/*.{ts,tsx,js}', 'simulator/beacon/profiles.ts'], {
   cwd: root,
   exclude: ['**/dist/**', '**/*.test.ts', '**/*.test.tsx'],
 })
