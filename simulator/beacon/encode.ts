@@ -3,9 +3,9 @@
 // another implementation (forks.test.ts, recording.test.ts).
 
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
-import { type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
+import { type Fork, forks } from '#sources/beacon/consensus.ts'
 import { rootOf } from '#sources/beacon/ssz-type.ts'
-import { forkOf, type NetworkPlan, specOf } from './plan.ts'
+import { forkOf, type NetworkPlan, rulesOf } from './plan.ts'
 import type {
   SimulatedAttestation,
   SimulatedBlock,
@@ -106,7 +106,8 @@ function payloadBytes(block: Rootless): Buffer {
   return container([
     zeros(32),
     fixed(hex(payload.feeRecipient)),
-    zeros(32 + 32 + 256 + 32),
+    zeros(32 + 32 + 256),
+    fixed(hex(payload.prevRandao)),
     fixed(u64(payload.number)),
     zeros(24),
     variable(Buffer.alloc(0)),
@@ -158,17 +159,6 @@ const messageBytes = (block: Rootless): Buffer =>
   ])
 
 export const blockBytes = (block: SimulatedBlock): Buffer => container([variable(messageBytes(block)), zeros(96)])
-
-const rulesOf = memo((plan: NetworkPlan) => readRules(specOf(plan, '1')))
-
-function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
-  const cache = new WeakMap<K, V>()
-  return (key) => {
-    const value = cache.get(key) ?? make(key)
-    cache.set(key, value)
-    return value
-  }
-}
 
 export const blockRootOf = (block: Rootless, plan: NetworkPlan): string =>
   rootOf(blockTypeOf(block.fork, rulesOf(plan)).message, messageBytes(block))
@@ -226,7 +216,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
   state_root: root0,
   receipts_root: root0,
   logs_bloom: zeroText(256),
-  prev_randao: root0,
+  prev_randao: payload.prevRandao,
   block_number: String(payload.number),
   gas_limit: '0',
   gas_used: '0',
@@ -294,8 +284,9 @@ const record = (validator: Readonly<SimulatedValidator>): Buffer =>
   ])
 
 export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan): Buffer {
-  const { validators, finalized, queue, consolidations } = snapshot
+  const { validators, finalized, justified, previousJustified, queue, consolidations, syncCommittees } = snapshot
   const fork = forkOf(plan, Math.floor(slot / plan.slotsPerEpoch))
+  const lookahead = Array.from({ length: 2 * plan.slotsPerEpoch }, (_, at) => snapshot.lookahead[at] ?? 0)
   return container([
     zeros(8 + 32),
     fixed(u64(slot)),
@@ -306,14 +297,19 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
     zeros(8),
     variable(Buffer.concat(validators.map(record))),
     variable(Buffer.concat(validators.map(({ balance }) => u64(balance)))),
-    zeros(32 * 16 + 8 * 8),
+    zeros(32 * 16),
+    fixed(Buffer.concat(snapshot.slashings.map(u64))),
     variable(Buffer.from(validators.map(({ previous }) => previous))),
     variable(Buffer.from(validators.map(({ current }) => current))),
-    zeros(1 + 80),
+    fixed(bitsOf(snapshot.justificationBits, 8)),
+    ...[previousJustified, justified].flatMap((epoch) => [fixed(u64(epoch)), zeros(32)]),
     fixed(u64(finalized)),
     zeros(32),
     variable(Buffer.concat(validators.map(({ score }) => u64(score)))),
-    zeros(2 * (plan.syncSeats * 48 + 48)),
+    ...[syncCommittees.now, syncCommittees.next].flatMap((seats) => [
+      ...seats.map((index) => fixed(hex((validators[index] as SimulatedValidator).pubkey))),
+      zeros(48),
+    ]),
     ...(isFrom(fork, 'bellatrix') ? [variable(Buffer.alloc(584))] : []),
     ...(isFrom(fork, 'capella') ? [zeros(16), variable(Buffer.alloc(0))] : []),
     ...(isFrom(fork, 'electra')
@@ -324,7 +320,7 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
           variable(Buffer.concat(consolidations.map(({ from, to }) => Buffer.concat([u64(from), u64(to)])))),
         ]
       : []),
-    ...(isFrom(fork, 'fulu') ? [zeros(2 * 8 * plan.slotsPerEpoch)] : []),
+    ...(isFrom(fork, 'fulu') ? [fixed(Buffer.concat(lookahead.map(u64)))] : []),
   ])
 }
 

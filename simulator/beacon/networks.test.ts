@@ -9,12 +9,13 @@ import { openRpc } from '#sources/evm/rpc.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
+import { sumTruth } from '#test/sum-truth.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
 import { openDepositReader } from '#validators/ingest/start.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { measures } from '#validators/ratings/measures.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
 import { MovingHead } from './moving-head.ts'
@@ -82,19 +83,6 @@ async function untilDone(follower: Follower): Promise<void> {
   }
 }
 
-/** The expected sums of these epochs, by validator. */
-function truthOf(world: CompletedNetwork, from: number, until: number): Map<number, Partial<Record<Measure, number>>> {
-  const sums = new Map<number, Partial<Record<Measure, number>>>()
-  for (let epoch = from; epoch < until; epoch++) {
-    for (const [validator, row] of world.truth.rows(epoch)) {
-      const total = sums.get(validator) ?? {}
-      for (const name of measures) if (row[name]) total[name] = (total[name] ?? 0) + row[name]
-      sums.set(validator, total)
-    }
-  }
-  return sums
-}
-
 async function assertTruth(
   context: TestContext,
   world: CompletedNetwork,
@@ -109,7 +97,7 @@ async function assertTruth(
     world.snapshots.at(-1)?.validators.flatMap((validator, index) => (validator.slashed ? [index] : [])),
   )
   for (let hour = 0; hour * epochsPerHour < until; hour++) {
-    const truth = truthOf(world, hour * epochsPerHour, Math.min(until, (hour + 1) * epochsPerHour))
+    const truth = sumTruth(world.truth, hour * epochsPerHour, Math.min(until, (hour + 1) * epochsPerHour))
     for (const [validator, sums] of truth) {
       const row = remaining.get(`${hour} ${validator}`)
       remaining.delete(`${hour} ${validator}`)

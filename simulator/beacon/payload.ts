@@ -11,7 +11,7 @@ const wallet = `0x${'b3'.repeat(20)}`
 
 /** `owner`: the address to which the proposer's rewards go. */
 export function makePayload(
-  { slot, number, owner }: { slot: number; number: number; owner: string },
+  { slot, number, owner, prevRandao }: { slot: number; number: number; owner: string; prevRandao: string },
   draws: SeededRandom,
 ): SimulatedPayload {
   const builder = draws.happens(0.6) ? draws.pick(builders) : undefined
@@ -37,6 +37,7 @@ export function makePayload(
     hash: `0x${draws.hex(56)}${slot.toString(16).padStart(8, '0')}`,
     number,
     feeRecipient: builder ?? owner,
+    prevRandao,
     baseFeeWei: BigInt(draws.whole(1, 40)) * gwei + 7n,
     transactions,
   }

@@ -1,5 +1,5 @@
 // The parameters of a simulated network: preset, forks and size. How its validators behave is in behaviour.ts.
-import { type Fork, forks } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 
 export interface NetworkPlan {
@@ -13,6 +13,11 @@ export interface NetworkPlan {
   readonly forkEpochs: Readonly<Partial<Record<Fork, number>>>
   /** Execution rewards are known. */
   readonly hasExecution: boolean
+  /**
+   * Committees and proposers follow from RANDAO, as on a real chain; otherwise they are drawn. Only with `presentForks`
+   * and one committee per slot.
+   */
+  readonly derivesDuties?: boolean
 }
 
 const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
@@ -59,6 +64,8 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
     MAX_WITHDRAWALS_PER_PAYLOAD: 4,
     MAX_DEPOSIT_REQUESTS_PER_PAYLOAD: 16,
     MAX_BLOB_COMMITMENTS_PER_BLOCK: 32,
+    MAX_PENDING_DEPOSITS_PER_EPOCH: 3,
+    SHUFFLE_ROUND_COUNT: 10,
     SLOTS_PER_HISTORICAL_ROOT: 16,
     EPOCHS_PER_HISTORICAL_VECTOR: 16,
     EPOCHS_PER_SLASHINGS_VECTOR: 8,
@@ -80,4 +87,13 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
   }
   for (const [fork, epoch] of Object.entries(plan.forkEpochs)) spec[`${fork.toUpperCase()}_FORK_EPOCH`] = epoch
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, String(value)]))
+}
+
+const knownRules = new WeakMap<NetworkPlan, ConsensusRules>()
+
+/** As a client reads them from the node. */
+export function rulesOf(plan: NetworkPlan): ConsensusRules {
+  const rules = knownRules.get(plan) ?? readRules(specOf(plan, '1'))
+  knownRules.set(plan, rules)
+  return rules
 }

@@ -49,6 +49,8 @@ export interface SimulatedPayload {
   readonly number: number
   readonly feeRecipient: string
   readonly baseFeeWei: bigint
+  /** The RANDAO mix before the block; zero if duties are not derived. */
+  readonly prevRandao: string
   readonly transactions: readonly SimulatedTransaction[]
 }
 
@@ -90,6 +92,15 @@ export interface SimulatedPendingDeposit extends Identity {
 export interface Snapshot {
   readonly finalized: number
   readonly justified: number
+  readonly previousJustified: number
+  /** Whether the last four epochs are justified, the latest first. */
+  readonly justificationBits: readonly boolean[]
+  /** Gwei of validators slashed in each epoch; index: epoch modulo the length. */
+  readonly slashings: readonly bigint[]
+  /** By seat. The next committee is known if duties are derived; otherwise it is the current one. */
+  readonly syncCommittees: { readonly now: readonly number[]; readonly next: readonly number[] }
+  /** The proposers of this epoch and the next by slot, if duties are derived. */
+  readonly lookahead: readonly number[]
   readonly validators: readonly Readonly<SimulatedValidator>[]
   readonly queue: readonly SimulatedPendingDeposit[]
   readonly consolidations: readonly { readonly from: number; readonly to: number }[]
@@ -148,7 +159,7 @@ export type ChainEvent =
     }
   | { readonly topic: 'finalized_checkpoint'; readonly epoch: number; readonly root: string }
 
-const zeroRoot = `0x${'00'.repeat(32)}`
+export const zeroRoot = `0x${'00'.repeat(32)}`
 export const genesisHeader = {
   slot: '0',
   proposer_index: '0',

@@ -1,13 +1,23 @@
 // Simulates a network epoch by epoch, from a seed and a behaviour. Every epoch has its own random stream, and the state
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
+import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
 import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
 import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
 import { blockRootOf } from './encode.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
-import { forkOf, type NetworkPlan } from './plan.ts'
-import type { EpochRecord, Identity, SimulatedBlock, SimulatedDeposit, Snapshot, VotePay } from './records.ts'
+import { forkOf, type NetworkPlan, rulesOf } from './plan.ts'
+import {
+  type EpochRecord,
+  type Identity,
+  type SimulatedBlock,
+  type SimulatedDeposit,
+  type SimulatedValidator,
+  type Snapshot,
+  type VotePay,
+  zeroRoot,
+} from './records.ts'
 import type { Truth } from './truth.ts'
 import { type Committees, createVotesData, Votes, type VotesData } from './votes.ts'
 
@@ -36,6 +46,11 @@ export interface SimulationData {
   readonly committees: Map<number, Committees>
   /** Sync committees by period: the previous and the current one. */
   readonly seats: Map<number, readonly number[]>
+  /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
+  mix: string
+  readonly mixes: Map<number, string>
+  /** If duties are derived: the proposers of the current and the next epoch. */
+  readonly lookahead: Map<number, readonly number[]>
   /** Number of execution blocks, including those before genesis. */
   height: number
   deposits: readonly SimulatedDeposit[]
@@ -50,6 +65,9 @@ const createSimulationData = (): SimulationData => ({
   votes: createVotesData(),
   committees: new Map(),
   seats: new Map(),
+  mix: zeroRoot,
+  mixes: new Map(),
+  lookahead: new Map(),
   height: 0,
   deposits: [],
 })
@@ -57,6 +75,16 @@ const createSimulationData = (): SimulationData => ({
 /** Undefined for BLS credentials. */
 const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
   credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
+
+const mixBytes = (mix: string): Uint8Array => Buffer.from(mix.slice(2), 'hex')
+
+/** What the choice of committees and proposers depends on. */
+const columnsOf = (validators: readonly SimulatedValidator[]): DutyColumns => ({
+  count: validators.length,
+  activation: Float64Array.from(validators, ({ activation }) => activation),
+  exit: Float64Array.from(validators, ({ exit }) => exit),
+  increments: Uint32Array.from(validators, ({ effective }) => Number(effective / eth)),
+})
 
 interface Duties {
   readonly proposers: readonly number[]
@@ -136,18 +164,26 @@ export class Simulation {
   }
 
   #snapshot(): Snapshot {
-    const { finalized, justified, validators, queue, consolidations } = this.#data.chain
+    const { finalized, justified, previousJustified, validators, queue, consolidations, bits, slashed } =
+      this.#data.chain
+    const { epoch, seats, lookahead } = this.#data
+    const period = Math.floor(epoch / this.#scenario.plan.syncPeriod)
+    const now = seats.get(period) ?? []
     return {
+      ...{ previousJustified, justificationBits: bits, slashings: [...slashed] },
+      syncCommittees: { now, next: seats.get(period + 1) ?? now },
+      lookahead: [epoch, epoch + 1].flatMap((at) => lookahead.get(at) ?? []),
       ...{ finalized, justified, queue: [...queue], consolidations: [...consolidations] },
       validators: validators.map((validator) => ({ ...validator })),
     }
   }
 
   #assign(epoch: number, draws: SeededRandom): Duties {
-    const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, hasExecution } = this.#scenario.plan
+    const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, hasExecution, derivesDuties } = this.#scenario.plan
     const { committees, seats } = this.#data
     const active = this.#chain.active(epoch)
     if (!hasExecution) for (const index of active) this.#truth.add(epoch, index, 'execution_unknown', 1)
+    if (derivesDuties) return this.#deriveDuties(epoch)
     const shuffled = draws.shuffled(active)
     const groups = slotsPerEpoch * committeesPerSlot
     const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
@@ -165,6 +201,35 @@ export class Simulation {
       return this.#scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
     })
     return { proposers, sync }
+  }
+
+  /** From the mix two epochs ago. Proposers are chosen an epoch ahead, sync committees a period ahead. */
+  #deriveDuties(epoch: number): Duties {
+    const { plan, seed } = this.#scenario
+    const { committees, seats, mixes, lookahead, mix } = this.#data
+    const rules = rulesOf(plan)
+    mixes.set(epoch - 1, mix).delete(epoch - 3)
+    const validators = columnsOf(this.#chain.validators)
+    const { members } = computeCommittees(rules, epoch, validators, mixBytes(mixes.get(epoch - 2) ?? mix))
+    committees.set(
+      epoch,
+      members.map((indices) => [...indices]),
+    )
+    committees.delete(epoch - 2)
+    for (const at of [epoch, epoch + 1])
+      if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, mixBytes(mix))])
+    lookahead.delete(epoch - 1)
+    const period = Math.floor(epoch / plan.syncPeriod)
+    for (const at of [period, period + 1]) {
+      if (seats.has(at)) continue
+      const draws = createSeededRandom(`${seed}/sync committee ${at}`)
+      seats.set(
+        at,
+        Array.from({ length: plan.syncSeats }, () => draws.pick(this.#chain.active(epoch))),
+      )
+    }
+    seats.delete(period - 2)
+    return { proposers: lookahead.get(epoch) ?? [], sync: seats.get(period) ?? [] }
   }
 
   #propose(
@@ -231,12 +296,15 @@ export class Simulation {
           slot,
           number: block,
           owner: withdrawalAddress(this.#chain.at(proposer)) ?? this.#chain.at(proposer).depositor,
+          prevRandao: this.#data.mix,
         },
         draws,
       ),
       rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
     }
-    return { ...content, root: blockRootOf(content, this.#scenario.plan) }
+    const root = blockRootOf(content, this.#scenario.plan)
+    if (this.#scenario.plan.derivesDuties) this.#data.mix = root
+    return { ...content, root }
   }
 
   #signSync({ slot, epoch, proposer }: SlotContext, seats: readonly number[], draws: SeededRandom) {

@@ -6,6 +6,9 @@ import { type ConsensusRules, firstSlotAt, isFrom } from './consensus.ts'
 import { hashShort } from './sha256.ts'
 import { isActiveAt, type Validators } from './validators.ts'
 
+/** The columns that committees and proposers depend on. */
+export type DutyColumns = Pick<Validators, 'count' | 'activation' | 'exit' | 'increments'>
+
 const seedSize = 32
 const domain = { proposer: 0, attester: 1 } as const
 
@@ -104,7 +107,7 @@ function hashed(input: Uint8Array): Uint8Array {
 export function computeCommittees(
   rules: ConsensusRules,
   epoch: number,
-  validators: Validators,
+  validators: DutyColumns,
   mix: Uint8Array,
 ): Committees {
   const shuffled = activeIndices(validators, epoch)
@@ -128,7 +131,7 @@ export function computeCommittees(
 export function computeProposers(
   rules: ConsensusRules,
   epoch: number,
-  validators: Validators,
+  validators: DutyColumns,
   mix: Uint8Array,
 ): Int32Array {
   const active = activeIndices(validators, epoch)
@@ -171,7 +174,7 @@ function chooseProposer(
   }
 }
 
-function activeIndices(validators: Validators, epoch: number): Uint32Array {
+function activeIndices(validators: DutyColumns, epoch: number): Uint32Array {
   const active = new Uint32Array(validators.count)
   let count = 0
   for (let index = 0; index < validators.count; index++)

@@ -132,5 +132,8 @@ function sized(value: unknown, name: string, size: number): Uint8Array {
   return bytes
 }
 
-export const isActiveAt = (validators: Validators, index: number, epoch: number): boolean =>
-  (validators.activation[index] as number) <= epoch && epoch < (validators.exit[index] as number)
+export const isActiveAt = (
+  validators: Pick<Validators, 'activation' | 'exit'>,
+  index: number,
+  epoch: number,
+): boolean => (validators.activation[index] as number) <= epoch && epoch < (validators.exit[index] as number)

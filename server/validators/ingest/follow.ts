@@ -11,8 +11,8 @@
 //    fill, repair and catchUp never run at the same time.
 // 6. Stored epochs can be read again and replaced (repair.ts).
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
-//    Epochs whose states no node has are skipped, and can be filled later
-//    (behaviour/validators.md#nodes-that-prune-states).
+//    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
+//    filled later (behaviour/validators.md#nodes-that-prune-states).
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
@@ -58,6 +58,8 @@ export interface IngestProgress {
 export interface SkippedEpochs extends Range {
   /** The finalized epoch when ingest began to wait. */
   readonly finalizedEpoch: number
+  /** Why they cannot be computed from blocks, if this was tried. */
+  readonly problem?: string | undefined
 }
 
 /** Reported after each written segment. */
@@ -119,7 +121,8 @@ export class Follower {
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
     const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
     let next = await this.#startEpoch(finalizedEpoch)
-    await this.#recordHead(next, signal)
+    // The records before skipped epochs are kept: these epochs may be computed from them.
+    await this.#recordHead(this.#skipped?.from ?? next, signal)
     let written = 0
     const onCommit = (batch: readonly ProcessedSpan[]) => {
       for (const { span, segment } of batch) {
@@ -167,27 +170,47 @@ export class Follower {
     }
   }
 
-  /** Returns the first readable epoch after an unreadable one, or the end of the range. */
+  /** Computes the epochs of a gap from blocks. Returns why this is not possible. */
+  async #computeEpochs({ from, until }: Range, signal: AbortSignal): Promise<string | undefined> {
+    // The state of the epoch before a readable one is known as well.
+    const problem = await this.#processor.computeEpochs({ from, until: until - 1 }, signal)
+    if (problem !== undefined) return problem
+    this.#skipped = undefined
+    const message = 'no beacon node has the states of these epochs; they were computed from blocks and verified'
+    this.#context.log.info({ network: this.network, fromEpoch: from, untilEpoch: until - 1 }, message)
+    return undefined
+  }
+
+  /**
+   * Returns the epoch to continue with after an unreadable one: the same one if it was computed, otherwise the first
+   * readable one, or the end of the range.
+   */
   async #skip({ from, until }: Range, reason: string, signal: AbortSignal): Promise<number> {
-    const readable = (await this.#processor.firstReadable({ from: from + 1, until }, signal)) ?? until
+    const readable = await this.#processor.firstReadable({ from: from + 1, until }, signal)
     const before = this.#skipped?.until === from ? this.#skipped : undefined
+    let problem: string | undefined
+    if (readable !== undefined) {
+      const gap = { from: before?.from ?? from, until: readable }
+      problem = await this.#computeEpochs(gap, signal)
+      if (problem === undefined) return gap.from
+    }
     // The range ends before the finalized epoch.
-    this.#skipped = { from, finalizedEpoch: until + 1, ...before, until: readable }
+    this.#skipped = { from, finalizedEpoch: until + 1, ...before, until: readable ?? until, problem }
     if (!before) {
       const message =
         'no beacon node has the states of this epoch; ingest continues with the first epoch that it can read'
       this.#context.log.warn({ network: this.network, epoch: from, reason }, message)
     }
-    return readable
+    return readable ?? until
   }
 
   /** Logs skipped epochs when the first epoch after them was stored. */
   #logSkipped(): void {
     if (!this.#skipped) return
-    const { from, until } = this.#skipped
+    const { from, until, problem } = this.#skipped
     this.#skipped = undefined
     const message = `epochs are missing because no beacon node has their states; to read them, add an archive node to validators.networks.${this.network}.beacon.urls`
-    this.#context.log.warn({ network: this.network, fromEpoch: from, untilEpoch: until }, message)
+    this.#context.log.warn({ network: this.network, fromEpoch: from, untilEpoch: until, reason: problem }, message)
   }
 
   /** A failure does not stop ingest: an archive node needs no records. It is logged when it begins. */

@@ -24,11 +24,12 @@ import {
   takeRegistrySnapshot,
 } from '#validators/registry/sync-registry.ts'
 import { BeaconQueries } from '../read/beacon-queries.ts'
-import { EpochReader, isStatesNotFound, StatesNotFoundError } from '../read/epoch-reader.ts'
+import { EpochReader, isStatesNotFound, type ReadEpoch, StatesNotFoundError } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { StateRecords } from '../read/state-records.ts'
+import { ReplayError } from '../replay/chain-replay.ts'
 import { createWatchList, type WatchList } from '../watch-list.ts'
 import { chooseSample, compareRewards } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
@@ -72,6 +73,11 @@ export interface EpochProcessor {
   recordHead(next: number, signal: AbortSignal): Promise<HeadRecording>
   /** The first epoch of a range whose states can be read; undefined: none. Throws unless every node has responded. */
   firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined>
+  /**
+   * Computes epochs without states from blocks. The next segments use the result. Returns why it is not possible;
+   * undefined: it is done. `until`: an epoch whose state can be read.
+   */
+  computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface EpochProcessorOptions {
@@ -112,6 +118,10 @@ export class LocalEpochProcessor implements EpochProcessor {
   readonly #agreed = new Set<string>()
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   #auditFromEpoch = 0
+  /** Epochs that were computed from blocks and are not stored yet. */
+  readonly #computed = new Map<number, ReadEpoch>()
+  /** Why they were not accepted. */
+  #computedProblem: string | undefined
 
   constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution, records }: EpochProcessorOptions = {}) {
     this.#beacon = beacon
@@ -142,6 +152,25 @@ export class LocalEpochProcessor implements EpochProcessor {
     return findFirstReadable(this.#beacon, rules, new Set(await this.#records?.epochs()), epochs, signal)
   }
 
+  async computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#computed.has(epochs.from)) {
+      this.#computed.clear()
+      return this.#computedProblem ?? 'the computed epochs could not be processed'
+    }
+    this.#computedProblem = undefined
+    const { rules } = await this.chain(signal)
+    const reader = new EpochReader(this.#beacon, rules, this.#records).withSignal(signal)
+    try {
+      for (const data of await reader.computeEpochs(epochs)) this.#computed.set(data.epoch, data)
+    } catch (error) {
+      if (error instanceof ReplayError || isStatesNotFound(error)) return error.message
+      throw error
+    }
+    this.#reader = reader
+    this.#starts = []
+    return undefined
+  }
+
   /**
    * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
    * of states are used only if a node does not have the states: one of them may be what is wrong.
@@ -154,6 +183,10 @@ export class LocalEpochProcessor implements EpochProcessor {
       return await this.#process(request, source, (remainder) => this.#agreed.has(remainder), signal)
     } catch (error) {
       if (!(error instanceof ContradictionError)) throw error
+      if (this.#computed.has(request.from)) {
+        this.#computedProblem = error.message
+        throw new StatesNotFoundError(`epoch ${request.from} was computed from blocks, but ${error.message}`)
+      }
       this.#startAgain(request.from)
       const [only, second] = nodes
       contradiction = only && !second ? withNodeName(error, only.name) : error
@@ -225,6 +258,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
     // The previous segment has been written: release the memory of its start.
     this.#starts = [start]
+    for (const epoch of this.#computed.keys()) if (epoch < from) this.#computed.delete(epoch)
     let { carry, scores } = start
     let last: Validators | undefined
     let countBefore = 0
@@ -233,7 +267,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     this.#missedDuties.clear()
     for (let epoch = from; epoch < until; epoch++) {
       signal.throwIfAborted()
-      const data = await reader.read(epoch)
+      const data = this.#computed.get(epoch) ?? (await reader.read(epoch))
       settleBalances(data, carry)
       if (epoch === from) countBefore = data.now.count
       const blocks = data.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
@@ -252,7 +286,8 @@ export class LocalEpochProcessor implements EpochProcessor {
       last = data.next
     }
     assert(carry && last, 'a segment has at least one epoch')
-    const ahead = until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined
+    const ahead =
+      this.#computed.get(until) ?? (until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined)
     if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
     const kept = this.#watch.kept(last)
     const registry = findRegistryChanges(last, start.knownRegistry, kept)
@@ -281,7 +316,7 @@ export class LocalEpochProcessor implements EpochProcessor {
     scores: ScoreHistory,
     passes: number,
   ): Promise<Carry> {
-    const data = await reader.read(epoch)
+    const data = this.#computed.get(epoch) ?? (await reader.read(epoch))
     const needsBefore = data.boundary.awaitsRewards && epoch > 0
     if (needsBefore && passes === 0) {
       throw new StatesNotFoundError(`the node has no states at the start of the epochs around ${epoch}`)

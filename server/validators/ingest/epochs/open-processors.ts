@@ -47,6 +47,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       finalizedEpoch: (signal) => thread.call('finalizedEpoch', network, signal),
       processSegment: (request, signal) => thread.call('processSegment', { network, ...request }, signal),
       recordHead: (next, signal) => thread.call('recordHead', { network, next }, signal),
+      computeEpochs: (epochs, signal) => thread.call('computeEpochs', { network, epochs }, signal),
       firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
     }),
     [Symbol.asyncDispose]: () => thread.close(),

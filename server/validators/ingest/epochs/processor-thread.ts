@@ -26,6 +26,9 @@ serveThread({
   recordHead: async ({ network, next }: { readonly network: Network; readonly next: number }, signal) => ({
     value: await processorOf(network).recordHead(next, signal),
   }),
+  computeEpochs: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
+    value: await processorOf(network).computeEpochs(epochs, signal),
+  }),
   firstReadable: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).firstReadable(epochs, signal),
   }),

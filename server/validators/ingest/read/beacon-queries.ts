@@ -15,6 +15,7 @@ import {
   pendingDepositsFromJson,
 } from '#sources/beacon/pending.ts'
 import { View } from '#sources/beacon/ssz.ts'
+import { type TransitionState, transitionStateFromSsz } from '#sources/beacon/transition-state.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
 
@@ -88,13 +89,25 @@ export class BeaconQueries {
 
   /** The full state, if the node offers it. SSZ is twenty times smaller than JSON. */
   async state(slot: number, previous?: ValidatorKeys): Promise<StateParts | undefined> {
+    return this.#state(slot, (view) => stateFromSsz(view, this.#rules, previous))
+  }
+
+  /** The full state with what epoch transitions need of it. Only computing states from blocks needs this. */
+  async transitionState(slot: number, previous?: ValidatorKeys): Promise<TransitionStateParts | undefined> {
+    return this.#state(slot, (view) => {
+      const state = stateFromSsz(view, this.#rules, previous)
+      return { ...state, transition: transitionStateFromSsz(view, this.#rules, state.validators) }
+    })
+  }
+
+  async #state<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
     const path = `/eth/v2/debug/beacon/states/${slot}`
     const request = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
     return this.#beacon.request(
       request,
       (reply) => {
         if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
-        const state = stateFromSsz(new View(reply.bytes), this.#rules, previous)
+        const state = read(new View(reply.bytes))
         if (state.slot !== slot)
           throw new InvalidResponseError(`requested the state of slot ${slot}, got that of ${state.slot}`)
         return state
@@ -291,6 +304,8 @@ export class BeaconQueries {
     )
   }
 }
+
+export type TransitionStateParts = StateParts & { readonly transition: TransitionState }
 
 /** A block of the chain, without its content. */
 export type BlockLink = Pick<Block, 'slot' | 'root'>

@@ -7,7 +7,9 @@
 // 3. Only the current epochs are kept, so memory does not grow over time.
 // 4. If there is a record of an epoch's states (state-records.ts) for the chain of the blocks, it is used instead of
 //    requests.
+// 5. Epochs without states can be computed from blocks, if there are states before and after them.
 
+import type { Range } from '#core/ranges.ts'
 import { type Block, slashedIn } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
@@ -15,6 +17,8 @@ import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from '#sources/beac
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
+import { ReplayError } from '../replay/chain-replay.ts'
+import { fillGap } from '../replay/fill-gap.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import type { EpochData } from './epoch.ts'
 import type { Boundary, EpochStateParts, StateRecords } from './state-records.ts'
@@ -25,6 +29,8 @@ export interface ReadEpoch extends EpochData {
 }
 
 const blocksAtOnce = 8
+/** Computed epochs are kept in memory: about 20 MB each with a million validators. Mainnet: five hours. */
+const computedEpochsMax = 48
 /** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
 
@@ -144,6 +150,11 @@ export class EpochReader {
 
   /** Reads what only states contain. The first slot of the epoch must not be after the newest block. */
   async readStateParts(epoch: number): Promise<EpochStateParts> {
+    const state = await this.#queries.transitionState(firstSlotAt(this.#rules, epoch))
+    if (state) {
+      const { validators, transition } = state
+      this.#boundaries.set(epoch, { validators, awaitsRewards: false, transition })
+    }
     const boundary = await this.#boundary(epoch)
     return {
       epoch,
@@ -153,6 +164,37 @@ export class EpochReader {
       sync: await this.#sync(epoch, boundary.validators),
       finalizedEpoch: await this.#finalizedAt(epoch),
     }
+  }
+
+  /**
+   * Computes epochs whose states no node has any more, from blocks and from the states at both ends of the range
+   * (../replay). The first state is the last one that was recorded before `from`, so the result begins earlier: the
+   * epoch before `from` is needed to process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at `until`.
+   */
+  async computeEpochs({ from, until }: Range): Promise<readonly ReadEpoch[]> {
+    const first = (await this.#records?.epochs())?.findLast((epoch) => epoch < from)
+    if (first === undefined || first === 0) throw new ReplayError(`no state before epoch ${from} was recorded`)
+    if (until - first > computedEpochsMax)
+      throw new ReplayError(`${until - first} epochs without states are too many; the limit is ${computedEpochsMax}`)
+    const blocks: Block[] = []
+    for (let epoch = Math.max(0, first - 2); epoch <= until; epoch++) blocks.push(...(await this.#blocksOf(epoch)))
+    const anchor = blocks.findLast(({ slot }) => slot <= firstSlotAt(this.#rules, first))
+    const before = anchor && (await this.#records?.read(first, anchor.root))?.boundary
+    if (!before?.transition) throw new ReplayError(`the full state of epoch ${first} was not recorded`)
+    const lastBlocks = blocks.filter(({ slot }) => slot >= firstSlotAt(this.#rules, until - 1))
+    const chain = await this.#verifyLinks(until - 1, lastBlocks).catch((error: unknown) => {
+      throw error instanceof ContradictionError ? new ReplayError(error.message) : error
+    })
+    for (const epoch of [until, until + 1]) await this.#applyRecord(epoch, chain)
+    const after = await this.#boundary(until)
+    if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
+    const { epochs } = await fillGap(this.#rules, {
+      before: { epoch: first, validators: before.validators, transition: before.transition },
+      after: { epoch: until, validators: after.validators, finalizedEpoch: await this.#finalizedAt(until) },
+      finalizedAfter: await this.#finalizedAt(until + 1),
+      readBlocks: (epoch) => this.#blocksOf(epoch),
+    })
+    return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
   }
 
   /** `chain`: blocks around the first slot of the epoch. Those at and before it must not have gaps. */

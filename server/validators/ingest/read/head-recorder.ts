@@ -6,7 +6,7 @@
 //    poll. After a reorganization the new fork has another anchor block, and so another record.
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import { EpochReader } from './epoch-reader.ts'
 import { isFileError, type StateRecords } from './state-records.ts'
@@ -35,7 +35,7 @@ export class HeadRecorder {
     this.#epochsMax = epochsMax
   }
 
-  /** `neededFrom`: records of earlier epochs are deleted. */
+  /** `neededFrom`: records of earlier epochs are deleted, except for the last one if there is none of this epoch. */
   async record(rules: ConsensusRules, neededFrom: number, signal: AbortSignal): Promise<HeadRecording> {
     const recorded: number[] = []
     const failures: string[] = []
@@ -57,7 +57,9 @@ export class HeadRecorder {
       break
     }
     await attempt(async () => {
-      await this.#records.removeBefore(neededFrom)
+      // In a gap there is no record of that epoch, and the states are computed from the last one before it.
+      const epochs = await this.#records.epochs()
+      await this.#records.removeBefore(epochs.findLast((epoch) => epoch <= neededFrom) ?? neededFrom)
       dropped = await this.#dropOldest()
     })
     return { recorded, dropped, failure: failures[0] }
@@ -74,7 +76,8 @@ export class HeadRecorder {
     const head = await queries.head()
     const finalizedEpoch = await queries.finalizedEpoch('head')
     if (!head || finalizedEpoch === undefined) throw new BeaconError('the node did not return its newest block')
-    const until = epochAt(rules, head.slot) + 1
+    // States of an unknown fork cannot be read.
+    const until = Math.min(epochAt(rules, head.slot) + 1, readableUntil(rules) + 1)
     // The newest first: if reading them takes long, the node may delete the others, but these can still be used.
     for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - this.#epochsMax); epoch--) {
       const anchor = await findAnchor(queries, rules, epoch)

@@ -14,6 +14,7 @@ import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Committees } from '#sources/beacon/committees.ts'
+import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { BlockLink } from './beacon-queries.ts'
@@ -23,6 +24,8 @@ export interface Boundary {
   readonly validators: Validators
   /** The balances are those before the epoch transition: its rewards must still be added. */
   awaitsRewards: boolean
+  /** In records of full states, to compute later states from blocks (../replay). */
+  readonly transition?: TransitionState | undefined
 }
 
 /** What ingest needs of the states of one epoch. */
@@ -44,7 +47,7 @@ export interface StateRecord extends EpochStateParts {
 }
 
 /** Changes with every change of the format. */
-const formatName = 'tetrad state record 1\n'
+const formatName = 'tetrad state record 2\n'
 const hashSize = 32
 const keysFile = 'pubkeys'
 const recordName = /^(\d{1,16})-([0-9a-f]{64})$/

@@ -1,0 +1,182 @@
+// Ten simulated days with one node of each client that was synced from a checkpoint and has default settings: with
+// restarts at random points, reorganizations, and an hour in which the server is down (docs/beacon-nodes.md).
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { openLog } from '#runtime/log.ts'
+import { type BlockOperations, SeededBehaviour, type SlotContext } from '#simulator/beacon/behaviour.ts'
+import { type ChainState, far } from '#simulator/beacon/chain.ts'
+import { MovingHead } from '#simulator/beacon/moving-head.ts'
+import { simulateScenario } from '#simulator/beacon/networks.ts'
+import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
+import { presentForks } from '#simulator/beacon/plan.ts'
+import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
+import type { Branch } from '#simulator/beacon/simulate.ts'
+import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { seedsOf } from '#test/long.ts'
+import { storedRows } from '#test/stored-duties.ts'
+import { sumTruth } from '#test/sum-truth.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { measures } from '../ratings/measures.ts'
+import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
+import { Follower } from './follow.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import { StateRecords } from './read/state-records.ts'
+
+const network = 'hoodi'
+const signal = new AbortController().signal
+const clients = Object.keys(profiles) as ClientName[]
+/** By default, these keep states since finality only. */
+const pruning: readonly ClientName[] = ['lighthouse', 'teku', 'lodestar']
+
+const slotsPerEpoch = 4
+const epochsPerHour = 6
+const epochsPerDay = 12
+const days = 10
+const firstEpoch = epochsPerDay
+const checkpointEpoch = firstEpoch - 2
+
+const plan = {
+  ...{ slotsPerEpoch, validators: 28, committeesPerSlot: 1, syncSeats: 8, syncPeriod: 16, slotSeconds: 12 },
+  ...{ forkEpochs: presentForks, hasExecution: false, derivesDuties: true },
+  ...{ epochs: firstEpoch + days * epochsPerDay + 4, calmEpochs: 4, outage: { from: 0, until: 0 } },
+  ...{ missed: 0.08, orphaned: 0.05, slashing: 0.004, balanceChanges: 0.1 },
+}
+
+/** Blocks of the simulated chain list neither exits nor consolidations, so they do not affect the queues here. */
+class Behaviour extends SeededBehaviour {
+  override operationsAt(at: SlotContext, chain: ChainState, draws: SeededRandom): BlockOperations {
+    const operations = super.operationsAt(at, chain, draws)
+    const queued = new Set(chain.data.queue.map(({ pubkey }) => pubkey))
+    return {
+      ...operations,
+      consolidations: [],
+      exits: operations.exits.filter((index) => !queued.has(chain.at(index).pubkey)),
+      deposits: operations.deposits.filter(({ validator }) => validator === 'new' || chain.at(validator).exit === far),
+    }
+  }
+}
+
+/** The chain of a seed, with branches of one to three slots. */
+function simulateChain(seed: string, draws: SeededRandom) {
+  const scenario = { seed, plan, behaviour: new Behaviour(plan) }
+  const chain = { ...simulateScenario(scenario, plan.epochs), genesisUnix: 1_700_000_000 }
+  const startSlot = firstEpoch * slotsPerEpoch
+  const branches: Branch[] = []
+  for (let slot = startSlot; slot + 4 < chain.headSlot; slot += draws.whole(6, 40)) {
+    const until = slot + draws.whole(1, 4)
+    branches.push({ from: slot, until, empty: draws.happens(0.3) ? [slot] : [] })
+  }
+  return { chain, head: new MovingHead(chain, { headSlot: startSlot, branches }) }
+}
+
+/** A server that follows a node. It can be stopped and started again. */
+async function openServer(context: TestContext, node: SimulatedBeaconNode) {
+  const lines: string[] = []
+  const log = openLog('info', (line) => lines.push(line))
+  const settings = await withChainTimes({ ...context, clock: systemClock })
+  const start = () => {
+    const nodes = openBeacon({ network, urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+    const records = new StateRecords(join(context.dir, 'beacon', network))
+    return new Follower({ ...context, settings, log }, network, new LocalEpochProcessor(nodes, { records }))
+  }
+  let follower = start()
+  return {
+    lines,
+    settings,
+    poll: () => follower.catchUp(signal),
+    /** Stops after this many requests of a poll. */
+    async restart(requests: number) {
+      const stop = new AbortController()
+      const end = node.requestCount() + requests
+      let isDone = false
+      const work = follower.catchUp(stop.signal).then(
+        () => undefined,
+        () => undefined,
+      )
+      void work.then(() => {
+        isDone = true
+      })
+      while (!isDone && node.requestCount() < end) await nextEventLoopTurn()
+      stop.abort()
+      await work
+      follower = start()
+    },
+  }
+}
+
+const settingsFor = (url: string) => ({
+  validators: {
+    networks: { [network]: { epochsPerHour, epochsPerDay, beacon: { urls: [url], fromEpoch: firstEpoch } } },
+  },
+})
+
+async function follow(client: ClientName, seed: string, options: BeaconNodeOptions = {}) {
+  const draws = createSeededRandom(seed)
+  const { chain, head } = simulateChain(seed, draws)
+  const profile = profiles[client]
+  const node = await openNode(head, { profile, checkpointSlot: checkpointEpoch * slotsPerEpoch, ...options })
+  const context = await openContext(settingsFor(node.url))
+  const server = await openServer(context, node)
+  const advance = (slots: number) => head.advance(Math.min(slots, chain.headSlot - head.headSlot))
+  const advanceTo = async (slot: number) => {
+    while (head.headSlot < slot) {
+      advance(draws.whole(1, slotsPerEpoch + 2))
+      if (draws.happens(0.1)) await server.restart(draws.whole(1, 60))
+      await server.poll()
+    }
+  }
+  return {
+    ...{ chain, context, server, draws, advance, advanceTo },
+    async [Symbol.asyncDispose]() {
+      await context[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type Followed = Awaited<ReturnType<typeof follow>>
+
+/** Compares every figure of every validator in the covered hours. */
+async function assertTruth({ chain, context, server: { settings } }: Followed, hours: readonly number[]) {
+  const rows = await storedRows({ ...context, settings }, network, 'hours')
+  for (const hour of hours) {
+    const stored = new Map(rows.filter((row) => row.hour === hour).map((row) => [row.validator, row]))
+    const expected = sumTruth(chain.truth, hour * epochsPerHour, (hour + 1) * epochsPerHour)
+    assert.deepEqual(
+      [...stored.keys()],
+      [...expected.keys()].sort((a, b) => a - b),
+      `hour ${hour}`,
+    )
+    for (const [validator, sums] of expected)
+      for (const name of measures)
+        assert.equal(stored.get(validator)?.[name], sums[name] ?? 0, `hour ${hour}, validator ${validator}: ${name}`)
+  }
+}
+
+const allHours = Array.from(
+  { length: (days * epochsPerDay) / epochsPerHour },
+  (_, at) => firstEpoch / epochsPerHour + at,
+)
+
+describe('ten days with the default node of a client', () => {
+  for (const at of seedsOf(clients.length, 1)) {
+    const client = clients[at] as ClientName
+    test(`${client}: no epoch is missing, and every figure is right`, async () => {
+      await using followed = await follow(client, `ten days ${client}`)
+      const { chain, context, server, draws, advance, advanceTo } = followed
+      await advanceTo(draws.whole(2, days - 1) * epochsPerDay * slotsPerEpoch + draws.whole(0, 40))
+      advance(epochsPerHour * slotsPerEpoch)
+      await server.restart(draws.whole(1, 200))
+      await advanceTo(chain.headSlot)
+      assert(chain.finalized > firstEpoch + days * epochsPerDay)
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: firstEpoch, until: chain.finalized - 1 }])
+      await assertTruth(followed, allHours)
+      const isComputed = server.lines.some((line) => line.includes('computed from blocks'))
+      assert.equal(isComputed, pruning.includes(client))
+    })
+  }
+})
