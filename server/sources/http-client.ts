@@ -10,17 +10,20 @@ export class FetchError extends Error {
   readonly status: number | undefined
   /** From the `retry-after` header. */
   readonly retryAfterMs: number | undefined
+  /** The start of the body, if `keepsErrorText` is set. */
+  readonly text: string | undefined
 
   constructor(
     failure: FetchFailure,
     message: string,
-    options: { status?: number; retryAfterMs?: number | undefined; cause?: unknown } = {},
+    options: { status?: number; retryAfterMs?: number | undefined; text?: string | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.name = 'FetchError'
     this.failure = failure
     this.status = options.status
     this.retryAfterMs = options.retryAfterMs
+    this.text = options.text
   }
 }
 
@@ -31,6 +34,8 @@ export interface FetchOptions {
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: 'GET' | 'POST'
+  /** For servers that give the reason of an error only in its body. */
+  readonly keepsErrorText?: true
   readonly body?: string
   /** Name of the server in errors; default: scheme and host of the URL. */
   readonly label?: string
@@ -105,7 +110,7 @@ async function fetched<T>(
       redirect: 'manual',
       ...(options.body !== undefined && { body: options.body }),
     })
-    if (!isAccepted(response.status)) await refuse(response, address, label)
+    if (!isAccepted(response.status)) await refuse(response, address, label, options)
     return await read(response, label)
   } catch (error) {
     throw toFetchError(error, label, options, deadline)
@@ -122,16 +127,23 @@ export async function fetchJson(address: string, options: FetchOptions): Promise
   }
 }
 
-async function refuse(response: Response, address: string, label: string): Promise<never> {
+async function refuse(
+  response: Response,
+  address: string,
+  label: string,
+  { keepsErrorText }: FetchOptions,
+): Promise<never> {
   const { status } = response
-  await response.body?.cancel()
+  const reader = response.body?.getReader()
+  const text = keepsErrorText ? new TextDecoder().decode((await reader?.read())?.value) : undefined
+  await reader?.cancel()
   if (status >= 300 && status < 400 && status !== 304) {
     const message = `${label} redirects to ${redirectTarget(response, address)}; configure the final URL`
     throw new FetchError('redirect', message, { status })
   }
   const seconds = /^\s*(\d{1,6})\s*$/.exec(response.headers.get('retry-after') ?? '')?.[1]
   const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000
-  throw new FetchError('status', `${label} returned status ${status}`, { status, retryAfterMs })
+  throw new FetchError('status', `${label} returned status ${status}`, { status, retryAfterMs, text })
 }
 
 function redirectTarget(response: Response, address: string): string {

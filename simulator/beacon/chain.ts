@@ -270,7 +270,11 @@ export class ChainState {
     const adjusted = least(sum, total)
     this.validators.forEach((validator, index) => {
       if (!validator.slashed || ended + slashingsVector / 2 !== validator.withdrawable) return
-      this.earn(index, -(((validator.effective / eth) * adjusted) / total) * eth, slot)
+      const increments = validator.effective / eth
+      const penalty = this.isFrom('electra', ended)
+        ? (adjusted / (total / eth)) * increments
+        : ((increments * adjusted) / total) * eth
+      this.earn(index, -penalty, slot)
     })
   }
 
@@ -278,10 +282,14 @@ export class ChainState {
     if (!this.isFrom('electra', ended)) return
     const { queue, consolidations, finalized } = this.data
     const { slotsPerEpoch } = this.plan
-    const due = queue.slice(0, depositsPerEpoch).filter(({ slot }) => slot <= finalized * slotsPerEpoch)
-    for (const { gwei, slot: _, ...identity } of queue.splice(0, due.length)) {
+    const candidates = queue.slice(0, depositsPerEpoch)
+    const notFinal = candidates.findIndex(({ slot }) => slot > finalized * slotsPerEpoch)
+    for (const deposit of queue.splice(0, notFinal < 0 ? candidates.length : notFinal)) {
+      const { gwei, slot: _, ...identity } = deposit
       const known = this.validators.find(({ pubkey }) => pubkey === identity.pubkey)
-      if (known) known.balance += gwei
+      // A deposit to an exiting validator waits until the validator can withdraw.
+      if (known && known.exit !== far && known.withdrawable > ended) queue.push(deposit)
+      else if (known) known.balance += gwei
       else this.enter(identity, gwei, far)
     }
     // Requests of the ended epoch are applied at the end of the next one.

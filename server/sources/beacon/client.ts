@@ -117,6 +117,8 @@ const accepts: Record<Accept, string> = {
 }
 /** A node returns these statuses if it does not have the data, or not in this format. */
 const notFoundStatuses = new Set([400, 404, 405, 406, 415, 501])
+/** Lodestar returns status 500 for states that it does not keep, and for rewards that need them. */
+const notKeptText = /Historical state regen is not enabled|state is unavailable/i
 
 class BeaconEndpoint {
   readonly name: string
@@ -237,6 +239,7 @@ class BeaconEndpoint {
       timeoutMs: this.#options.timeoutMs,
       bytesMax,
       label: `${this.name}${path}`,
+      keepsErrorText: true,
       headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -245,12 +248,14 @@ class BeaconEndpoint {
     try {
       return toReply(await fetchBytes(this.#addressOf(path), options), accept)
     } catch (error) {
-      if (error instanceof FetchError && error.failure === 'status' && notFoundStatuses.has(error.status ?? 0))
-        return undefined
+      if (error instanceof FetchError && isNotFound(error)) return undefined
       throw error
     }
   }
 }
+
+const isNotFound = ({ failure, status = 0, text = '' }: FetchError): boolean =>
+  failure === 'status' && (notFoundStatuses.has(status) || (status === 500 && notKeptText.test(text)))
 
 interface SyncingBody {
   readonly data?: { readonly is_syncing?: unknown; readonly sync_distance?: unknown }

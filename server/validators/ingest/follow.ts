@@ -187,7 +187,7 @@ export class Follower {
    */
   async #skip({ from, until }: Range, reason: string, signal: AbortSignal): Promise<number> {
     const readable = await this.#processor.firstReadable({ from: from + 1, until }, signal)
-    const before = this.#skipped?.until === from ? this.#skipped : undefined
+    const before = this.#skipped?.until === from || this.#skipped?.from === from ? this.#skipped : undefined
     let problem: string | undefined
     if (readable !== undefined) {
       const gap = { from: before?.from ?? from, until: readable }
@@ -365,10 +365,11 @@ export class Follower {
     )
   }
 
-  /** The end of the coverage and of the epochs that were skipped, or the start of the first run. */
+  /** The end of the coverage, or of skipped epochs that cannot be computed, or the start of the first run. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
     const start = (await this.#coverageEnd()) || this.#configuredStart(finalizedEpoch)
-    return this.#skipped?.from === start ? this.#skipped.until : start
+    const { from, until, problem } = this.#skipped ?? {}
+    return from === start && until !== undefined && problem !== undefined ? until : start
   }
 
   /** `firstEpoch`: an epoch of the first chain day to read, if no first epoch is configured. */
