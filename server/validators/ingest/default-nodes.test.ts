@@ -42,7 +42,7 @@ const checkpointEpoch = firstEpoch - 2
 const plan = {
   ...{ slotsPerEpoch, validators: 28, committeesPerSlot: 1, syncSeats: 8, syncPeriod: 16, slotSeconds: 12 },
   ...{ forkEpochs: presentForks, hasExecution: false, derivesDuties: true },
-  ...{ epochs: firstEpoch + days * epochsPerDay + 4, calmEpochs: 4, outage: { from: 0, until: 0 } },
+  ...{ calmEpochs: 4, outage: { from: 0, until: 0 } },
   ...{ missed: 0.08, orphaned: 0.05, slashing: 0.004, balanceChanges: 0.1 },
 }
 
@@ -61,9 +61,12 @@ class Behaviour extends SeededBehaviour {
 }
 
 /** The chain of a seed, with branches of one to three slots. */
-function simulateChain(seed: string, draws: SeededRandom) {
-  const scenario = { seed, plan, behaviour: new Behaviour(plan) }
-  const chain = { ...simulateScenario(scenario, plan.epochs), genesisUnix: 1_700_000_000 }
+function simulateChain(seed: string, slots: number) {
+  const draws = createSeededRandom(`${seed}/branches`)
+  const epochs = Math.ceil(slots / slotsPerEpoch)
+  const ownPlan = { ...plan, epochs }
+  const scenario = { seed, plan: ownPlan, behaviour: new Behaviour(ownPlan) }
+  const chain = { ...simulateScenario(scenario, epochs), plan: ownPlan, genesisUnix: 1_700_000_000 }
   const startSlot = firstEpoch * slotsPerEpoch
   const branches: Branch[] = []
   for (let slot = startSlot; slot + 4 < chain.headSlot; slot += draws.whole(6, 40)) {
@@ -114,9 +117,10 @@ const settingsFor = (url: string) => ({
   },
 })
 
-async function follow(client: ClientName, seed: string, options: BeaconNodeOptions = {}) {
-  const draws = createSeededRandom(seed)
-  const { chain, branches, head } = simulateChain(seed, draws)
+type Simulated = ReturnType<typeof simulateChain>
+
+async function follow(client: ClientName, { chain, head }: Simulated, options: BeaconNodeOptions = {}) {
+  const draws = createSeededRandom(`${chain.seed}/restarts`)
   const profile = profiles[client]
   const node = await openNode(head, { profile, checkpointSlot: checkpointEpoch * slotsPerEpoch, ...options })
   const context = await openContext(settingsFor(node.url))
@@ -130,7 +134,7 @@ async function follow(client: ClientName, seed: string, options: BeaconNodeOptio
     }
   }
   return {
-    ...{ chain, branches, context, server, draws, advance, advanceTo },
+    ...{ chain, context, server, draws, advance, advanceTo },
     async [Symbol.asyncDispose]() {
       await context[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
@@ -165,11 +169,13 @@ async function assertTruth({ chain, context, server: { settings } }: Followed, h
 
 const hourSlots = epochsPerHour * slotsPerEpoch
 
-/** The first slot from `from` on after which an hour ends with the usual finality, and not on a branch. */
-function findDowntime({ chain: { snapshots }, branches }: Followed, from: number): number {
-  const isFinal = (end: number) => (snapshots[end]?.finalized ?? 0) >= Math.floor(end / slotsPerEpoch) - 3
-  const isOnBranch = (end: number) => branches.some((branch) => branch.from <= end && end < branch.until)
-  for (let slot = from; ; slot++) if (isFinal(slot + hourSlots) && !isOnBranch(slot + hourSlots)) return slot
+/** The first slot from `from` on after which an hour ends with a block and the usual finality, and not on a branch. */
+function findDowntime({ chain: { blocks, snapshots }, branches }: Simulated, from: number): number {
+  const isUsual = (end: number) =>
+    blocks.has(end) &&
+    (snapshots[end]?.finalized ?? 0) >= Math.floor(end / slotsPerEpoch) - 3 &&
+    !branches.some((branch) => branch.from <= end && end < branch.until)
+  for (let slot = from; ; slot++) if (isUsual(slot + hourSlots)) return slot
 }
 
 const allHours = Array.from(
@@ -181,9 +187,11 @@ describe('ten days with the default node of a client', () => {
   for (const at of seedsOf(clients.length, 1)) {
     const client = clients[at] as ClientName
     test(`${client}: no epoch is missing, and every figure is right`, async () => {
-      await using followed = await follow(client, `ten days ${client}`)
+      const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
+      await using followed = await follow(client, simulated)
       const { chain, context, server, draws, advance, advanceTo } = followed
-      await advanceTo(findDowntime(followed, (firstEpoch + draws.whole(1, days - 2) * epochsPerDay) * slotsPerEpoch))
+      const downtimeFrom = (firstEpoch + draws.whole(1, days - 2) * epochsPerDay) * slotsPerEpoch
+      await advanceTo(findDowntime(simulated, downtimeFrom))
       advance(hourSlots)
       await server.restart(draws.whole(1, 200))
       await advanceTo(chain.headSlot)
@@ -194,4 +202,47 @@ describe('ten days with the default node of a client', () => {
       assert.equal(isComputed, pruning.includes(client))
     })
   }
+})
+
+describe('a downtime that leaves a gap', () => {
+  /** Stops for a time and follows the chain until the gap is known. Returns it, with the reason in the log. */
+  async function followWithGap(
+    downtimeSlots: number,
+    optionsFor: (chain: Simulated['chain']) => BeaconNodeOptions = () => ({}),
+  ) {
+    const simulated = simulateChain('gap', (downtimeEpoch + 20) * slotsPerEpoch + downtimeSlots)
+    await using followed = await follow('lighthouse', simulated, optionsFor(simulated.chain))
+    await followed.advanceTo(downtimeSlot)
+    followed.advance(downtimeSlots)
+    await followed.advanceTo(simulated.chain.headSlot)
+    const lines = followed.server.lines.map((text) => JSON.parse(text))
+    const { fromEpoch, untilEpoch, reason } = lines.find(({ untilEpoch }) => untilEpoch !== undefined)
+    const [before, after, ...more] = await coveredEpochs(followed.context.duties, network)
+    assert.deepEqual(more, [])
+    assert.deepEqual({ fromEpoch, untilEpoch }, { fromEpoch: before?.until, untilEpoch: after?.from })
+    // An epoch needs the two states after it, and the last one was recorded before the downtime.
+    assert.equal(fromEpoch, downtimeEpoch - 1)
+    const hours = allHours.filter((hour) => (hour + 1) * epochsPerHour <= fromEpoch)
+    await assertTruth(followed, hours)
+    return { fromEpoch, untilEpoch, reason }
+  }
+
+  const downtimeEpoch = firstEpoch + epochsPerHour
+  const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
+
+  test('the node lacks a block', async () => {
+    const { reason } = await followWithGap(2 * hourSlots, ({ blocks }) => {
+      const missing = [...blocks.keys()].find((slot) => slot > downtimeSlot + slotsPerEpoch)
+      return { lacks: (slot) => slot === missing }
+    })
+    assert.match(
+      reason,
+      /^the states of epochs \d+ to \d+ cannot be computed from blocks: the block of slot \d+ does not/,
+    )
+  })
+
+  test('it is longer than the limit', async () => {
+    const { reason } = await followWithGap(54 * slotsPerEpoch)
+    assert.match(reason, /^\d+ epochs without states are too many; the limit is 48$/)
+  })
 })
