@@ -52,6 +52,8 @@ export interface IngestProgress {
   readonly finalizedEpoch: number
   readonly written: number
   readonly skipped?: SkippedEpochs
+  /** The last gap that this process has left. */
+  readonly lastGap?: SkippedEpochs
 }
 
 /** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
@@ -59,7 +61,7 @@ export interface SkippedEpochs extends Range {
   /** The finalized epoch when ingest began to wait. */
   readonly finalizedEpoch: number
   /** Why they cannot be computed from blocks, if this was tried. */
-  readonly problem?: string | undefined
+  readonly problem?: string
 }
 
 /** Reported after each written segment. */
@@ -88,6 +90,7 @@ export class Follower {
   #running: Promise<IngestProgress> | undefined
   #hasLoggedUnknown = false
   #skipped: SkippedEpochs | undefined
+  #lastGap: SkippedEpochs | undefined
   /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
   #singleUntil = 0
   #recordingFailure: string | undefined
@@ -150,7 +153,8 @@ export class Follower {
     if (!signal.aborted) await this.#summarize(next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    return { until: next, finalizedEpoch, written, ...(this.#skipped && { skipped: this.#skipped }) }
+    const [skipped, lastGap] = [this.#skipped, this.#lastGap]
+    return { until: next, finalizedEpoch, written, ...(skipped && { skipped }), ...(lastGap && { lastGap }) }
   }
 
   async #ingest(
@@ -195,7 +199,8 @@ export class Follower {
       if (problem === undefined) return gap.from
     }
     // The range ends before the finalized epoch.
-    this.#skipped = { from, finalizedEpoch: until + 1, ...before, until: readable ?? until, problem }
+    const range = { from, finalizedEpoch: until + 1, ...before, until: readable ?? until }
+    this.#skipped = problem === undefined ? range : { ...range, problem }
     if (!before) {
       const message =
         'no beacon node has the states of this epoch; ingest continues with the first epoch that it can read'
@@ -208,6 +213,7 @@ export class Follower {
   #logSkipped(): void {
     if (!this.#skipped) return
     const { from, until, problem } = this.#skipped
+    this.#lastGap = this.#skipped
     this.#skipped = undefined
     const message = `epochs are missing because no beacon node has their states; to read them, add an archive node to validators.networks.${this.network}.beacon.urls`
     this.#context.log.warn({ network: this.network, fromEpoch: from, untilEpoch: until, reason: problem }, message)

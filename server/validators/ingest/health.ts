@@ -15,6 +15,8 @@ export interface NetworkHealth {
   readonly covered: readonly Range[]
   /** Epochs that are not stored because no node had their states, or that were never requested. */
   readonly missing: readonly Range[]
+  /** Why the last gap could not be computed from blocks, if this process has left it. */
+  readonly missingReason: string | undefined
   /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
   readonly behindEpochs: number | undefined
   /** How long ago the last stored epoch ended. */
@@ -68,6 +70,7 @@ export async function readNetworkHealth(
   return {
     covered,
     missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],
+    missingReason: run?.lastGap?.problem,
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
@@ -108,11 +111,15 @@ const unreadableProblem = (failingMs: number) => ({
 })
 
 /** Undefined: nothing is missing. */
-export function describeMissing({ missing }: Pick<NetworkHealth, 'missing'>): string | undefined {
+export function describeMissing({
+  missing,
+  missingReason,
+}: Pick<NetworkHealth, 'missing' | 'missingReason'>): string | undefined {
   const [first] = missing
   if (!first) return undefined
   const more = missing.length > 1 ? ` (first of ${missing.length} gaps)` : ''
-  return `epochs ${first.from} to ${first.until - 1} are missing${more}`
+  const reason = missingReason === undefined ? '' : ` (${missingReason})`
+  return `epochs ${first.from} to ${first.until - 1} are missing${more}${reason}`
 }
 
 /** The server tries to read missing epochs every hour, so a node that has their states is all that is needed. */

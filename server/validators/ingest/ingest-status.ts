@@ -110,10 +110,11 @@ export class IngestRun {
     this.#status = { ...this.#status, isReading: true }
   }
 
-  step({ until, finalizedEpoch, written, skipped }: IngestProgress): void {
+  step({ until, finalizedEpoch, written, skipped, lastGap }: IngestProgress): void {
     const { skipped: _, ...before } = this.#status
     const healthy = { failingSinceMs: null, failureKind: null }
-    this.#status = { ...before, until, finalizedEpoch, written, ...(skipped && { skipped }), ...healthy }
+    const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }) }
+    this.#status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
   }
 
   end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {
