@@ -34,9 +34,10 @@ const pruning: readonly ClientName[] = ['lighthouse', 'teku', 'lodestar']
 
 const slotsPerEpoch = 4
 const epochsPerHour = 6
-const epochsPerDay = 9
+/** Some hours span two days. */
+const epochsPerDay = 7
 const days = 10
-const firstEpoch = 2 * epochsPerHour
+const firstEpoch = epochsPerHour
 const checkpointEpoch = firstEpoch - 2
 
 const plan = {
@@ -81,16 +82,34 @@ async function openServer(context: TestContext, node: SimulatedBeaconNode) {
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
   const settings = await withChainTimes({ ...context, clock: systemClock })
+  // Time passes fast, so that segments do not share a transaction.
+  let elapsedMs = 0
+  const monotonicMs = () => {
+    elapsedMs += 10_000
+    return elapsedMs
+  }
+  const clock = { ...systemClock, monotonicMs }
   const start = () => {
     const nodes = openBeacon({ network, urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
     const records = new StateRecords(join(context.dir, 'beacon', network))
-    return new Follower({ ...context, settings, log }, network, new LocalEpochProcessor(nodes, { records }))
+    return new Follower({ ...context, settings, log, clock }, network, new LocalEpochProcessor(nodes, { records }))
   }
   let follower = start()
   return {
     lines,
     settings,
     poll: () => follower.catchUp(signal),
+    /** Stops as soon as an epoch is stored, and starts again. Returns whether one was stored. */
+    async restartAfterStep() {
+      const stop = new AbortController()
+      await follower
+        .catchUp(stop.signal, () => stop.abort())
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error
+        })
+      follower = start()
+      return stop.signal.aborted
+    },
     /** Stops after this many requests of a poll. */
     async restart(requests: number) {
       const stop = new AbortController()
@@ -128,7 +147,7 @@ async function follow(client: ClientName, { chain, head }: Simulated, options: B
   const advance = (slots: number) => head.advance(Math.min(slots, chain.headSlot - head.headSlot))
   const advanceTo = async (slot: number) => {
     while (head.headSlot < slot) {
-      advance(Math.min(draws.whole(1, slotsPerEpoch + 2), slot - head.headSlot))
+      advance(Math.min(draws.whole(1, 2 * slotsPerEpoch), slot - head.headSlot))
       if (draws.happens(0.1)) await server.restart(draws.whole(1, 60))
       await server.poll()
     }
@@ -178,8 +197,9 @@ function findDowntime({ chain: { blocks, snapshots }, branches }: Simulated, fro
   for (let slot = from; ; slot++) if (isUsual(slot + hourSlots)) return slot
 }
 
+/** The complete hours of the ten days. */
 const allHours = Array.from(
-  { length: (days * epochsPerDay) / epochsPerHour },
+  { length: Math.floor((days * epochsPerDay) / epochsPerHour) },
   (_, at) => firstEpoch / epochsPerHour + at,
 )
 
@@ -190,7 +210,7 @@ describe('ten days with the default node of a client', () => {
       const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
       await using followed = await follow(client, simulated)
       const { chain, context, server, draws, advance, advanceTo } = followed
-      const downtimeFrom = (firstEpoch + draws.whole(1, days - 2) * epochsPerDay) * slotsPerEpoch
+      const downtimeFrom = (firstEpoch + draws.whole(1, days - 4) * epochsPerDay) * slotsPerEpoch
       await advanceTo(findDowntime(simulated, downtimeFrom))
       advance(hourSlots)
       await server.restart(draws.whole(1, 200))
@@ -202,6 +222,29 @@ describe('ten days with the default node of a client', () => {
       assert.equal(isComputed, pruning.includes(client))
     })
   }
+})
+
+const downtimeEpoch = firstEpoch + epochsPerHour
+const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
+
+test('a restart after each stored epoch of a gap changes nothing', async () => {
+  const simulated = simulateChain('gap restarts', (downtimeEpoch + 20) * slotsPerEpoch)
+  await using followed = await follow('lighthouse', simulated)
+  const { chain, context, server } = followed
+  await followed.advanceTo(downtimeSlot)
+  followed.advance(2 * hourSlots)
+  while (simulated.head.headSlot < chain.headSlot) {
+    followed.advance(slotsPerEpoch)
+    while (await server.restartAfterStep());
+  }
+  const computed = server.lines.filter((line) => line.includes('computed from blocks')).length
+  assert(computed > 5, `${computed} times`)
+  const until = chain.finalized - 1
+  assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: firstEpoch, until }])
+  await assertTruth(
+    followed,
+    allHours.filter((hour) => (hour + 1) * epochsPerHour <= until),
+  )
 })
 
 describe('a downtime that leaves a gap', () => {
@@ -226,9 +269,6 @@ describe('a downtime that leaves a gap', () => {
     await assertTruth(followed, hours)
     return { fromEpoch, untilEpoch, reason }
   }
-
-  const downtimeEpoch = firstEpoch + epochsPerHour
-  const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
 
   test('the node lacks a block', async () => {
     const { reason } = await followWithGap(2 * hourSlots, ({ blocks }) => {
