@@ -86,6 +86,15 @@ const network = (genesisUnix: number, chainId: string) =>
         }),
         [],
       ),
+      showProvisional: withDefault(
+        Type.Boolean({
+          description:
+            'Whether responses about one validator include epochs that are not final yet, marked with ' +
+            '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
+            '20 000 validators. The server needs about twice the memory for processing epochs.',
+        }),
+        false,
+      ),
       hoursKeptDays: withDefault(
         Type.Integer({
           minimum: 0,

@@ -94,9 +94,13 @@ export async function writeMissedDuties(
   }
 }
 
-export function missedDutiesIn(columns: MissedDutyColumns): MissedDuty[] {
-  return Array.from(columns.validator, (_, at) => {
-    return Object.fromEntries(missedFields.map((field) => [field, columns[field][at] as number])) as Record<
+/** The rows of a range; default: all of them. */
+export function missedDutiesIn(
+  columns: MissedDutyColumns,
+  { from, until }: Range = { from: 0, until: columns.validator.length },
+): MissedDuty[] {
+  return Array.from({ length: until - from }, (_, row) => {
+    return Object.fromEntries(missedFields.map((field) => [field, columns[field][from + row] as number])) as Record<
       MissedField,
       number
     >

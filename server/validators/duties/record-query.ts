@@ -5,10 +5,10 @@
 //    record is the mean over its grains (method.ts).
 // 2. A record exists if one of its grains has a row, even if all figures are zero.
 import type { Network } from '#api/wire/validators.ts'
-import { type ChainTime, chainDays, type DayCalendar, utcDays } from '#core/chain-time.ts'
+import { type ChainTime, chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
-import { type DayPart, dayLevels, type Level, levels, networkId, partsIn, rowId } from './layout.ts'
+import { type DayPart, dayLevels, type Level, levels, networkId, partsIn, rowId, segmentAt } from './layout.ts'
 import { allUnits } from './units.ts'
 
 /** Plain values only, because a query may be sent to another thread. */
@@ -82,6 +82,13 @@ export async function planOf(reader: StateReader, query: RecordQuery): Promise<P
 }
 
 export const dayIn = ({ isUtc }: RecordQuery, { day, utcDay }: DayPart): number => (isUtc ? utcDay : day)
+
+/** The index of the grain that contains an epoch; −1: none. */
+export function grainAt(query: RecordQuery, grains: readonly Grain[], epoch: number): number {
+  const { part, hourPart } = segmentAt(query.time, epoch as Epoch)
+  const [day, hour] = [dayIn(query, part), query.grain === 'hours' ? hourPart - part.part : -1]
+  return grains.findIndex((grain) => grain.day === day && grain.hour === hour)
+}
 
 function hourPlan(query: RecordQuery): Plan {
   const grains: Grain[] = []

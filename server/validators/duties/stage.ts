@@ -12,7 +12,7 @@ import type { CommitSegment } from './commit.ts'
 import { levels, segmentAt, toStored } from './layout.ts'
 import { missedDutiesIn, packMissedDuties } from './missed.ts'
 import { packCells } from './pack-chunk.ts'
-import { SegmentRows } from './write.ts'
+import { type Segment, SegmentRows } from './write.ts'
 
 export interface StagedSegment {
   readonly epochs: Epochs
@@ -48,7 +48,8 @@ export async function stageSegment(_: StateWriter, { id, time, segment }: StageI
 
 const cells = new Cells(levels.days.validators, measures.length)
 
-function packFigures(segment: StageInput['segment']): ReadonlyMap<number, Uint8Array> {
+/** Packed rows by group of 64 validators. */
+export function packFigures(segment: Pick<Segment, 'validator' | 'sums'>): ReadonlyMap<number, Uint8Array> {
   const rows = new SegmentRows(segment)
   return new Map(
     rows.groups.map((group) => {

@@ -90,10 +90,10 @@ export function dutiesOnThreads(state: State, location: DutiesLocation): Duties 
 }
 
 /** The same query for parts of its validators. */
-function divide({ query, wanted }: SumInput, count: number): SumInput[] {
+function divide({ query, ...input }: SumInput, count: number): SumInput[] {
   const { validators } = query
   if (validators.length < dividedFrom) return []
   const size = Math.ceil(validators.length / count)
   const parts = Array.from({ length: count }, (_, at) => validators.slice(at * size, (at + 1) * size))
-  return parts.filter(({ length }) => length > 0).map((part) => ({ query: { ...query, validators: part }, wanted }))
+  return parts.filter(({ length }) => length > 0).map((part) => ({ ...input, query: { ...query, validators: part } }))
 }

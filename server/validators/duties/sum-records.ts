@@ -4,9 +4,10 @@ import { strict as assert } from 'node:assert'
 import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
-import { groupOf } from './layout.ts'
+import { coveredEpochs } from './coverage.ts'
+import { groupOf, levels } from './layout.ts'
 import { RecordAccumulator } from './record-accumulator.ts'
-import { planOf, type RecordQuery, type Source } from './record-query.ts'
+import { type Grain, grainAt, planOf, type RecordQuery, type Source } from './record-query.ts'
 import { dataOfTables } from './rows.ts'
 
 /** One entry per record, in no particular order. */
@@ -26,16 +27,27 @@ const validatorsAtOnce = 256
 export interface SumInput {
   readonly query: RecordQuery
   readonly wanted: { readonly measures: readonly Measure[]; readonly scores: readonly Score[] }
+  /** Added to the stored rows, unless their epoch is stored by now. */
+  readonly provisional?: readonly ProvisionalRow[]
+}
+
+/** Packed figures of one epoch that is not final, of the validators of one group of 64. */
+export interface ProvisionalRow {
+  readonly epoch: number
+  readonly group: number
+  readonly data: Uint8Array
 }
 
 /** Sums and mean scores of all records. */
 export async function sumRecords(
   reader: StateReader,
-  { query, wanted }: SumInput,
+  { query, wanted, provisional = [] }: SumInput,
   signal?: AbortSignal,
 ): Promise<RecordSums> {
   const { sources, grains } = await planOf(reader, query)
-  const accumulator = new RecordAccumulator(query, grains, sources, wanted)
+  const unstored = provisional.length > 0 ? await withoutStored(reader, query, provisional) : []
+  const provisionalSources = unstored.map(({ epoch }) => provisionalSource(query, grains, epoch))
+  const accumulator = new RecordAccumulator(query, grains, [...sources, ...provisionalSources], wanted)
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
     const batch = query.validators.slice(at, at + validatorsAtOnce)
@@ -45,11 +57,28 @@ export async function sumRecords(
         const data = rows.get(source.level.table)?.get(source.firstId + groupOf(source.level, validator))
         if (data) accumulator.add(sourceIndex, data, validator)
       }
+      for (const [at, { group, data }] of unstored.entries())
+        if (group === groupOf(levels.days, validator)) accumulator.add(sources.length + at, data, validator)
       accumulator.finishValidator(validator)
     }
   }
   return accumulator.finish()
 }
+
+/** The snapshot that is read may have epochs that were not stored when the query was sent. */
+async function withoutStored(
+  reader: StateReader,
+  { network }: RecordQuery,
+  rows: readonly ProvisionalRow[],
+): Promise<readonly ProvisionalRow[]> {
+  const end = (await coveredEpochs(reader, network)).at(-1)?.until ?? 0
+  return rows.filter(({ epoch }) => epoch >= end)
+}
+
+const provisionalSource = (query: RecordQuery, grains: readonly Grain[], epoch: number): Source => ({
+  ...{ level: levels.days, firstId: -1, first: 0 },
+  grains: Int32Array.of(grainAt(query, grains, epoch)),
+})
 
 /** The rows of these validators, by table and id. */
 function rowsOf(

@@ -79,12 +79,12 @@ export async function writeSegments(
 
 /** Divides a segment into rows of 64 validators. */
 export class SegmentRows {
-  readonly segment: Segment
+  readonly segment: Pick<Segment, 'validator' | 'sums'>
   /** Groups of 64 validators that have figures, and the index of the first validator of each. */
   readonly groups: readonly number[]
   readonly #starts = new Map<number, number>()
 
-  constructor(segment: Segment) {
+  constructor(segment: Pick<Segment, 'validator' | 'sums'>) {
     this.segment = segment
     const { validator } = segment
     const places: number[] = []

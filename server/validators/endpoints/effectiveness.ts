@@ -17,11 +17,12 @@ import { createHandler, type HandlerResult, type RequestInfo } from '#http/handl
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
+import { provisionalRows } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
 import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
 import { figuresAt, type RecordRequest, type Records, readRecords } from '../ratings/records.ts'
-import { clipToCovered, toConfidence } from '../ratings/requested-epochs.ts'
+import { clipToCovered, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
 import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
 import { type Windows, windowsOver } from '../ratings/windows.ts'
 
@@ -49,7 +50,9 @@ async function readEffectiveness(
     is: 'body',
     body: { ...pageLinks(endpoint, query, total, request.origin), pages: Math.ceil(total / query.limit), results },
     headers: methodHeaders,
-    confidence: toConfidence(resolved.covered, resolved.requested, resolved.kept),
+    confidence: withFinality(toConfidence(resolved.covered, resolved.requested, resolved.kept), {
+      isFinal: resolved.provisional.length === 0,
+    }),
   }
 }
 
@@ -74,6 +77,7 @@ function planEffectiveness(
   const wanted: RecordRequest = {
     network: query.network,
     validators: [index],
+    provisional: provisionalRows(resolved.provisional, index),
     time,
     days,
     windows,

@@ -20,11 +20,12 @@ import {
   wrongTarget,
 } from '../duties/missed.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
+import { provisionalMissedDuties, provisionalRows, withProvisional } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
 import { aggregateFigures, type Figure, figures, methodHeaders, type TimeField } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
 import { figuresAt, type RecordRequest, readRecords } from '../ratings/records.ts'
-import { clipToCovered, toConfidence } from '../ratings/requested-epochs.ts'
+import { clipToCovered, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
 import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
 import { windowsOver } from '../ratings/windows.ts'
 
@@ -43,8 +44,10 @@ async function readExplanation(
   const { duties } = context
   const resolved = await resolveValidator(query, context)
   if (resolved.index === undefined) return { is: 'nothing', confidence: resolved.confidence }
-  const { index, requested, covered, kept, served } = resolved
-  const known = (await missedEpochs(duties, query.network)).flatMap((range) => within(kept, range))
+  const { index, requested, covered, kept, provisional, served } = resolved
+  const known = withProvisional(await missedEpochs(duties, query.network), provisional).flatMap((range) =>
+    within(kept, range),
+  )
   const plan = served && { ...resolved, query, known, served: served.epochs }
   const wanted = served && toRecordRequest(query, resolved, served.days, request.signal)
   const records = wanted && (await readRecords(duties, wanted, dayFigures))
@@ -60,7 +63,10 @@ async function readExplanation(
       results: plan ? await explainDays(duties, plan, shown) : [],
     },
     headers: methodHeaders,
-    confidence: { ...toConfidence(covered, requested), coverage: toConfidence(known, requested).coverage ?? 'none' },
+    confidence: withFinality(
+      { ...toConfidence(covered, requested), coverage: toConfidence(known, requested).coverage ?? 'none' },
+      { isFinal: provisional.length === 0 },
+    ),
   }
 }
 
@@ -73,7 +79,7 @@ interface ExplainPlan extends Omit<ResolvedValidator, 'served'> {
 
 const toRecordRequest = (
   { network, utc }: ExplainQuery,
-  { time, calendar, index }: ResolvedValidator,
+  { time, calendar, index, provisional }: ResolvedValidator,
   days: Range,
   signal: AbortSignal | undefined,
 ): RecordRequest => ({
@@ -84,6 +90,7 @@ const toRecordRequest = (
   validators: [index],
   isUtc: utc,
   byValidator: false,
+  provisional: provisionalRows(provisional, index),
   windows: windowsOver(calendar, 'day', days),
 })
 
@@ -107,8 +114,11 @@ async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly Exp
   const [first, last] = [epochsByRow[0], epochsByRow.at(-1)]
   if (!first || !last) return []
   const epochs = { from: first.from, until: last.until }
-  const missed = await readMissedDuties(duties, plan.query.network, plan.time, plan.index, epochs)
-  const byDay = Map.groupBy(missed, ({ epoch }) => plan.calendar.dayOf(epoch as Epoch))
+  const { provisional, index } = plan
+  const stored = { from: epochs.from, until: Math.min(epochs.until, provisional[0]?.epoch ?? epochs.until) }
+  const missed = await readMissedDuties(duties, plan.query.network, plan.time, index, stored)
+  const all = [...missed, ...provisionalMissedDuties(provisional, index)]
+  const byDay = Map.groupBy(all, ({ epoch }) => plan.calendar.dayOf(epoch as Epoch))
   return rows.map((row, at) => toDay(plan, row, epochsByRow[at] as Epochs, byDay.get(row.day) ?? []))
 }
 

@@ -4,8 +4,9 @@ import type { ValidatorMetadata } from '#api/wire/validators.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
+import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
-import { toConfidence } from '../ratings/requested-epochs.ts'
+import { toConfidence, withFinality } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
 
@@ -18,10 +19,19 @@ export const metadata = createHandler(
     const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
     if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
     const { covered } = await getNetworkCoverage(context, input.network)
-    const confidence = toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY })
-    return entry ? { is: 'body', body: toMetadata(entry), confidence } : { is: 'nothing', confidence }
+    const stored = toConfidence(covered, always)
+    if (!entry) return { is: 'nothing', confidence: stored }
+    const provisional = await provisionalEpochsOf(context, input.network, entry.index, always)
+    const newest = { ...entry, ...provisionalEntry(provisional, entry.index) }
+    const confidence =
+      provisional.length === 0
+        ? stored
+        : withFinality(toConfidence(withProvisional(covered, provisional), always), { isFinal: false })
+    return { is: 'body', body: toMetadata(newest), confidence }
   },
 )
+
+const always = { from: 0, until: Number.POSITIVE_INFINITY }
 
 /** Unknown values are null, unknown lists are empty (behaviour/validators.md#validator-metadata). */
 const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({

@@ -12,6 +12,8 @@ import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
+import type { HeadProcessor } from '../provisional/head-processor.ts'
+import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
@@ -47,7 +49,13 @@ export async function startBeacon(
   await using processors = openEpochProcessors(starts)
   await Promise.all(
     starts.flatMap(({ network }) => [
-      followNetwork(context, network, processors.of(network), signal, (step) => onStep(network, step)),
+      followNetwork(
+        context,
+        network,
+        { epochs: processors.of(network), head: processors.headOf(network) },
+        signal,
+        (step) => onStep(network, step),
+      ),
       followDeposits(context, network, processors.of(network), signal),
     ]),
   )
@@ -76,11 +84,12 @@ export const openFollower = async (context: ValidatorsContext, network: Network,
 async function followNetwork(
   context: ValidatorsContext,
   network: Network,
-  processor: EpochProcessor,
+  { epochs: processor, head }: { readonly epochs: EpochProcessor; readonly head: HeadProcessor },
   signal: AbortSignal,
   onProgress: (step: IngestStep) => void,
 ): Promise<void> {
   const follower = new Follower(context, network, processor)
+  const provisional = new ProvisionalFollower(context, network, head)
   const run = registerRun(context, network)
   const onStep = (step: IngestStep) => {
     const { until, finalizedEpoch, written, compared, differing, unexplainedBalanceChanges } = step
@@ -110,13 +119,17 @@ async function followNetwork(
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
           await runRequest(context, follower, run, request, stop)
         const progress = await follower.catchUp(stop, onStep)
+        await provisional.update(stop)
         await fillGaps(stop)
         return progress
       },
       report: (outcome: PollOutcome<IngestProgress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
         if (outcome.is === 'done') run.end(null, context.clock.now())
-        else run.end(errorMessage(outcome.error), context.clock.now(), failureKindOf(outcome.error))
+        else {
+          provisional.clear()
+          run.end(errorMessage(outcome.error), context.clock.now(), failureKindOf(outcome.error))
+        }
         report(outcome)
       },
     },
@@ -124,7 +137,10 @@ async function followNetwork(
   )
   const listening = wakeOnEvents(context, network, run, signal)
   // Another server may ingest from now on: this one must not report an outdated status.
-  await Promise.all([polling, listening]).finally(() => unregisterRun(context, network, run))
+  await Promise.all([polling, listening]).finally(() => {
+    provisional.clear()
+    unregisterRun(context, network, run)
+  })
 }
 
 /** New blocks and new finality are read at once, not only with the next poll. */

@@ -7,7 +7,7 @@ import { plainTime, validatorsMax } from '../duties/layout.ts'
 import type { RecordList } from '../duties/list-records.ts'
 import type { RecordQuery } from '../duties/record-query.ts'
 import { queryDuties } from '../duties/store.ts'
-import type { RecordSums } from '../duties/sum-records.ts'
+import type { ProvisionalRow, RecordSums } from '../duties/sum-records.ts'
 import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from './method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
@@ -24,6 +24,8 @@ export interface RecordRequest {
   readonly byValidator: boolean
   /** In this window and newer ones, skips validators up to this one. */
   readonly after?: { readonly window: number; readonly validator: number } | undefined
+  /** Figures of epochs that are not stored yet, to be added. */
+  readonly provisional?: readonly ProvisionalRow[]
   readonly signal?: AbortSignal | undefined
 }
 
@@ -61,11 +63,12 @@ export async function readRecords<F extends string>(
   figures: Readonly<Record<F, Figure>>,
 ): Promise<Records<F>> {
   const list = Object.entries(figures) as [F, Figure][]
+  const { provisional = [] } = request
   const needed = inputsFor(list.map(([, figure]) => figure))
   const sums = await queryDuties(
     duties,
     'sumRecords',
-    { query: toRecordQuery(request), wanted: needed },
+    { query: toRecordQuery(request), wanted: needed, ...(provisional.length > 0 && { provisional }) },
     request.signal,
   )
   const { window, validator, day, hour } = sums

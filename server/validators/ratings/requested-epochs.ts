@@ -147,6 +147,10 @@ export function toConfidence(
   }
 }
 
+/** For responses that include epochs which are not final. */
+export const withFinality = (confidence: Confidence, { isFinal }: { readonly isFinal: boolean }): Confidence =>
+  isFinal ? confidence : { ...confidence, finality: 'head' }
+
 /** The requested epochs from the first to the last covered one; undefined: none. */
 export function servedEpochs(covered: readonly Range[], requested: Range): { from: Epoch; until: Epoch } | undefined {
   const [first, last] = [covered[0], covered.at(-1)]

@@ -5,6 +5,8 @@ import { type ChainTime, chainDays, type DayCalendar, type Epoch, type Epochs, u
 import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
+import type { ProvisionalEpoch } from '../provisional/head-processor.ts'
+import { provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
 import { getHourlyCoverage, getKeptEpochs, getRowCoverage } from './coverage.ts'
@@ -22,9 +24,12 @@ export interface ResolvedValidator {
   readonly time: ChainTime
   readonly calendar: DayCalendar
   readonly requested: Range
+  /** Stored epochs and `provisional`. */
   readonly covered: readonly Range[]
-  /** The covered epochs in which this validator was stored. */
+  /** The covered epochs in which this validator has figures. */
   readonly kept: readonly Range[]
+  /** Requested epochs that are not final, in order. */
+  readonly provisional: readonly ProvisionalEpoch[]
   /** The requested epochs that can have rows, and their days; undefined: none. */
   readonly served: { readonly epochs: Epochs; readonly days: Range } | undefined
 }
@@ -45,15 +50,16 @@ export async function resolveValidator(
       ? getHourlyCoverage(context, network, time, [requested])
       : getRowCoverage(context, network, time),
   ])
-  const { covered } = coverage
   if (index === undefined) {
     await refuseUnlessUnknown(context, network, query.validator_index_or_pubkey)
-    return { confidence: toConfidence(covered, requested) }
+    return { confidence: toConfidence(coverage.covered, requested) }
   }
-  const kept = await getKeptEpochs(context, network, coverage, [index])
+  const provisional = await provisionalEpochsOf(context, network, index, requested)
+  const covered = withProvisional(coverage.covered, provisional)
+  const kept = withProvisional(await getKeptEpochs(context, network, coverage, [index]), provisional)
   const epochs = servedEpochs(covered, requested)
   const served = epochs && { epochs, days: daysOf(calendar, epochs) }
-  return { index, time, calendar: calendar, requested, covered, kept, served }
+  return { index, time, calendar: calendar, requested, covered, kept, provisional, served }
 }
 
 const daysOf = (calendar: DayCalendar, { from, until }: Epochs): Range => ({

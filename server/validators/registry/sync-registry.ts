@@ -80,7 +80,7 @@ export async function syncRegistry(state: State, network: Network, changes: Regi
   }
 }
 
-function toValidatorEntry(changes: RegistryChanges, row: number): ValidatorEntry {
+export function toValidatorEntry(changes: RegistryChanges, row: number): ValidatorEntry {
   const epoch = (name: (typeof epochColumns)[number]) => {
     const at = changes[name][row] as number
     return Number.isFinite(at) ? at : null

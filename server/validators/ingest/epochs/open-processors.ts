@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { type ChainIdentity, openBeacon } from '#sources/beacon/client.ts'
+import { type HeadProcessor, LocalHeadProcessor } from '../../provisional/head-processor.ts'
 import { openExecution } from '../read/execution.ts'
 import { StateRecords } from '../read/state-records.ts'
 import { type EpochProcessor, LocalEpochProcessor } from './epoch-processor.ts'
@@ -33,8 +34,23 @@ export function openEpochProcessor(
   })
 }
 
+/** For epochs that are not final. It has its own connections to the nodes. */
+export function openHeadProcessor(
+  { network, settings, identity, recordsDir }: EpochProcessorStart,
+  clock: Clock = systemClock,
+): LocalHeadProcessor {
+  const { beacon, execution, watch } = settings
+  const { urls, timeoutMs } = beacon
+  return new LocalHeadProcessor(openBeacon({ network, urls, timeoutMs, clock, identity }), {
+    watch,
+    execution: openExecution(execution, clock),
+    records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
+  })
+}
+
 export interface EpochProcessors extends AsyncDisposable {
   of(network: Network): EpochProcessor
+  headOf(network: Network): HeadProcessor
 }
 
 /** All of them run on one thread, with the system clock. */
@@ -49,6 +65,9 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       recordHead: (next, signal) => thread.call('recordHead', { network, next }, signal),
       computeEpochs: (epochs, signal) => thread.call('computeEpochs', { network, epochs }, signal),
       firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
+    }),
+    headOf: (network) => ({
+      process: (request, signal) => thread.call('processHead', { network, ...request }, signal),
     }),
     [Symbol.asyncDispose]: () => thread.close(),
   }

@@ -3,12 +3,22 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Handed, serveThread, threadStart } from '#runtime/worker-thread.ts'
+import type { HeadRequest, LocalHeadProcessor } from '../../provisional/head-processor.ts'
 import { type EpochProcessor, type SegmentRequest, segmentBuffers } from './epoch-processor.ts'
-import { type EpochProcessorStart, openEpochProcessor } from './open-processors.ts'
+import { type EpochProcessorStart, openEpochProcessor, openHeadProcessor } from './open-processors.ts'
 
-const processors = new Map<Network, EpochProcessor>(
-  threadStart<readonly EpochProcessorStart[]>().map((start) => [start.network, openEpochProcessor(start)]),
-)
+const starts = threadStart<readonly EpochProcessorStart[]>()
+const processors = new Map<Network, EpochProcessor>(starts.map((start) => [start.network, openEpochProcessor(start)]))
+const headProcessors = new Map<Network, LocalHeadProcessor>()
+
+/** Opened with the first call, because most servers show finalized epochs only. */
+function headProcessorOf(network: Network): LocalHeadProcessor {
+  const start = starts.find((candidate) => candidate.network === network)
+  if (!start) throw new Error(`there is no processor for ${network} on this thread`)
+  const processor = headProcessors.get(network) ?? openHeadProcessor(start)
+  headProcessors.set(network, processor)
+  return processor
+}
 
 function processorOf(network: Network): EpochProcessor {
   const processor = processors.get(network)
@@ -28,6 +38,9 @@ serveThread({
   }),
   computeEpochs: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).computeEpochs(epochs, signal),
+  }),
+  processHead: async ({ network, ...request }: HeadRequest & { readonly network: Network }, signal) => ({
+    value: await headProcessorOf(network).process(request, signal),
   }),
   firstReadable: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).firstReadable(epochs, signal),

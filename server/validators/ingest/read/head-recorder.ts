@@ -5,7 +5,7 @@
 // 2. The anchor block is read before and after the states. If it has changed, the states are read again with the next
 //    poll. After a reorganization the new fork has another anchor block, and so another record.
 import type { Range } from '#core/ranges.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import { EpochReader } from './epoch-reader.ts'
@@ -51,7 +51,7 @@ export class HeadRecorder {
         return false
       }
     }
-    for (const beacon of healthyFirst(this.#beacon)) {
+    for (const beacon of healthyFirst(this.#beacon.each())) {
       if (!(await attempt(() => this.#recordFrom(beacon, rules, neededFrom, recorded, signal)))) continue
       failures.length = 0
       break
@@ -100,14 +100,14 @@ export class HeadRecorder {
 }
 
 /** Each node on its own. Requests to a node that has failed wait, so the others come first. */
-const healthyFirst = (beacon: Beacon): Beacon[] => {
-  const nodes = beacon.each().filter(({ isDistrusted }) => !isDistrusted())
+export const healthyFirst = (all: readonly SingleBeacon[]): Beacon[] => {
+  const nodes = all.filter(({ isDistrusted }) => !isDistrusted())
   const hasFailed = (node: Beacon) => node.health().some(({ lastError }) => lastError !== undefined)
   return nodes.map((node) => node.beacon).sort((a, b) => Number(hasFailed(a)) - Number(hasFailed(b)))
 }
 
 /** The newest block at or before the first slot of an epoch. */
-async function findAnchor(
+export async function findAnchor(
   queries: BeaconQueries,
   rules: ConsensusRules,
   epoch: number,

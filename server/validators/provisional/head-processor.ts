@@ -1,0 +1,142 @@
+// Computes the epochs between the stored ones and the head of the chain, which are not final yet
+// (behaviour/validators.md#provisional-figures). It has its own connections and readers, so that the finalized epochs
+// are read as without it. In a server it runs on the thread that processes epochs.
+//
+// 1. An epoch can be computed when the head is two epochs later: votes are in the blocks of an epoch and of the next
+//    one, and their rewards depend on the checkpoint after both.
+// 2. The anchor of an epoch is the newest block at or before the first slot two epochs later. The chain up to it
+//    determines all figures of the epoch. After a reorganization, epochs with another anchor are computed again.
+// 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
+import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
+import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
+import type { MissedDutyColumns } from '../duties/missed.ts'
+import type { ScoreHistory } from '../duties/scores.ts'
+import { packFigures } from '../duties/stage.ts'
+import { LocalEpochProcessor } from '../ingest/epochs/epoch-processor.ts'
+import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import type { ExecutionSource } from '../ingest/read/execution.ts'
+import { findAnchor, healthyFirst } from '../ingest/read/head-recorder.ts'
+import type { StateRecords } from '../ingest/read/state-records.ts'
+import type { RegistryChanges } from '../registry/sync-registry.ts'
+
+/** One epoch that is not final. Plain values, because it is sent to another thread. */
+export interface ProvisionalEpoch {
+  readonly epoch: number
+  /** Root of the anchor block. */
+  readonly anchor: string
+  /** Packed rows of figures by group of 64 validators. */
+  readonly figures: ReadonlyMap<number, Uint8Array>
+  readonly missed: MissedDutyColumns
+  /** Entries at the end of the epoch that differ from those of the provisional epoch before. */
+  readonly registry: RegistryChanges
+  /** In ascending order. Undefined: all validators have figures. */
+  readonly watched: Int32Array | undefined
+}
+
+export interface HeadRequest {
+  /** The first epoch that is not stored. */
+  readonly next: number
+  /** The stored scores of the epochs before it. */
+  readonly scores: ScoreHistory
+}
+
+export interface HeadProcessor {
+  /** The provisional epochs at the current head, in order. */
+  process(request: HeadRequest, signal: AbortSignal): Promise<readonly ProvisionalEpoch[]>
+}
+
+export interface HeadProcessorOptions {
+  readonly watch: readonly string[]
+  readonly execution: ExecutionSource | undefined
+  readonly records: StateRecords | undefined
+}
+
+/** If the chain does not finalize for long, only the newest epochs are computed. */
+export const provisionalEpochsMax = 16
+
+export class LocalHeadProcessor implements HeadProcessor {
+  readonly #nodes: readonly SingleBeacon[]
+  readonly #options: HeadProcessorOptions
+  #epochs: readonly ProvisionalEpoch[] = []
+  /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
+  #processor: { readonly node: Beacon; readonly processor: LocalEpochProcessor } | undefined
+  /** Head and first epoch of the last successful run. */
+  #last: { readonly root: string; readonly next: number } | undefined
+
+  constructor(beacon: Beacon, options: HeadProcessorOptions) {
+    this.#nodes = beacon.each()
+    this.#options = options
+  }
+
+  async process(request: HeadRequest, signal: AbortSignal): Promise<readonly ProvisionalEpoch[]> {
+    let failure: unknown = new BeaconError('no beacon node can be used')
+    for (const node of healthyFirst(this.#nodes)) {
+      try {
+        return await this.#processFrom(node, request, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        this.#processor = undefined
+        this.#last = undefined
+        if (!(error instanceof BeaconError)) throw error
+        failure = error
+      }
+    }
+    this.#epochs = []
+    throw failure
+  }
+
+  async #processFrom(
+    node: Beacon,
+    { next, scores }: HeadRequest,
+    signal: AbortSignal,
+  ): Promise<readonly ProvisionalEpoch[]> {
+    const { rules } = await node.chain(signal)
+    const queries = new BeaconQueries(node, rules, signal)
+    const head = await queries.head()
+    if (!head) throw new BeaconError('the node did not return its newest block')
+    if (this.#last?.root === head.root && this.#last.next === next) return this.#epochs
+    const anchorOf = async (epoch: number) => (await findAnchor(queries, rules, epoch + 2))?.root
+    const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
+    const from = Math.max(next, until - provisionalEpochsMax)
+    await this.#dropOutdated(from, until, anchorOf)
+    if (this.#processor?.node !== node) this.#processor = undefined
+    for (let epoch = (this.#epochs.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
+      const anchor = await anchorOf(epoch)
+      if (anchor === undefined) throw new BeaconError(`the node has no block before epoch ${epoch + 2}`)
+      this.#processor ??= { node, processor: this.#createProcessor(node) }
+      const segment = await this.#processor.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
+      if ((await anchorOf(epoch)) !== anchor)
+        throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)
+      const { missed, registry, watched } = segment
+      const figures = packFigures(segment)
+      this.#epochs = [...this.#epochs, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
+    }
+    this.#last = { root: head.root, next }
+    return this.#epochs
+  }
+
+  /** Drops epochs that are stored by now, and those that are no longer on the canonical chain. */
+  async #dropOutdated(
+    from: number,
+    until: number,
+    anchorOf: (epoch: number) => Promise<string | undefined>,
+  ): Promise<void> {
+    const current: ProvisionalEpoch[] = []
+    const isCanonical = async ({ epoch, anchor }: ProvisionalEpoch) =>
+      epoch < until && (await anchorOf(epoch)) === anchor
+    const last = this.#epochs.at(-1)
+    for (const entry of this.#epochs) {
+      if (entry.epoch < from) continue
+      if (!(await isCanonical(entry))) break
+      current.push(entry)
+    }
+    // Without its last epoch, the processor has data of another chain, or has to start elsewhere.
+    if (last !== current.at(-1)) this.#processor = undefined
+    this.#epochs = current[0]?.epoch === from ? current : []
+    if (this.#epochs.length === 0) this.#processor = undefined
+  }
+
+  #createProcessor(node: Beacon): LocalEpochProcessor {
+    return new LocalEpochProcessor(node, { ...this.#options, auditValidators: 0 })
+  }
+}

@@ -1,0 +1,332 @@
+// Epochs that are not final: their figures, reorganizations, and how they become final
+// (behaviour/validators.md#provisional-figures).
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import { chainDays, type Epoch } from '#core/chain-time.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { MovingHead } from '#simulator/beacon/moving-head.ts'
+import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
+import { Truth } from '#simulator/beacon/truth.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
+import { callHandler, register } from '#test/validators-world.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
+import { plainTime } from '../duties/layout.ts'
+import { queryDuties } from '../duties/store.ts'
+import { effectiveness } from '../endpoints/effectiveness.ts'
+import { explain } from '../endpoints/explain.ts'
+import { metadata } from '../endpoints/metadata.ts'
+import { openHeadProcessor } from '../ingest/epochs/open-processors.ts'
+import { withChainTimes } from '../ingest/read/chain-identity.ts'
+import { openFollower, readProcessorStart, startBeacon } from '../ingest/start.ts'
+import { measures } from '../ratings/measures.ts'
+import { readValidator } from '../registry/registry.ts'
+import type { HeadProcessor, ProvisionalEpoch } from './head-processor.ts'
+import { provisionalRows } from './provisional-epochs.ts'
+import { ProvisionalFollower, unwatchedValidatorsMax } from './provisional-follower.ts'
+
+const signal = new AbortController().signal
+const slotsPerEpoch = 4
+const calm = { missed: 0, orphaned: 0, slashing: 0, outage: { from: 0, until: 0 }, hasExecution: false }
+const simulate = (seed: string, calmEpochs = 2): CompletedNetwork =>
+  simulateNetwork(seed, { ...calm, slotsPerEpoch, epochs: 16, calmEpochs })
+
+interface Options {
+  readonly branches?: readonly Branch[]
+  readonly watch?: readonly string[]
+  readonly showProvisional?: boolean
+  readonly headSlot: number
+}
+
+/** A server's ingest of one network; each `step` is one poll. */
+async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, ...changes }: Options) {
+  await using cleanup = new AsyncDisposableStack()
+  const network = new MovingHead(chain, { headSlot, branches })
+  const node = cleanup.use(await openNode(network))
+  const plain = cleanup.use(await openContext())
+  const beacon = { urls: [node.url], fromEpoch: 0 }
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon, showProvisional: true, ...changes }
+  const configured = settingsWith({ validators: { networks: { hoodi } } })
+  const settings = await withChainTimes({ ...plain, settings: configured, clock: systemClock })
+  const context: TestContext = { ...plain, settings }
+  const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi')
+  const start = await readProcessorStart(context, 'hoodi')
+  const provisional = new ProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
+  const resources = cleanup.move()
+  return {
+    ...{ chain, network, node, context, follower, provisional },
+    async step(slots = 0): Promise<void> {
+      network.advance(slots)
+      await follower.catchUp(signal)
+      await provisional.update(signal)
+    },
+    shown: (): readonly ProvisionalEpoch[] => context.validators.provisional.get('hoodi') ?? [],
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+type World = Awaited<ReturnType<typeof openWorld>>
+
+const epochsOf = (epochs: readonly ProvisionalEpoch[]): number[] => epochs.map(({ epoch }) => epoch)
+const coverageEnd = async ({ context }: World): Promise<number> =>
+  (await coveredEpochs(context.duties, 'hoodi')).at(-1)?.until ?? 0
+
+/** Stored and provisional figures of a validator by chain day. */
+async function figuresOf({ context, shown }: World, validator: number, until: number) {
+  const time = plainTime(context.settings.validators.networks.hoodi)
+  const days = { from: 0, until: chainDays(time).dayOf((until - 1) as Epoch) + 1 }
+  const windowOf = Array.from({ length: days.until }, (_, day) => day)
+  const query = { network: 'hoodi', time, validators: [validator], isUtc: false, days, grain: 'days' } as const
+  return queryDuties(context.duties, 'sumRecords', {
+    query: { ...query, windowOf, byValidator: false },
+    wanted: { measures, scores: [] },
+    provisional: provisionalRows(shown(), validator),
+  })
+}
+
+/** All measures of all validators equal those of the simulation, in the epochs before `until`. */
+async function assertFigures(world: World, truth: Truth, until: number): Promise<void> {
+  const validators = new Set(Array.from({ length: until }, (_, epoch) => [...truth.rows(epoch).keys()]).flat())
+  assert(validators.size > 20)
+  for (const validator of validators) {
+    const { window, sums } = await figuresOf(world, validator, until)
+    for (const [at, day] of window.entries()) {
+      const epochs = [0, 1, 2, 3].map((epoch) => 4 * day + epoch).filter((epoch) => epoch < until)
+      for (const name of measures) {
+        if (name === 'execution_unknown') continue
+        const expected = epochs.reduce((sum, epoch) => sum + (truth.rows(epoch).get(validator)?.[name] ?? 0), 0)
+        assert.equal(sums[name]?.[at], expected, `validator ${validator}, day ${day}: ${name}`)
+      }
+    }
+  }
+}
+
+test('figures of epochs that are not final equal those of the chain, and the stored ones once they are final', async () => {
+  await using world = await openWorld(simulate('provisional/chain'), { headSlot: 6 * slotsPerEpoch })
+  for (let head = 6; head < 14; head++) {
+    await world.step()
+    const stored = await coverageEnd(world)
+    const expected = Array.from({ length: head - 1 - stored }, (_, at) => stored + at)
+    assert(expected.length >= 2)
+    assert.deepEqual(epochsOf(world.shown()), expected)
+    await assertFigures(world, world.chain.truth, head - 1)
+    world.network.advance(slotsPerEpoch)
+  }
+})
+
+/** The figures of the chain that a branch belongs to. */
+function truthOfBranch({ scenario }: CompletedNetwork, branch: Branch): Truth {
+  const truth = new Truth()
+  const simulation = new Simulation({ ...scenario, branch }, truth)
+  while (simulation.epoch < 14) simulation.simulateEpoch()
+  return truth
+}
+
+test('after a reorganization the figures are those of the new chain', async () => {
+  const branch = { from: 8 * slotsPerEpoch + 1, until: 10 * slotsPerEpoch + 2 }
+  const chain = simulate('provisional/reorganization')
+  await using world = await openWorld(chain, { headSlot: 10 * slotsPerEpoch + 1, branches: [branch] })
+  await world.step()
+  assert.equal(world.shown().at(-1)?.epoch, 8)
+  const ofBranch = world.shown().at(-1)
+  await assertFigures(world, truthOfBranch(chain, branch), 9)
+  await assert.rejects(assertFigures(world, chain.truth, 9), 'the branch has other figures')
+  await world.step(1)
+  assert.equal(world.shown().at(-1)?.epoch, 8)
+  assert.notEqual(world.shown().at(-1)?.anchor, ofBranch?.anchor)
+  await assertFigures(world, chain.truth, 9)
+})
+
+test('an epoch that becomes final is never counted twice', async () => {
+  const chain = simulate('provisional/once')
+  await using world = await openWorld(chain, { headSlot: 8 * slotsPerEpoch })
+  await world.step()
+  const [before, shown] = [await coverageEnd(world), epochsOf(world.shown())]
+  // The epochs are stored, but the provisional ones are not updated yet.
+  world.network.advance(2 * slotsPerEpoch)
+  await world.follower.catchUp(signal)
+  const stored = await coverageEnd(world)
+  assert(stored > before && shown.some((epoch) => epoch < stored))
+  assert.deepEqual(epochsOf(world.shown()), shown)
+  await assertFigures(world, chain.truth, Math.max(stored, 7))
+})
+
+test('a response has every epoch once, even if epochs are stored while it is read', async () => {
+  const chain = simulate('provisional/race', 16)
+  await using world = await openWorld(chain, { headSlot: 8 * slotsPerEpoch })
+  await world.step()
+  const before = await coverageEnd(world)
+  let queries = 0
+  const duties: TestContext['duties'] = {
+    ...world.context.duties,
+    query: async (name, input, querySignal) => {
+      queries += 1
+      if (queries === 1) {
+        world.network.advance(slotsPerEpoch)
+        await world.follower.catchUp(signal)
+      }
+      return world.context.duties.query(name, input, querySignal)
+    },
+  }
+  const { body, confidence } = await callHandler(explain, { ...world.context, duties }, inputOf(0))
+  assert((await coverageEnd(world)) > before)
+  assert(queries > 1, 'it was read again')
+  assertDays(body.results, chain.truth, 0, 7)
+  assert.equal(confidence?.asOf, 6)
+})
+
+const inputOf = (validator: number) => ({ network: 'hoodi', validator_index_or_pubkey: String(validator) }) as const
+
+/** The days of a response cover the epochs before `until`, with the sums of the chain. */
+function assertDays(days: readonly ExplainedDay[], truth: Truth, validator: number, until: number): void {
+  assert.equal(days.at(-1)?.endEpoch, until - 1)
+  for (const { day, totalAttestationAssignments, totalUniqueAttestations } of days) {
+    const rows = [0, 1, 2, 3].map((at) => 4 * day + at).filter((epoch) => epoch < until)
+    const sum = (name: 'assigned' | 'included') =>
+      rows.reduce((total, epoch) => total + (truth.rows(epoch).get(validator)?.[name] ?? 0), 0)
+    assert.deepEqual([totalAttestationAssignments, totalUniqueAttestations], [sum('assigned'), sum('included')])
+  }
+}
+
+test('responses about a validator include epochs that are not final, and are marked', async () => {
+  const chain = simulate('provisional/responses')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  const { context } = world
+  const end = await coverageEnd(world)
+  assert(end <= 7)
+  const validators = [...chain.truth.rows(7).keys()]
+  for (const validator of validators) {
+    const { body, confidence } = await callHandler(explain, context, inputOf(validator))
+    assertDays(body.results, chain.truth, validator, 8)
+    assert.deepEqual(confidence, { asOf: 7, finality: 'head', coverage: 'complete' })
+    const missing = body.results.flatMap(({ epochs }) => epochs).filter(({ vote }) => vote?.included === false)
+    const expected = [0, 1, 2, 3, 4, 5, 6, 7].filter((epoch) => {
+      const { assigned = 0, included = 0 } = chain.truth.rows(epoch).get(validator) ?? {}
+      return assigned > included
+    })
+    assert.deepEqual(
+      missing.map(({ epoch }) => epoch),
+      expected,
+    )
+  }
+  for (const granularity of ['day', 'hour', 'all'] as const) {
+    const { body, confidence } = await callHandler(effectiveness, context, { ...inputOf(0), granularity })
+    assert.deepEqual(confidence, { asOf: 7, finality: 'head', coverage: 'complete' })
+    assert.equal(Math.max(...body.results.map(({ endEpoch }) => endEpoch ?? 0)), 7)
+  }
+  // The first day is final.
+  const first = await callHandler(effectiveness, context, { ...inputOf(0), toDay: 0 })
+  assert.equal(first.confidence?.finality, 'finalized')
+})
+
+test('metadata has the status at the end of the newest epoch', async () => {
+  const chain = simulate('provisional/responses')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  const { context } = world
+  const [first, newest] = [world.shown()[0], world.shown().at(-1)]
+  assert(first && newest)
+  const index = 3
+  assert(first.registry.index.includes(index), 'the first epoch has all entries')
+  const registry = { ...first.registry, exit: first.registry.exit.map(() => 90) }
+  context.validators.provisional.set('hoodi', [first, { ...newest, registry }])
+  const { body, confidence } = await callHandler(metadata, context, inputOf(index))
+  assert.equal((await readValidator(context.state, 'hoodi', index))?.exitEpoch, null)
+  assert.equal(body.exitEpoch, 90)
+  assert.deepEqual([confidence?.asOf, confidence?.finality], [7, 'head'])
+})
+
+test('without the setting, nothing is computed and responses have finalized epochs only', async () => {
+  const chain = simulate('provisional/off')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, showProvisional: false })
+  await world.follower.catchUp(signal)
+  const requests = world.node.requestCount()
+  await world.provisional.update(signal)
+  assert.equal(world.node.requestCount(), requests)
+  assert.equal(world.context.validators.provisional.size, 0)
+  const end = await coverageEnd(world)
+  const finalized = { asOf: end - 1, finality: 'finalized', coverage: 'complete' } as const
+  const { body, confidence } = await callHandler(explain, world.context, inputOf(0))
+  assertDays(body.results, chain.truth, 0, end)
+  assert.deepEqual(confidence, finalized)
+  assert.deepEqual((await callHandler(effectiveness, world.context, inputOf(0))).confidence, finalized)
+  assert.deepEqual((await callHandler(metadata, world.context, inputOf(0))).confidence, finalized)
+})
+
+test('only validators on the watch list have figures', async () => {
+  const chain = simulate('provisional/watched')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, watch: ['3', '5'] })
+  await world.step()
+  for (const { watched } of world.shown()) assert.deepEqual([...(watched ?? [])], [3, 5])
+  for (const validator of [3, 5]) {
+    const { body, confidence } = await callHandler(explain, world.context, inputOf(validator))
+    assertDays(body.results, chain.truth, validator, 8)
+    assert.deepEqual(confidence, { asOf: 7, finality: 'head', coverage: 'complete' })
+  }
+})
+
+test('a head that has not changed costs one request, and a new block no epochs', async () => {
+  await using world = await openWorld(simulate('provisional/requests'), { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  const shown = world.shown()
+  const requests = world.node.requestCount()
+  await world.provisional.update(signal)
+  assert.equal(world.node.requestCount(), requests + 1)
+  world.network.advance()
+  await world.provisional.update(signal)
+  assert.deepEqual(
+    world.shown().map((epoch, at) => epoch === shown[at]),
+    shown.map(() => true),
+  )
+})
+
+test('a failure removes the epochs and is logged once; a later success shows them again', async () => {
+  await using world = await openWorld(simulate('provisional/failure'), { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  const shown = world.shown()
+  const warnings: string[] = []
+  const log = { ...world.context.log, warn: ({ reason }: { reason: string }) => warnings.push(reason) }
+  let fails = true
+  const processor: HeadProcessor = {
+    process: async () => {
+      if (fails) throw new Error('no node')
+      return shown
+    },
+  }
+  const context = { ...world.context, log: log as unknown as TestContext['log'] }
+  const follower = new ProvisionalFollower(context, 'hoodi', processor)
+  await follower.update(signal)
+  await follower.update(signal)
+  assert.deepEqual(world.shown(), [])
+  assert.deepEqual(warnings, ['no node'])
+  fails = false
+  await follower.update(signal)
+  assert.equal(world.shown(), shown)
+  follower.clear()
+  assert.deepEqual(world.shown(), [])
+})
+
+test('a large network without a watch list has no provisional epochs', async () => {
+  await using world = await openWorld(simulate('provisional/large'), { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  assert(world.shown().length > 0)
+  await register(world.context, 'hoodi', [unwatchedValidatorsMax])
+  await world.provisional.update(signal)
+  assert.deepEqual(world.shown(), [])
+})
+
+test('a server computes provisional epochs on its thread, and drops them when it stops ingesting', async () => {
+  const chain = simulate('provisional/server')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
+  const { context } = world
+  const stop = new AbortController()
+  const running = startBeacon({ ...context, clock: systemClock }, stop.signal)
+  while (world.shown().length === 0) await nextEventLoopTurn()
+  assert.equal(world.shown().at(-1)?.epoch, 7)
+  await assertFigures(world, chain.truth, 8)
+  stop.abort()
+  await running
+  assert.deepEqual(world.shown(), [])
+})
