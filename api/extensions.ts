@@ -9,6 +9,7 @@ import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import { search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
+import { duties } from './wire/validators-duties.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
 
@@ -22,6 +23,7 @@ export const extensions = {
   'fx.receiptKey': receiptKey,
   'fx.setRate': setRate,
   'validators.explain': explain,
+  'validators.duties': duties,
   'validators.find': find,
   'markets.byId': byId,
   'markets.search': search,

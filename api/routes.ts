@@ -90,6 +90,7 @@ export const extensionRoutes = {
   'fx.receiptKey': { ...fx, spec, path: '/v1/exchange/fx/receipt-key', auth: 'open' },
   'fx.setRate': { ...fx, spec, method: 'POST', path: '/v1/exchange/fx/rates', admin: true },
   'validators.explain': { ...validators, spec, path: '/v1/eth/validators/{validator_index_or_pubkey}/explain' },
+  'validators.duties': { ...validators, spec, path: '/v1/eth/validators/{validator_index_or_pubkey}/duties' },
   'validators.find': { ...validators, spec, path: '/v0/eth/validators' },
   'markets.byId': { ...markets, spec, path: '/markets/{id}' },
   'markets.search': { ...markets, spec, path: '/markets/search', perSecond: 10 },

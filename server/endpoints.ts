@@ -19,6 +19,7 @@ import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
 import { changeStream } from '#markets/endpoints/stream-changes.ts'
 import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
+import { duties } from '#validators/endpoints/duties.ts'
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
 import { explain } from '#validators/endpoints/explain.ts'
 import { find } from '#validators/endpoints/find.ts'
@@ -47,6 +48,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   receiptKey, //       GET  /v1/exchange/fx/receipt-key
   setRate, //          POST /v1/exchange/fx/rates
   explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
+  duties, //           GET  /v1/eth/validators/{validator_index_or_pubkey}/duties
   find, //             GET  /v0/eth/validators
   byId, //             GET  /markets/{id}
   search, //           GET  /markets/search

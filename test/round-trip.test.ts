@@ -84,6 +84,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'fx.checkSignature': checkOwnSignature,
   'fx.receiptKey': () => client.fx.receiptKey(),
   'fx.setRate': () => client.fx.setRate({ pair: 'NZD/USD', rate: '0.6' }),
+  'validators.duties': () => client.validators.duties({ validator_index_or_pubkey: 12 }),
   'validators.explain': () =>
     client.validators.explain({
       validator_index_or_pubkey: world.samples.badDay.index,

@@ -71,6 +71,38 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('current duties are shown and marked if the server knows them', async () => {
+    const [index] = members
+    const time = { committee: 2, timestamp: '2026-11-15T12:00:00.000Z' }
+    const known = {
+      ...{ validatorIndex: index, headSlot: 402, epoch: 100, inSyncCommittee: true },
+      attestations: [
+        { epoch: 99, slot: 397, state: 'missing', delay: null, ...time },
+        { epoch: 100, slot: 400, state: 'included', delay: 2, ...time },
+        { epoch: 101, slot: 405, state: 'due', delay: null, ...time },
+      ],
+      proposals: [{ slot: 406, timestamp: '2026-11-15T13:30:00.000Z' }],
+    }
+    const page = await open(`/${index}`, {
+      before: (newPage: Page) =>
+        newPage.route(`**/v1/eth/validators/${index}/duties*`, (route) => route.fulfill({ json: known })),
+    })
+    const card = page.getByRole('region', { name: 'Current duties' })
+    await card.getByText('not final').waitFor()
+    await card.getByText('slot 406, 2026-11-15 13:30:00 UTC').waitFor()
+    const rows = await card.getByRole('row').allTextContents()
+    assert.deepEqual(
+      rows.slice(1).map((row) => /UTC2(.*)$/.exec(row)?.[1]),
+      ['missed so far', 'attested after 2 slots', 'not yet'],
+    )
+    await browser.accessible(page)
+    await page.unrouteAll()
+    await page.reload()
+    await plot(page, /^Effectiveness in \d+ days$/).waitFor()
+    assert.equal(await card.count(), 0, 'the demo does not know them')
+    await browser.leave(page)
+  })
+
   test('an attestation that was late because a block was missing is not the validator’s fault', async () => {
     const { index, day } = await excusedDay()
     const page = await open(`/${index}?network=mainnet&day=${day.day}`)

@@ -6,14 +6,14 @@ import type { StreamProgress } from '#ingest/stream-progress.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
 import type { describeWindowsMismatch } from './duties/networks.ts'
 import type { IngestRun } from './ingest/ingest-status.ts'
-import type { ProvisionalEpoch } from './provisional/head-processor.ts'
+import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
 
 export interface ValidatorsCaches {
   /** Networks that this process ingests. */
   readonly runs: Map<Network, IngestRun>
-  /** By network: epochs that are not final, in order. Only of networks that this process ingests, if configured. */
-  readonly provisional: Map<Network, readonly ProvisionalEpoch[]>
+  /** By network: data that is not final. Only of networks that this process ingests, if configured. */
+  readonly provisional: Map<Network, HeadView>
   /** By network. */
   readonly coverage: VersionCache<NetworkCoverage>
   /** By network and configured windows. */

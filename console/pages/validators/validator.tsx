@@ -7,6 +7,7 @@ import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { clockOf, validatorStatus } from './chain-clock.ts'
 import { NetworkChoice } from './controls.tsx'
+import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
 import { OverTime } from './over-time.tsx'
@@ -28,7 +29,9 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
           isNotFound(error) ? <ValidatorNotFound id={id} network={view.network} /> : <Failure error={error} />
         }
       >
-        {({ reply, meta }) => <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} view={view} />}
+        {({ reply, meta }) => (
+          <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} isFinal={meta?.finality !== 'head'} view={view} />
+        )}
       </QueryResult>
     </>
   )
@@ -57,10 +60,11 @@ interface FoundValidatorProps {
   readonly metadata: ValidatorMetadata
   /** The last epoch that was read; NaN if none was. */
   readonly asOf: number
+  readonly isFinal: boolean
   readonly view: ValidatorsView
 }
 
-function FoundValidator({ metadata, asOf, view }: FoundValidatorProps) {
+function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) {
   const { validatorIndex: index } = metadata
   const { network } = view
   const newest = useEndpoint('validators.effectiveness', {
@@ -83,7 +87,11 @@ function FoundValidator({ metadata, asOf, view }: FoundValidatorProps) {
           <a href={hrefOf('validators', ['compare'], { network, of: index })}>Compare with others</a>
         </div>
       </div>
-      <p className="lead">Effectiveness, duties, rewards and operator of this validator, from finalized epochs.</p>
+      <p className="lead">
+        Effectiveness, duties, rewards and operator of this validator,{' '}
+        {isFinal ? 'from finalized epochs.' : `up to epoch ${asOf}. The newest epochs are not final.`}
+      </p>
+      <CurrentDuties index={index} network={network} />
       <div className="cards">
         <Identity metadata={metadata} network={network} clock={clock} />
         <ValidatorAddresses metadata={metadata} network={network} />

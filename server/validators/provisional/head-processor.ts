@@ -8,16 +8,17 @@
 //    determines all figures of the epoch. After a reorganization, epochs with another anchor are computed again.
 // 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
 import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
-import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { MissedDutyColumns } from '../duties/missed.ts'
 import type { ScoreHistory } from '../duties/scores.ts'
 import { packFigures } from '../duties/stage.ts'
 import { LocalEpochProcessor } from '../ingest/epochs/epoch-processor.ts'
-import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import { BeaconQueries, type BlockHeader } from '../ingest/read/beacon-queries.ts'
 import type { ExecutionSource } from '../ingest/read/execution.ts'
 import { findAnchor, healthyFirst } from '../ingest/read/head-recorder.ts'
 import type { StateRecords } from '../ingest/read/state-records.ts'
 import type { RegistryChanges } from '../registry/sync-registry.ts'
+import { type CurrentDuties, CurrentDutiesReader } from './current-duties.ts'
 
 /** One epoch that is not final. Plain values, because it is sent to another thread. */
 export interface ProvisionalEpoch {
@@ -40,9 +41,16 @@ export interface HeadRequest {
   readonly scores: ScoreHistory
 }
 
+/** What is known at the head of the chain. */
+export interface HeadView {
+  /** In order. */
+  readonly epochs: readonly ProvisionalEpoch[]
+  /** Undefined: they could not be read, or there is no provisional epoch. */
+  readonly duties: CurrentDuties | undefined
+}
+
 export interface HeadProcessor {
-  /** The provisional epochs at the current head, in order. */
-  process(request: HeadRequest, signal: AbortSignal): Promise<readonly ProvisionalEpoch[]>
+  process(request: HeadRequest, signal: AbortSignal): Promise<HeadView>
 }
 
 export interface HeadProcessorOptions {
@@ -58,17 +66,18 @@ export class LocalHeadProcessor implements HeadProcessor {
   readonly #nodes: readonly SingleBeacon[]
   readonly #options: HeadProcessorOptions
   #epochs: readonly ProvisionalEpoch[] = []
+  #dutiesReader: { readonly node: Beacon; readonly reader: CurrentDutiesReader } | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
   #processor: { readonly node: Beacon; readonly processor: LocalEpochProcessor } | undefined
-  /** Head and first epoch of the last successful run. */
-  #last: { readonly root: string; readonly next: number } | undefined
+  /** The last successful run: head, first epoch and result. */
+  #last: { readonly root: string; readonly next: number; readonly view: HeadView } | undefined
 
   constructor(beacon: Beacon, options: HeadProcessorOptions) {
     this.#nodes = beacon.each()
     this.#options = options
   }
 
-  async process(request: HeadRequest, signal: AbortSignal): Promise<readonly ProvisionalEpoch[]> {
+  async process(request: HeadRequest, signal: AbortSignal): Promise<HeadView> {
     let failure: unknown = new BeaconError('no beacon node can be used')
     for (const node of healthyFirst(this.#nodes)) {
       try {
@@ -85,16 +94,12 @@ export class LocalHeadProcessor implements HeadProcessor {
     throw failure
   }
 
-  async #processFrom(
-    node: Beacon,
-    { next, scores }: HeadRequest,
-    signal: AbortSignal,
-  ): Promise<readonly ProvisionalEpoch[]> {
+  async #processFrom(node: Beacon, { next, scores }: HeadRequest, signal: AbortSignal): Promise<HeadView> {
     const { rules } = await node.chain(signal)
     const queries = new BeaconQueries(node, rules, signal)
     const head = await queries.head()
     if (!head) throw new BeaconError('the node did not return its newest block')
-    if (this.#last?.root === head.root && this.#last.next === next) return this.#epochs
+    if (this.#last?.root === head.root && this.#last.next === next) return this.#last.view
     const anchorOf = async (epoch: number) => (await findAnchor(queries, rules, epoch + 2))?.root
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
     const from = Math.max(next, until - provisionalEpochsMax)
@@ -111,8 +116,30 @@ export class LocalHeadProcessor implements HeadProcessor {
       const figures = packFigures(segment)
       this.#epochs = [...this.#epochs, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
     }
-    this.#last = { root: head.root, next }
-    return this.#epochs
+    const view = { epochs: this.#epochs, duties: await this.#readDuties(node, rules, head, signal) }
+    this.#last = { root: head.root, next, view }
+    return view
+  }
+
+  /** A failure does not affect the provisional epochs. */
+  async #readDuties(
+    node: Beacon,
+    rules: ConsensusRules,
+    head: BlockHeader,
+    signal: AbortSignal,
+  ): Promise<CurrentDuties | undefined> {
+    const newest = this.#epochs.at(-1)
+    // The blocks and duties of an unknown fork cannot be read.
+    if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
+    if (this.#dutiesReader?.node !== node) this.#dutiesReader = { node, reader: new CurrentDutiesReader(node, rules) }
+    try {
+      return await this.#dutiesReader.reader.read(head, newest.watched && new Set(newest.watched), signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#dutiesReader = undefined
+      if (!(error instanceof BeaconError)) throw error
+      return undefined
+    }
   }
 
   /** Drops epochs that are stored by now, and those that are no longer on the canonical chain. */

@@ -17,7 +17,7 @@ export async function provisionalEpochsOf(
   validator: number,
   requested: Range,
 ): Promise<readonly ProvisionalEpoch[]> {
-  const epochs = context.validators.provisional.get(network)
+  const epochs = context.validators.provisional.get(network)?.epochs
   if (!epochs) return []
   const { covered } = await getNetworkCoverage(context, network)
   const from = Math.max(requested.from, covered.at(-1)?.until ?? Number.POSITIVE_INFINITY)

@@ -15,6 +15,7 @@ import { callHandler, register } from '#test/validators-world.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime } from '../duties/layout.ts'
 import { queryDuties } from '../duties/store.ts'
+import { duties } from '../endpoints/duties.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
 import { explain } from '../endpoints/explain.ts'
 import { metadata } from '../endpoints/metadata.ts'
@@ -62,7 +63,7 @@ async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, ...
       await follower.catchUp(signal)
       await provisional.update(signal)
     },
-    shown: (): readonly ProvisionalEpoch[] => context.validators.provisional.get('hoodi') ?? [],
+    shown: (): readonly ProvisionalEpoch[] => context.validators.provisional.get('hoodi')?.epochs ?? [],
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
@@ -231,7 +232,7 @@ test('metadata has the status at the end of the newest epoch', async () => {
   const index = 3
   assert(first.registry.index.includes(index), 'the first epoch has all entries')
   const registry = { ...first.registry, exit: first.registry.exit.map(() => 90) }
-  context.validators.provisional.set('hoodi', [first, { ...newest, registry }])
+  context.validators.provisional.set('hoodi', { epochs: [first, { ...newest, registry }], duties: undefined })
   const { body, confidence } = await callHandler(metadata, context, inputOf(index))
   assert.equal((await readValidator(context.state, 'hoodi', index))?.exitEpoch, null)
   assert.equal(body.exitEpoch, 90)
@@ -292,7 +293,7 @@ test('a failure removes the epochs and is logged once; a later success shows the
   const processor: HeadProcessor = {
     process: async () => {
       if (fails) throw new Error('no node')
-      return shown
+      return { epochs: shown, duties: undefined }
     },
   }
   const context = { ...world.context, log: log as unknown as TestContext['log'] }
@@ -329,4 +330,64 @@ test('a server computes provisional epochs on its thread, and drops them when it
   stop.abort()
   await running
   assert.deepEqual(world.shown(), [])
+})
+
+/** Compares the duties of all validators at the current head with the simulation. */
+async function assertDuties({ chain, network, context }: World, truth: Truth): Promise<Set<string>> {
+  const { headSlot } = network
+  const epoch = Math.floor(headSlot / slotsPerEpoch)
+  const states = new Set<string>()
+  for (const validator of chain.truth.rows(epoch - 1).keys()) {
+    const { body, confidence } = await callHandler(duties, context, inputOf(validator))
+    assert.deepEqual(confidence, { asOf: epoch, finality: 'head', coverage: 'complete' })
+    assert.deepEqual([body.headSlot, body.epoch], [headSlot, epoch])
+    const epochs = [epoch - 1, epoch, epoch + 1].filter((at) => truth.rows(at).get(validator)?.assigned)
+    assert.deepEqual(
+      body.attestations.map((attestation) => attestation.epoch),
+      epochs,
+    )
+    for (const { epoch: at, slot, committee, state, delay } of body.attestations) {
+      const position = (slot % slotsPerEpoch) * chain.plan.committeesPerSlot + committee
+      const members = chain.epochs[at]?.committees[position]
+      assert(members?.includes(validator), `validator ${validator}, slot ${slot}, committee ${committee}`)
+      const delayInChain = truth.rows(at).get(validator)?.inclusion_delay ?? 0
+      const isIncluded = delayInChain > 0 && slot + delayInChain <= headSlot
+      assert.equal(state, isIncluded ? 'included' : slot < headSlot ? 'missing' : 'due')
+      assert.equal(delay, isIncluded ? delayInChain : null)
+      states.add(state)
+    }
+    const slots = Array.from({ length: 2 * slotsPerEpoch }, (_, at) => epoch * slotsPerEpoch + at)
+    const proposerOf = (slot: number) => chain.epochs[Math.floor(slot / slotsPerEpoch)]?.proposers[slot % slotsPerEpoch]
+    assert.deepEqual(
+      body.proposals.map(({ slot }) => slot),
+      slots.filter((slot) => slot > headSlot && proposerOf(slot) === validator),
+    )
+    assert.equal(body.inSyncCommittee, chain.epochs[epoch]?.sync.includes(validator))
+  }
+  return states
+}
+
+test('current duties follow the head, also after a reorganization', async () => {
+  const branch = { from: 9 * slotsPerEpoch + 3, until: 10 * slotsPerEpoch + 2 }
+  const chain = simulate('provisional/duties')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, branches: [branch] })
+  const ofBranch = truthOfBranch(chain, branch)
+  let states = new Set<string>()
+  for (let slot = 9 * slotsPerEpoch; slot < 12 * slotsPerEpoch; slot++) {
+    await world.step()
+    const isBranch = slot >= branch.from && slot < branch.until
+    states = states.union(await assertDuties(world, isBranch ? ofBranch : chain.truth))
+    world.network.advance()
+  }
+  assert.deepEqual([...states].sort(), ['due', 'included', 'missing'])
+})
+
+test('without provisional data, current duties are not known', async () => {
+  const chain = simulate('provisional/off')
+  await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, showProvisional: false })
+  await world.step()
+  const { body, confidence } = await callHandler(duties, world.context, inputOf(2))
+  const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
+  assert.deepEqual(body, { validatorIndex: 2, ...nothing })
+  assert.deepEqual(confidence, { coverage: 'none' })
 })

@@ -131,7 +131,7 @@ export const weightOf = (flags: number): number =>
   (flags & flag.head ? weights.head : 0)
 
 /** The committees whose members are concatenated in the bits of an aggregate. */
-function membersOf(attestation: Attestation, committees: Committees): Uint32Array[] {
+export function membersOf(attestation: Attestation, committees: Committees): Uint32Array[] {
   const first = (attestation.slot - committees.firstSlot) * committees.perSlot
   const { committeeBits } = attestation
   const chosen = committeeBits

@@ -1,0 +1,74 @@
+// Endpoint of group C beyond the specification: the present duties of one validator
+// (behaviour/validators.md#current-duties).
+import { Count, DateTime, endpoint, every, Flag, nullable, oneOf, type Static, Type } from '../kit.ts'
+import { IndexOrPubkey, network } from './validators.ts'
+import { metadataDescriptions } from './validators-descriptions.ts'
+
+/** `missing`: a block after the slot exists, and no block includes the vote so far. */
+export const attestationStates = ['included', 'due', 'missing'] as const
+
+export const CurrentAttestation = Type.Object({
+  epoch: { ...Count, description: 'Epoch of the duty: the previous, the current or the next one.' },
+  slot: { ...Count, description: 'Slot of the duty.' },
+  timestamp: { ...DateTime, description: 'Start time of the slot.' },
+  committee: { ...Count, description: 'Index of the committee in the slot.' },
+  state: oneOf(attestationStates, {
+    description:
+      '`included`: a block includes the vote. `due`: there is no block after the slot yet. `missing`: no block includes it so far; blocks can include it until the end of the next epoch.',
+  }),
+  delay: nullable(Type.Integer({ description: 'Slots until a block included the vote; null if none did.' })),
+})
+export type CurrentAttestation = Static<typeof CurrentAttestation>
+
+export const duties = endpoint('validators.duties', {
+  summary: 'Show the duties of a validator in the previous, the current and the next epoch. They are not final.',
+  notes:
+    'The server needs the setting `showProvisional` and must ingest the network. Otherwise `headSlot` is null and the lists are empty.',
+  input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
+  reply: Type.Object({
+    ...every(Count, ['validatorIndex'], metadataDescriptions),
+    headSlot: nullable(Type.Integer({ description: 'Slot of the newest block; null: current duties are not known.' })),
+    epoch: nullable(Type.Integer({ description: 'The current epoch: that of the newest block.' })),
+    attestations: Type.Array(CurrentAttestation, { description: 'In order of their slots.' }),
+    proposals: Type.Array(
+      Type.Object({
+        slot: { ...Count, description: 'Slot of the block to propose.' },
+        timestamp: { ...DateTime, description: 'Start time of the slot.' },
+      }),
+      { description: 'Blocks to propose after the newest block, until the end of the next epoch.' },
+    ),
+    inSyncCommittee: {
+      ...nullable(Flag),
+      description: 'Whether it is in the sync committee of the current epoch; null: not known.',
+    },
+  }),
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched'],
+  example: {
+    input: { validator_index_or_pubkey: '12' },
+    reply: {
+      validatorIndex: 12,
+      headSlot: 15235210,
+      epoch: 476100,
+      attestations: [
+        {
+          epoch: 476099,
+          slot: 15235190,
+          timestamp: '2026-09-17T11:58:23.000Z',
+          committee: 17,
+          state: 'included',
+          delay: 1,
+        },
+        {
+          epoch: 476100,
+          slot: 15235221,
+          timestamp: '2026-09-17T12:04:35.000Z',
+          committee: 3,
+          state: 'due',
+          delay: null,
+        },
+      ],
+      proposals: [{ slot: 15235240, timestamp: '2026-09-17T12:08:23.000Z' }],
+      inSyncCommittee: false,
+    },
+  },
+})

@@ -1,0 +1,150 @@
+// The duties of the previous, the current and the next epoch at the head of the chain: who has to attest when, which
+// attestations the blocks so far include, upcoming proposals and the sync committee.
+//
+// 1. Blocks and committees are kept while the head moves along one chain. A new block costs one request. After a
+//    reorganization everything is read again.
+// 2. A vote of the previous or the current epoch that no block includes yet can still be included later.
+import { type Block, hasBit } from '#sources/beacon/block.ts'
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import type { Committees } from '#sources/beacon/committees.ts'
+import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { membersOf } from '../ingest/epochs/votes.ts'
+import { BeaconQueries, type BlockHeader } from '../ingest/read/beacon-queries.ts'
+
+/** Plain values, because they are sent to another thread. */
+export interface CurrentDuties {
+  readonly headSlot: number
+  /** Those whose committees are known, in order. */
+  readonly epochs: readonly AttestationDuties[]
+  /** Slot → proposer, from the current epoch on. */
+  readonly proposers: ReadonlyMap<number, number>
+  /** Members of the sync committee of the current epoch; undefined: unknown. */
+  readonly syncCommittee: Uint32Array | undefined
+}
+
+/** Validator → its duty. */
+export interface AttestationDuties {
+  readonly epoch: number
+  readonly duties: ReadonlyMap<number, AttestationDuty>
+}
+
+export interface AttestationDuty {
+  readonly slot: number
+  readonly committee: number
+  /** The slot of the first block that includes the vote; undefined: none yet. */
+  readonly includedSlot: number | undefined
+}
+
+export class CurrentDutiesReader {
+  readonly #node: Beacon
+  readonly #rules: ConsensusRules
+  /** The canonical chain from the first slot of the previous epoch on. */
+  #blocks: readonly Block[] = []
+  readonly #committees = new Map<number, Committees>()
+  readonly #proposers = new Map<number, Int32Array>()
+  readonly #syncCommittees = new Map<number, Uint32Array>()
+
+  constructor(node: Beacon, rules: ConsensusRules) {
+    this.#node = node
+    this.#rules = rules
+  }
+
+  /** `validators`: whose duties to return; undefined: all. */
+  async read(
+    head: BlockHeader,
+    validators: ReadonlySet<number> | undefined,
+    signal: AbortSignal,
+  ): Promise<CurrentDuties> {
+    const queries = new BeaconQueries(this.#node, this.#rules, signal)
+    const epoch = epochAt(this.#rules, head.slot)
+    await this.#readBlocks(queries, head, epoch)
+    for (const cache of [this.#committees, this.#proposers, this.#syncCommittees])
+      for (const known of cache.keys()) if (known < epoch - 1) cache.delete(known)
+    const epochs: AttestationDuties[] = []
+    for (const at of [epoch - 1, epoch, epoch + 1]) {
+      const committees =
+        at < 0 ? undefined : await remember(this.#committees, at, () => queries.committees(head.slot, at))
+      if (committees) epochs.push({ epoch: at, duties: this.#attestationDuties(at, committees, validators) })
+    }
+    const isWanted = (validator: number) => validators === undefined || validators.has(validator)
+    const proposers = new Map<number, number>()
+    for (const at of [epoch, epoch + 1]) {
+      const ofEpoch = await remember(this.#proposers, at, () => queries.proposers(at))
+      for (const [position, validator] of ofEpoch?.entries() ?? [])
+        if (isWanted(validator)) proposers.set(firstSlotAt(this.#rules, at) + position, validator)
+    }
+    const syncCommittee = await remember(this.#syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
+    return { headSlot: head.slot, epochs, proposers, syncCommittee: syncCommittee?.filter(isWanted) }
+  }
+
+  async #readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
+    const first = Math.max(1, firstSlotAt(this.#rules, epoch - 1))
+    const known = this.#blocks
+    this.#blocks = []
+    const last = known.at(-1)
+    const extended = last && (await extendChain(queries, known, last.slot + 1, head))
+    if (!extended) for (const cache of [this.#committees, this.#proposers, this.#syncCommittees]) cache.clear()
+    const blocks = extended ?? (await extendChain(queries, [], first, head))
+    if (!blocks) throw new BeaconError('the chain was reorganized while its newest blocks were read')
+    this.#blocks = blocks.filter(({ slot }) => slot >= first)
+  }
+
+  #attestationDuties(
+    epoch: number,
+    committees: Committees,
+    validators: ReadonlySet<number> | undefined,
+  ): ReadonlyMap<number, AttestationDuty> {
+    const included = this.#includedSlots(epoch, committees)
+    const duties = new Map<number, AttestationDuty>()
+    for (const [at, members] of committees.members.entries()) {
+      const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
+      for (const validator of members)
+        if (validators === undefined || validators.has(validator))
+          duties.set(validator, { slot, committee: at % committees.perSlot, includedSlot: included.get(validator) })
+    }
+    return duties
+  }
+
+  /** Validator → the slot of the first block that includes its vote. */
+  #includedSlots(epoch: number, committees: Committees): ReadonlyMap<number, number> {
+    const slots = new Map<number, number>()
+    for (const block of this.#blocks) {
+      for (const attestation of block.attestations) {
+        if (attestation.targetEpoch !== epoch) continue
+        let bit = 0
+        for (const members of membersOf(attestation, committees))
+          for (const validator of members)
+            if (hasBit(attestation.bits, bit++) && !slots.has(validator)) slots.set(validator, block.slot)
+      }
+    }
+    return slots
+  }
+}
+
+/** The blocks with those from a slot up to the head; undefined if they are not one chain. */
+async function extendChain(
+  queries: BeaconQueries,
+  blocks: readonly Block[],
+  from: number,
+  head: BlockHeader,
+): Promise<readonly Block[] | undefined> {
+  const chain = [...blocks]
+  for (let slot = from; slot <= head.slot; slot++) {
+    const block = await queries.block(slot)
+    if (!block) continue
+    const before = chain.at(-1)
+    if (before && before.root !== block.parentRoot) return undefined
+    chain.push(block)
+  }
+  return chain.at(-1)?.root === head.root ? chain : undefined
+}
+
+async function remember<T>(
+  cache: Map<number, T>,
+  epoch: number,
+  read: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const value = cache.get(epoch) ?? (await read())
+  if (value !== undefined) cache.set(epoch, value)
+  return value
+}
