@@ -6,7 +6,7 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import type { AttestationDuty, CurrentDuties } from '../provisional/current-duties.ts'
+import type { CurrentDuties } from '../provisional/current-duties.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
@@ -50,16 +50,18 @@ export const duties = createHandler(
 const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number): string =>
   new Date((genesisUnix + slot * slotSeconds) * 1000).toISOString()
 
-const listAttestations = (time: ChainTime, current: CurrentDuties, validator: number): CurrentAttestation[] =>
-  current.epochs.flatMap(({ epoch, duties: ofEpoch }) => {
-    const duty = ofEpoch.get(validator)
-    if (!duty) return []
-    const { slot, committee, includedSlot } = duty
-    const delay = includedSlot === undefined ? null : includedSlot - slot
-    return [{ epoch, slot, timestamp: timestampOf(time, slot), committee, state: stateOf(current, duty), delay }]
+const listAttestations = (
+  time: ChainTime,
+  { headSlot, epochs }: CurrentDuties,
+  validator: number,
+): CurrentAttestation[] =>
+  epochs.flatMap(({ epoch, ...columns }) => {
+    const at = columns.validator.indexOf(validator)
+    if (at < 0) return []
+    const [slot, committee] = [columns.slot[at] as number, columns.committee[at] as number]
+    const includedSlot = columns.includedSlot[at] as number
+    const isIncluded = includedSlot >= 0
+    const state = isIncluded ? 'included' : slot < headSlot ? 'missing' : 'due'
+    const delay = isIncluded ? includedSlot - slot : null
+    return [{ epoch, slot, timestamp: timestampOf(time, slot), committee, state, delay }]
   })
-
-function stateOf({ headSlot }: CurrentDuties, { slot, includedSlot }: AttestationDuty): CurrentAttestation['state'] {
-  if (includedSlot !== undefined) return 'included'
-  return slot < headSlot ? 'missing' : 'due'
-}

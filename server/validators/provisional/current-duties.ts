@@ -22,17 +22,14 @@ export interface CurrentDuties {
   readonly syncCommittee: Uint32Array | undefined
 }
 
-/** Validator → its duty. */
+/** Columns: entry n of each belongs to duty n. There may be a hundred thousand, which are sent with every block. */
 export interface AttestationDuties {
   readonly epoch: number
-  readonly duties: ReadonlyMap<number, AttestationDuty>
-}
-
-export interface AttestationDuty {
-  readonly slot: number
-  readonly committee: number
-  /** The slot of the first block that includes the vote; undefined: none yet. */
-  readonly includedSlot: number | undefined
+  readonly validator: Int32Array
+  readonly slot: Int32Array
+  readonly committee: Int32Array
+  /** The slot of the first block that includes the vote; −1: none yet. */
+  readonly includedSlot: Int32Array
 }
 
 export class CurrentDutiesReader {
@@ -64,7 +61,7 @@ export class CurrentDutiesReader {
     for (const at of [epoch - 1, epoch, epoch + 1]) {
       const committees =
         at < 0 ? undefined : await remember(this.#committees, at, () => queries.committees(head.slot, at))
-      if (committees) epochs.push({ epoch: at, duties: this.#attestationDuties(at, committees, validators) })
+      if (committees) epochs.push(this.#attestationDuties(at, committees, validators))
     }
     const isWanted = (validator: number) => validators === undefined || validators.has(validator)
     const proposers = new Map<number, number>()
@@ -93,16 +90,24 @@ export class CurrentDutiesReader {
     epoch: number,
     committees: Committees,
     validators: ReadonlySet<number> | undefined,
-  ): ReadonlyMap<number, AttestationDuty> {
+  ): AttestationDuties {
     const included = this.#includedSlots(epoch, committees)
-    const duties = new Map<number, AttestationDuty>()
+    const [validator, slot, committee]: [number[], number[], number[]] = [[], [], []]
     for (const [at, members] of committees.members.entries()) {
-      const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
-      for (const validator of members)
-        if (validators === undefined || validators.has(validator))
-          duties.set(validator, { slot, committee: at % committees.perSlot, includedSlot: included.get(validator) })
+      for (const member of members) {
+        if (validators && !validators.has(member)) continue
+        validator.push(member)
+        slot.push(committees.firstSlot + Math.floor(at / committees.perSlot))
+        committee.push(at % committees.perSlot)
+      }
     }
-    return duties
+    return {
+      epoch,
+      validator: Int32Array.from(validator),
+      slot: Int32Array.from(slot),
+      committee: Int32Array.from(committee),
+      includedSlot: Int32Array.from(validator, (member) => included.get(member) ?? -1),
+    }
   }
 
   /** Validator → the slot of the first block that includes its vote. */

@@ -57,10 +57,11 @@ export interface HeadProcessorOptions {
   readonly watch: readonly string[]
   readonly execution: ExecutionSource | undefined
   readonly records: StateRecords | undefined
+  /** If the chain does not finalize for long, only this many of the newest epochs are computed. */
+  readonly epochsMax?: number
 }
 
-/** If the chain does not finalize for long, only the newest epochs are computed. */
-export const provisionalEpochsMax = 16
+const epochsMaxDefault = 16
 
 export class LocalHeadProcessor implements HeadProcessor {
   readonly #nodes: readonly SingleBeacon[]
@@ -102,7 +103,7 @@ export class LocalHeadProcessor implements HeadProcessor {
     if (this.#last?.root === head.root && this.#last.next === next) return this.#last.view
     const anchorOf = async (epoch: number) => (await findAnchor(queries, rules, epoch + 2))?.root
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
-    const from = Math.max(next, until - provisionalEpochsMax)
+    const from = Math.max(next, until - (this.#options.epochsMax ?? epochsMaxDefault))
     await this.#dropOutdated(from, until, anchorOf)
     if (this.#processor?.node !== node) this.#processor = undefined
     for (let epoch = (this.#epochs.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
@@ -164,6 +165,7 @@ export class LocalHeadProcessor implements HeadProcessor {
   }
 
   #createProcessor(node: Beacon): LocalEpochProcessor {
-    return new LocalEpochProcessor(node, { ...this.#options, auditValidators: 0 })
+    const { watch, execution, records } = this.#options
+    return new LocalEpochProcessor(node, { watch, execution, records, auditValidators: 0 })
   }
 }

@@ -10,6 +10,8 @@ import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networ
 import { openNode } from '#simulator/beacon/node.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { callHandler, register } from '#test/validators-world.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -24,7 +26,7 @@ import { withChainTimes } from '../ingest/read/chain-identity.ts'
 import { openFollower, readProcessorStart, startBeacon } from '../ingest/start.ts'
 import { measures } from '../ratings/measures.ts'
 import { readValidator } from '../registry/registry.ts'
-import type { HeadProcessor, ProvisionalEpoch } from './head-processor.ts'
+import { type HeadProcessor, LocalHeadProcessor, type ProvisionalEpoch } from './head-processor.ts'
 import { provisionalRows } from './provisional-epochs.ts'
 import { ProvisionalFollower, unwatchedValidatorsMax } from './provisional-follower.ts'
 
@@ -390,4 +392,35 @@ test('without provisional data, current duties are not known', async () => {
   const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
   assert.deepEqual(body, { validatorIndex: 2, ...nothing })
   assert.deepEqual(confidence, { coverage: 'none' })
+})
+
+const processorOn = (url: string, epochsMax?: number): LocalHeadProcessor => {
+  const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const options = { watch: [], execution: undefined, records: undefined }
+  return new LocalHeadProcessor(beacon, epochsMax === undefined ? options : { ...options, epochsMax })
+}
+
+test('only the newest epochs are computed if many are not final', async () => {
+  const network = new MovingHead(simulate('provisional/limit', 16), { headSlot: 12 * slotsPerEpoch })
+  await using node = await openNode(network)
+  const processor = processorOn(node.url, 3)
+  const request = { next: 2, scores: new Map() }
+  assert.deepEqual(epochsOf((await processor.process(request, signal)).epochs), [8, 9, 10])
+  network.advance(slotsPerEpoch)
+  assert.deepEqual(epochsOf((await processor.process(request, signal)).epochs), [9, 10, 11])
+})
+
+test('epochs and duties from an unknown fork on are not read', async () => {
+  const fork = 11
+  const network = new MovingHead(simulate('provisional/fork', 16), { headSlot: (fork - 2) * slotsPerEpoch })
+  await using node = await openNode(network)
+  const schedule = jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, GLOAS_FORK_EPOCH: String(fork) }))
+  await using proxy = await openAlteringProxy(node.url, schedule)
+  const processor = processorOn(proxy.url)
+  const process = () => processor.process({ next: 6, scores: new Map() }, signal)
+  const before = await process()
+  assert.deepEqual([epochsOf(before.epochs), before.duties?.headSlot], [[6, 7], (fork - 2) * slotsPerEpoch])
+  network.advance(3 * slotsPerEpoch)
+  const after = await process()
+  assert.deepEqual([epochsOf(after.epochs), after.duties], [[6, 7, 8, 9], undefined])
 })
