@@ -8,6 +8,7 @@ import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
+import { archiveNode, type NodeProfile, profiles } from '#simulator/beacon/profiles.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -41,21 +42,26 @@ interface Options {
   readonly watch?: readonly string[]
   readonly showProvisional?: boolean
   readonly headSlot: number
+  /** Default: a node that keeps all states. */
+  readonly profile?: NodeProfile
 }
 
 /** A server's ingest of one network; each `step` is one poll. */
-async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, ...changes }: Options) {
+async function openWorld(
+  chain: CompletedNetwork,
+  { branches = [], headSlot, profile = archiveNode, ...changes }: Options,
+) {
   await using cleanup = new AsyncDisposableStack()
   const network = new MovingHead(chain, { headSlot, branches })
-  const node = cleanup.use(await openNode(network))
+  const node = cleanup.use(await openNode(network, { profile }))
   const plain = cleanup.use(await openContext())
   const beacon = { urls: [node.url], fromEpoch: 0 }
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon, showProvisional: true, ...changes }
   const configured = settingsWith({ validators: { networks: { hoodi } } })
   const settings = await withChainTimes({ ...plain, settings: configured, clock: systemClock })
   const context: TestContext = { ...plain, settings }
-  const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi')
-  const start = await readProcessorStart(context, 'hoodi')
+  const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', plain.dir)
+  const start = await readProcessorStart(context, 'hoodi', plain.dir)
   const provisional = new ProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
   const resources = cleanup.move()
   return {
@@ -116,6 +122,18 @@ test('figures of epochs that are not final equal those of the chain, and the sto
     await assertFigures(world, world.chain.truth, head - 1)
     world.network.advance(slotsPerEpoch)
   }
+})
+
+test('a node that deletes states at finality is enough', async () => {
+  const chain = simulate('provisional/pruned', 16)
+  const profile = profiles.lighthouse
+  await using world = await openWorld(chain, { headSlot: slotsPerEpoch, profile })
+  for (let head = 1; head < 14; head++) {
+    await world.step()
+    if (head > 5) assert.equal(world.shown().at(-1)?.epoch, head - 2)
+    world.network.advance(slotsPerEpoch)
+  }
+  await assertFigures(world, chain.truth, 12)
 })
 
 /** The figures of the chain that a branch belongs to. */
