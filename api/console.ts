@@ -9,6 +9,8 @@ export interface ConsoleSession {
   readonly expiresAt?: string
   /** Which interfaces are served, and under which host name (empty: any). Also without a session. */
   readonly groups: Readonly<Record<Group, { readonly enabled: boolean; readonly host: string }>>
+  /** Only while the server runs the demo: a key for everyone. Also without a session. */
+  readonly demoKey?: string
   /** Chains of the explorer in the order of the configuration. Also without a session. */
   readonly chains: readonly { readonly id: string; readonly name: string }[]
 }

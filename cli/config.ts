@@ -1,7 +1,7 @@
 // `tetrad config …`: checks the configuration, shows the effective settings, prints the schema.
 import type { Command } from 'commander'
 import type { SchemaNode } from '#runtime/config/leaves.ts'
-import { note, print, printJson } from './print.ts'
+import { note, paint, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 export function addConfig(program: Command): void {
@@ -19,9 +19,10 @@ export function addConfig(program: Command): void {
         return printJson({ ok: true, file: sources.file ?? null, variables: sources.variables, configured, warnings })
       const usedSources = [...(sources.file ? [sources.file] : []), ...sources.variables]
       print(
-        `The configuration is valid: ${usedSources.length > 0 ? `${usedSources.join(', ')}, and defaults` : 'all defaults'}.`,
+        `${paint('ok', 'The configuration is valid:')} ${usedSources.length > 0 ? `${usedSources.join(', ')}, and defaults` : 'all defaults'}.`,
       )
-      for (const { name, message, todo } of warnings) note(`${name}: ${message}${todo ? `; ${todo}` : ''}.`)
+      for (const { name, message, todo } of warnings)
+        note(`${paint('warning', name, process.stderr)}: ${message}${todo ? `; ${todo}` : ''}.`)
     })
 
   config

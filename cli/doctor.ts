@@ -5,7 +5,7 @@ import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { queryOwner } from './data-owner.ts'
 import { describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
-import { counted, print, printJson } from './print.ts'
+import { counted, paint, print, printJson } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -57,7 +57,7 @@ async function doctor(options: Options): Promise<void> {
   if (options.json) printJson({ healthy, findings })
   else
     print(
-      `\n${healthy ? 'Healthy' : 'Not healthy'}: ${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok.`,
+      `\n${healthy ? paint('ok', 'Healthy') : paint('error', 'Not healthy')}: ${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok.`,
     )
   if (!healthy) process.exitCode = 1
 }
@@ -78,9 +78,10 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
   }
 }
 
-const levelLabels = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
+const levels = { ok: ['ok', 'ok  '], warn: ['warning', 'WARN'], fail: ['error', 'FAIL'] } as const
 
 function formatFinding({ name, level, message, todo }: DoctorFinding): string {
-  const line = `${levelLabels[level]}  ${name}: ${message}`
+  const [tone, label] = levels[level]
+  const line = `${paint(tone, label)}  ${name}: ${message}`
   return todo === undefined ? line : `${line}\n        → ${todo}`
 }

@@ -23,6 +23,7 @@ import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
 import { addMove } from './move.ts'
 import { addOpenapi } from './openapi.ts'
+import { paint } from './print.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
 import { addTrail } from './trail.ts'
@@ -68,7 +69,7 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (text, write) => {
-        if (!json) write(withoutKeys(text.replace(/^error: /, 'tetrad: ')))
+        if (!json) write(withoutKeys(text.replace(/^error: /, `${paint('error', 'tetrad:', process.stderr)} `)))
       },
       ...(json && { writeErr: () => {} }),
     })
@@ -126,5 +127,7 @@ function formatUsageError(error: CommanderError): string {
 
 function fail(report: FailureReport, exitCode: number, json: boolean): void {
   process.exitCode = exitCode
-  process.stderr.write(`${json ? JSON.stringify({ error: report }) : `tetrad: ${report.message}`}\n`)
+  process.stderr.write(
+    `${json ? JSON.stringify({ error: report }) : `${paint('error', 'tetrad:', process.stderr)} ${report.message}`}\n`,
+  )
 }

@@ -14,6 +14,12 @@ export const note = (text: string): void => {
 /** One line; integers keep all digits. */
 export const printJson = (value: unknown): void => print(stringifyJson(value))
 
+const tones = { ok: 'green', warning: 'yellow', error: 'red' } as const
+export type Tone = keyof typeof tones
+
+export const paint = (tone: Tone, text: string, stream: NodeJS.WriteStream = process.stdout): string =>
+  styleText(tones[tone], text, { stream })
+
 export const bold = (text: string): string => styleText('bold', text, { stream: process.stdout })
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,13 +2,11 @@
 // prints calls to try.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
 import { openLog } from '#runtime/log.ts'
-import type { AppContext } from '#server/context.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import type { State } from '#storage/state.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -16,8 +14,10 @@ import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { bold, note, print, printJson } from './print.ts'
+import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 import { untilStopped } from './stop.ts'
+import { writeLogLine } from './terminal-log.ts'
 
 interface ServeOptions extends CommonOptions {
   readonly host?: string
@@ -37,10 +37,12 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
   const { startServer } = await import('#server/app.ts')
   await refuseUsedPort(config.settings.server)
-  const demo = config.configured ? undefined : await (await import('#simulator/demo.ts')).startDemo()
+  const simulator = config.configured ? undefined : await import('#simulator/demo.ts')
+  const demo = await simulator?.startDemo()
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
-  const log = openLog(settings.log.level, (line) => process.stderr.write(line))
-  let greeting: DemoGreeting | undefined
+  const log = openLog(settings.log.level, (line) => writeLogLine(line))
+  let samples: DemoSamples | undefined
+  let demoKey: string | undefined
   const server = await startServer({
     settings,
     dataDir: dataDirOf(options),
@@ -48,8 +50,14 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
-      if (demo) greeting = { samples: await demo.load(context), key: await demoKey(context) }
+      samples = await demo?.load(context, showEpochs(options.json === true))
     },
+    ...(simulator && {
+      createDemoKey: async (context) => {
+        demoKey = await simulator.createDemoKey(context)
+        return demoKey
+      },
+    }),
   }).catch(async (error: unknown) => {
     // Otherwise the demo's feed keeps the process running.
     await demo?.close()
@@ -68,6 +76,7 @@ async function serve(options: ServeOptions): Promise<void> {
   // Print a sign-in link only on a terminal, so that it does not end up in a log file.
   const canSignIn = pages.enabled && process.stdout.isTTY && !options.json
   const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
+  const greeting = samples && demoKey !== undefined ? { samples, key: demoKey } : undefined
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
   await stopped
@@ -103,11 +112,21 @@ interface DemoGreeting {
   readonly samples: DemoSamples
 }
 
-/** Only hashes of keys are stored, so each start creates a new demo key. */
-async function demoKey(context: AppContext): Promise<string> {
-  const { issueKey } = await import('#storage/keys.ts')
-  const input = { id: 'demo', name: 'demo', plan: 'enterprise' } as const
-  return (await issueKey(context.state, input, context.clock, context.random)).key
+/** A progress bar on a terminal, for the first start. */
+function showEpochs(quiet: boolean): (read: number, total: number) => void {
+  const progress = openProgress(
+    quiet || !process.stderr.isTTY,
+    () => systemClock.monotonicMs(),
+    process.stderr,
+    'epochs',
+  )
+  let [shownRead, shownTotal] = [0, 0]
+  return (read, total) => {
+    progress.plan(total - shownTotal)
+    progress.step(read - shownRead, 'demo data')
+    ;[shownRead, shownTotal] = [read, total]
+    if (read === total) progress.end()
+  }
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {
@@ -119,27 +138,30 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 }
 
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
-  print(`${bold('Tetrad')} listens on ${url}`)
-  if (signIn) print(`Sign in as the operator (works once, within 15 minutes; later: tetrad console link):\n  ${signIn}`)
-  else if (demo) print('To sign in as the operator, run: tetrad console link')
-  if (!demo) return
+  print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because there is no configuration' : ''}`)
+  if (demo) await printCalls(url, demo)
+  if (demo && !signIn) print('To open the console as the operator, run: tetrad console link')
+  // Last, so that it is still visible.
+  if (signIn) print(`Open the console, signed in as the operator (works once, within 15 minutes):\n${bold(signIn)}`)
+}
+
+async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<void> {
   const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('#api/samples.ts')])
-  const [index = 0] = demo.samples.indices
+  const [index = 0] = samples.indices
   const inputs: Readonly<Record<EndpointId, Readonly<Record<string, unknown>>>> = {
     'explorer.labelListV2': {},
     'explorer.labelListV1': {},
-    'explorer.fundedBy': { address: demo.samples.address },
+    'explorer.fundedBy': { address: samples.address },
     'fx.createQuote': contract['fx.createQuote'].example.input,
-    'validators.aggregateEffectiveness': { indices: demo.samples.indices, size: 2 },
+    'validators.aggregateEffectiveness': { indices: samples.indices, size: 2 },
     'validators.effectiveness': { validator_index_or_pubkey: index, limit: 2 },
     'validators.metadata': { validator_index_or_pubkey: index },
-    'markets.bySlug': { slug: demo.samples.slug },
+    'markets.bySlug': { slug: samples.slug },
   }
-  print(`\nThere is no configuration, so this server has demo data. Its key, new at each start:\n  ${demo.key}\n`)
+  print(`\nDemo key, new at each start:\n  ${key}\n\nOne call for each endpoint:`)
   for (const { id, summary } of Object.values(contract)) {
-    print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], demo.key)}`)
+    print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], key)}`)
   }
-  const example = join(import.meta.dirname, '../tetrad.example.yaml')
-  print(`\nTo use your own data, copy ${example} to tetrad.yaml, edit it, and start with a new --data folder.`)
-  print('Stop with Ctrl-C.')
+  print('\nTo use your own data, run: tetrad init')
+  print('Stop with Ctrl-C.\n')
 }

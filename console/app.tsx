@@ -1,5 +1,6 @@
 // The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary, PageLoadError } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
@@ -80,6 +81,7 @@ export function App() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
+        <DemoBanner />
         <SessionEndedNotice />
         <ErrorBoundary path={path}>
           <Suspense fallback={<p className="busy">Loading…</p>}>

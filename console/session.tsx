@@ -7,7 +7,8 @@ import type { Group } from '#api/routes.ts'
 import { refusedEvent, withRefusalNotice } from './http.ts'
 import { OperatorError, operator } from './operator.ts'
 
-type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> & Partial<Pick<ConsoleSession, 'groups' | 'chains'>>
+type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> &
+  Partial<Pick<ConsoleSession, 'groups' | 'chains' | 'demoKey'>>
 
 interface ConsoleContext {
   readonly key: string

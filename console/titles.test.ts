@@ -34,5 +34,5 @@ test('the title names the item that is shown, or else only the page', () => {
 })
 
 test('the title of the sign-in page does not contain the token', () => {
-  assert.equal(title('#/sign-in/tetrad:link-a:secret', 'Sign in'), 'Sign in · Tetrad')
+  assert.equal(title('#/sign-in/link_secret', 'Sign in'), 'Sign in · Tetrad')
 })

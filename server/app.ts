@@ -58,6 +58,8 @@ export interface StartOptions {
   readonly checkData?: (state: State) => Promise<void>
   /** Runs after the databases are open and before the server listens. */
   readonly prepare?: (context: AppContext) => Promise<void>
+  /** Only for the demo: creates the key that the console gives to all visitors. */
+  readonly createDemoKey?: (context: AppContext) => Promise<string>
 }
 
 export interface RunningServer {
@@ -88,6 +90,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
   const context = createContext({ state, duties, settings, clock, random, log })
   await options.prepare?.(context)
+  const demoKey = await options.createDemoKey?.(context)
   // Create the key now, so that operators can record its public key before the first quote.
   if (settings.groups.fx.enabled) await getReceiptSigner(context)
 
@@ -153,6 +156,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       board: progressBoard,
       coverage,
       badKeyThrottle,
+      demoKey,
     }),
   ])
   url = httpServer.url

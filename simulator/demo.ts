@@ -6,12 +6,13 @@ import { complete } from '#core/schema-check.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
+import { issueKey } from '#storage/keys.ts'
 import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
 import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
-import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
+import { type DemoValidators, type OnEpochs, startDemoValidators, validatorSamples } from './validators.ts'
 
 /** The examples of the contract match the data of this seed. */
 export const demoSeed = 'harbour'
@@ -32,7 +33,7 @@ export interface Demo {
   /** Replaces these sections in complete settings. */
   settingsOver(settings: Settings): Settings
   /** Fills the databases, unless that was done before. */
-  load(context: AppContext): Promise<DemoSamples>
+  load(context: AppContext, onEpochs?: OnEpochs): Promise<DemoSamples>
   close(): Promise<void>
 }
 
@@ -45,9 +46,15 @@ export async function startDemo(): Promise<Demo> {
   return {
     settings,
     settingsOver,
-    load: (context) => loadDemo({ ...context, settings: settingsOver(context.settings) }, markets, validators),
+    load: (context, onEpochs) =>
+      loadDemo({ ...context, settings: settingsOver(context.settings) }, markets, validators, onEpochs),
     close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
   }
+}
+
+/** Only hashes of keys are stored, so each start creates a new demo key. */
+export async function createDemoKey({ state, clock, random }: AppContext): Promise<string> {
+  return (await issueKey(state, { id: 'demo', name: 'demo', plan: 'enterprise' }, clock, random)).key
 }
 
 function mergeSections(base: Settings, sections: object): Settings {
@@ -58,7 +65,12 @@ function mergeSections(base: Settings, sections: object): Settings {
 }
 
 /** An interrupted load is repeated with the same time, so that every write has the same result. */
-async function loadDemo(context: AppContext, markets: DemoMarkets, validators: DemoValidators): Promise<DemoSamples> {
+async function loadDemo(
+  context: AppContext,
+  markets: DemoMarkets,
+  validators: DemoValidators,
+  onEpochs?: OnEpochs,
+): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
   if ((await cursorOf(state, finishedCursor)) === undefined) {
@@ -67,7 +79,7 @@ async function loadDemo(context: AppContext, markets: DemoMarkets, validators: D
     const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
     // In parallel, because validators are read in another thread. Wait for both before throwing.
     const results = await Promise.allSettled([
-      validators.load(fixedContext),
+      validators.load(fixedContext, onEpochs),
       loadExplorer(fixedContext, demoSeed).then(() => markets.load(fixedContext)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -100,13 +100,21 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
 }
 
-/** The demo has no settlement contract; tradable quotes need an address. */
-const demoSpender = '0x7e7Ad0000000000000000000000000000000f00D'
+/** The usual id of local test chains, and addresses without contracts: a signed demo quote is worthless everywhere. */
+const demoContracts = {
+  chainId: 31337,
+  permit2: '0xde30000000000000000000000000000000000001',
+  spender: '0xde30000000000000000000000000000000000002',
+  tokens: [
+    { code: 'USDC', tracks: 'USD', decimals: 6, contract: '0xde30000000000000000000000000000000000003' },
+    { code: 'EURC', tracks: 'EUR', decimals: 6, contract: '0xde30000000000000000000000000000000000004' },
+  ],
+}
 
 /** Settings that make a server read both desks of the feed. */
 export const demoFxSettings = (url: string): object => ({
   fx: {
-    spender: demoSpender,
+    ...demoContracts,
     sources: feedNames.map((name) => ({
       id: `demo-${name}`,
       kind: 'http-json',

@@ -7,7 +7,7 @@ import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
-import { Follower } from '#validators/ingest/follow.ts'
+import { Follower, type IngestStep } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openDepositReader, readProcessorStart } from '#validators/ingest/start.ts'
 import { importEntities, parseEntityRecords } from '#validators/registry/entities.ts'
@@ -25,9 +25,12 @@ export interface DemoValidators {
   /** Called at every start: continues the stored chains. */
   resume(context: Pick<AppContext, 'duties'>): Promise<void>
   /** Ingests all finalized epochs. The settings must contain the nodes. */
-  load(context: AppContext): Promise<void>
+  load(context: AppContext, onEpochs?: OnEpochs): Promise<void>
   close(): Promise<void>
 }
+
+/** Reports how many epochs of all networks have been read, and how many there are. */
+export type OnEpochs = (read: number, total: number) => void
 
 /** Examples for requests, on mainnet. */
 export const validatorSamples = {
@@ -69,7 +72,7 @@ export async function startDemoValidators(
         if (chain) networks[network].genesisUnix = chain.genesisUnix
       }
     },
-    load: (context) => loadValidators(context, accounts),
+    load: (context, onEpochs = () => {}) => loadValidators(context, accounts, onEpochs),
     close: () => openResources.disposeAsync(),
   }
 }
@@ -90,7 +93,7 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   },
 })
 
-async function loadValidators(app: AppContext, accounts: readonly string[]): Promise<void> {
+async function loadValidators(app: AppContext, accounts: readonly string[], onEpochs: OnEpochs): Promise<void> {
   const settings: Settings = await withChainTimes(app)
   const context = { ...app, settings }
   const names: readonly Network[] = ['mainnet', 'hoodi']
@@ -98,7 +101,18 @@ async function loadValidators(app: AppContext, accounts: readonly string[]): Pro
   await using processors = openEpochProcessors(
     await Promise.all(names.map((network) => readProcessorStart(context, network))),
   )
-  const following = names.map((network) => new Follower(context, network, processors.of(network)).catchUp(signal))
+  const latest = new Map<Network, IngestStep>()
+  const onStep = (network: Network, step: IngestStep) => {
+    latest.set(network, step)
+    const sum = (of: (step: IngestStep) => number) => latest.values().reduce((total, step) => total + of(step), 0)
+    onEpochs(
+      sum(({ until }) => until),
+      sum(({ finalizedEpoch }) => finalizedEpoch - 1),
+    )
+  }
+  const following = names.map((network) =>
+    new Follower(context, network, processors.of(network)).catchUp(signal, (step) => onStep(network, step)),
+  )
   // Wait for both even if one fails, so that none keeps running.
   for (const result of await Promise.allSettled(following)) if (result.status === 'rejected') throw result.reason
   await openDepositReader(context, 'mainnet', await processors.of('mainnet').chain(signal)).catchUp(signal)

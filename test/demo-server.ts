@@ -8,7 +8,7 @@ import { groups, type Plan } from '#api/routes.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
-import { type DemoSamples, startDemo } from '#simulator/demo.ts'
+import { createDemoKey, type DemoSamples, startDemo } from '#simulator/demo.ts'
 import { createKey, type NewKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
 import { copyDemo } from './template.ts'
@@ -46,6 +46,7 @@ export async function openDemoServer(
     prepare: async (context) => {
       samples = await demo.load(context)
     },
+    createDemoKey,
   }).catch(async (error: unknown) => {
     // The demo's own servers would keep the process alive.
     await demo.close()

@@ -16,7 +16,7 @@ function wallet(rejects = false) {
   return async (page: Parameters<NonNullable<import('#test/browser.ts').PageOptions['before']>>[0]) => {
     await page.exposeFunction('callWallet', async ({ method, params = [] }: Call) => {
       if (method === 'eth_requestAccounts') return [account.address]
-      if (method === 'eth_chainId') return '0x1'
+      if (method === 'eth_chainId') return '0x7a69'
       if (method !== 'eth_signTypedData_v4') throw new Error(`no ${method}`)
       if (rejects) return null
       return account.signTypedData(JSON.parse(params[1] ?? ''))

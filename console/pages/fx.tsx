@@ -1,7 +1,7 @@
 // The FX page: request a quote, see how it was priced, sign it with a wallet and check a signature. The id of the quote is
 // in the address, so that you can return to it.
 
-import { noKeyYet } from '../parts/failures.ts'
+import { NoKeyNote } from '../parts/no-key-note.tsx'
 import { QueryResult } from '../parts/query-result.tsx'
 import type { PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
@@ -28,7 +28,7 @@ export function Fx({ route }: PageProps) {
           The response that created the quote contains it. You can also request a new quote here.
         </div>
       )}
-      {key === '' ? <div className="note warn">{noKeyYet}</div> : <RequestQuote />}
+      {key === '' ? <NoKeyNote /> : <RequestQuote />}
       {id !== undefined && quoteIdPattern.test(id) && key !== '' && (
         <QuoteDetails key={id} id={id} signature={route.query.get('signature') ?? ''} />
       )}

@@ -59,7 +59,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await browser.accessible(page)
 
     const client = createClient({ baseUrl: demo.url, key })
-    assert.equal((await client.fx.currencies()).chainId, 1)
+    assert.equal((await client.fx.currencies()).chainId, 31337)
     const row = page.getByRole('row', { name: /treasury desk/ })
     await row.getByText('explorer, fx, validators').waitFor()
 
@@ -71,14 +71,14 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Save' }).click()
     await row.getByText('explorer, fx, validators, markets').waitFor()
     assert.doesNotMatch(await row.innerText(), /never/)
-    assert.equal((await client.fx.currencies()).chainId, 1)
+    assert.equal((await client.fx.currencies()).chainId, 31337)
 
     page.on('dialog', (dialog) => void dialog.accept())
     await row.getByRole('button', { name: /^New secret/ }).click()
     const newKey = await page.getByText(/^tetrad:[\w-]+:[\w-]+$/).innerText()
     await assert.rejects(client.fx.currencies(), { status: 401 })
     const newClient = createClient({ baseUrl: demo.url, key: newKey })
-    assert.equal((await newClient.fx.currencies()).chainId, 1)
+    assert.equal((await newClient.fx.currencies()).chainId, 31337)
 
     await row.getByRole('button', { name: /^Revoke/ }).click()
     await row.getByText('revoked').waitFor()

@@ -2,6 +2,7 @@
 import { useRef, useState } from 'react'
 import { useConsoleContext } from '../session.tsx'
 import { Form, TextField } from './controls.tsx'
+import { DemoKeyButton } from './demo.tsx'
 import { shortenHex } from './format.ts'
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
@@ -44,6 +45,7 @@ export function KeyButton() {
             <button type="submit" className="main">
               Use this key
             </button>
+            <DemoKeyButton onUse={close} />
             {key !== '' && (
               <button
                 type="button"

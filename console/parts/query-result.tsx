@@ -1,7 +1,8 @@
 // Shows a query: its data, a loading text, or an error.
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { adviceOf, formatFailure, isNoResponse, isNotFound } from './failures.ts'
+import { DemoKeyButton } from './demo.tsx'
+import { adviceOf, formatFailure, isAboutKeys, isNoResponse, isNotFound } from './failures.ts'
 import { formatTime } from './format.ts'
 
 interface QueryResultProps<T> {
@@ -50,7 +51,7 @@ export function Failure({ error, notFound }: { readonly error: unknown; readonly
   if (notFound !== undefined && isNotFound(error)) return <div className="note">{notFound}</div>
   return (
     <div role="alert" className="note bad">
-      {formatFailure(error)} <span className="soft">{adviceOf(error)}</span>
+      {formatFailure(error)} <span className="soft">{adviceOf(error)}</span> {isAboutKeys(error) && <DemoKeyButton />}
     </div>
   )
 }

@@ -15,6 +15,8 @@ export const consoleDir = join(import.meta.dirname, '../../console/dist')
 export interface ConsoleOptions extends OverviewParts {
   /** Shared with authorization: invalid links and invalid keys count together. */
   readonly badKeyThrottle: BadKeyThrottle
+  /** Key for all visitors of the demo. */
+  readonly demoKey?: string | undefined
   /** Folder of another build, for tests. */
   readonly dir?: string
 }
@@ -23,7 +25,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
   if (!context.settings.console.enabled) return []
   return [
     ...pageRoutes(context.settings, parts.dir ?? consoleDir),
-    ...signInRoutes(context, parts.badKeyThrottle),
+    ...signInRoutes(context, parts),
     ...keyRoutes(context),
     overviewRoute(context, parts),
   ]

@@ -1,6 +1,6 @@
 // Sessions of operators in the console: a one-time link is exchanged for a session, and a session for the API key that
-// its pages use (behaviour/operations.md#console-sign-in). Tokens look like keys, so that the same code keeps them out
-// of logs.
+// its pages use (behaviour/operations.md#console-sign-in). Session tokens look like keys, and tokens of links begin with
+// `link_`, so that the same code keeps them out of logs.
 //
 // 1. Only the digest of a token is stored. It is compared in constant time.
 // 2. A link is valid for one session: it is deleted in the transaction that creates the session.
@@ -8,7 +8,7 @@
 //    stored. It expires with the session and is deleted with it.
 // 4. The number of links and sessions is limited: expired ones, and the oldest above the limit, are deleted when the
 //    next one is created.
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import {
   digestOf,
@@ -31,6 +31,8 @@ export type SessionContext = Pick<AppContext, 'state' | 'clock' | 'random'>
 export const linkMs = 15 * 60_000
 export const sessionMs = 12 * 3_600_000
 
+/** Enough for 15 minutes and throttled attempts. */
+const linkSecretBytes = 16
 const linksMax = 16
 const sessionsMax = 64
 
@@ -53,21 +55,21 @@ interface Row {
 
 export function createLink({ state, clock, random }: SessionContext): Promise<Token> {
   const expiresAtMs = clock.now() + linkMs
-  const parts = createTokenParts('link', random)
+  const token = `link_${toSecret(random.bytes(linkSecretBytes))}`
   return state.write(async (tx) => {
-    await insertToken(tx, 'console_links', parts, clock.now(), expiresAtMs, linksMax)
-    return { token: keyText(parts), expiresAtMs }
+    await insertToken(tx, 'console_links', linkParts(token), clock.now(), expiresAtMs, linksMax)
+    return { token, expiresAtMs }
   })
 }
 
 /** The token of the new session; undefined if the link is invalid. */
 export async function signIn({ state, clock, random }: SessionContext, link: string): Promise<Token | undefined> {
   // This needs no authorization, so an invalid link must not cause a write.
-  if (!(await findToken(state, 'console_links', link, clock.now()))) return undefined
+  if (!(await findToken(state, 'console_links', linkParts(link), clock.now()))) return undefined
   const expiresAtMs = clock.now() + sessionMs
   const parts = createTokenParts('session', random)
   return state.write(async (tx) => {
-    const found = await findToken(tx, 'console_links', link, clock.now())
+    const found = await findToken(tx, 'console_links', linkParts(link), clock.now())
     if (!found || (await tx.run('delete from console_links where id = ?', found.id)) === 0) return undefined
     await insertToken(tx, 'console_sessions', parts, clock.now(), expiresAtMs, sessionsMax)
     return { token: keyText(parts), expiresAtMs }
@@ -77,7 +79,7 @@ export async function signIn({ state, clock, random }: SessionContext, link: str
 export const findSession = (
   { state, clock }: Pick<SessionContext, 'state' | 'clock'>,
   token: string,
-): Promise<Session | undefined> => findToken(state, 'console_sessions', token, clock.now())
+): Promise<Session | undefined> => findToken(state, 'console_sessions', splitKey(token), clock.now())
 
 export const signOut = ({ state }: Pick<SessionContext, 'state'>, session: Session): Promise<void> =>
   state.write((tx) => deleteToken(tx, 'console_sessions', session.id))
@@ -114,6 +116,12 @@ export async function sessionKey(
 export const sessionKeys = 'console-'
 const keyIdOf = (sessionId: string): string => sessionId.replace('session-', sessionKeys)
 
+/** Links are short: their token has no id. A part of its hash finds the row. */
+const linkParts = (token: string): KeyParts => ({
+  id: `link-${hash('sha256', token, 'hex').slice(0, 2 * keyIdBytes)}`,
+  secret: token,
+})
+
 const createTokenParts = (kind: string, random: AppContext['random']): KeyParts => ({
   id: `${kind}-${toKeyId(random.bytes(keyIdBytes))}`,
   secret: toSecret(random.bytes(secretBytes)),
@@ -122,10 +130,9 @@ const createTokenParts = (kind: string, random: AppContext['random']): KeyParts 
 async function findToken(
   reader: StateReader,
   table: Table,
-  token: string,
+  parts: KeyParts | undefined,
   nowMs: number,
 ): Promise<Session | undefined> {
-  const parts = splitKey(token)
   if (!parts) return undefined
   const row = await reader.get<Row>(`select id, digest, expires_ms from ${table} where id = ?`, parts.id)
   const isValid = sameDigest(row?.digest ?? unknownKeyDigest, digestOf(parts))

@@ -21,23 +21,27 @@ import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
-export function signInRoutes(context: AppContext, badKeyThrottle: BadKeyThrottle): readonly ExtraRoute[] {
+export function signInRoutes(
+  context: AppContext,
+  { badKeyThrottle, demoKey }: { readonly badKeyThrottle: BadKeyThrottle; readonly demoKey?: string | undefined },
+): readonly ExtraRoute[] {
+  const sessionView = createSessionView(context.settings, demoKey)
   return [
     {
       path: '/console/session',
       sameOrigin: true,
-      read: async (request) => jsonResponse(sessionView(context, await sessionOf(context, request))),
+      read: async (request) => jsonResponse(sessionView(await sessionOf(context, request))),
       change: {
         POST: async (request) => {
           requireSameOrigin(request)
           const token = await exchange(context, badKeyThrottle, request)
-          return jsonResponse(sessionView(context, token), { 'set-cookie': cookieHeader(request, token) })
+          return jsonResponse(sessionView(token), { 'set-cookie': cookieHeader(request, token) })
         },
         DELETE: async (request) => {
           requireSameOrigin(request)
           const session = await sessionOf(context, request)
           if (session) await signOut(context, session)
-          return jsonResponse(sessionView(context, undefined), { 'set-cookie': cookieHeader(request) })
+          return jsonResponse(sessionView(undefined), { 'set-cookie': cookieHeader(request) })
         },
       },
     },
@@ -66,12 +70,12 @@ async function exchange(context: AppContext, badKeyThrottle: BadKeyThrottle, req
   throw new Fault('key.throttled', { retryAfterMs, message: 'Too many failed attempts from this address.' })
 }
 
-const sessionView = (
-  { settings }: Pick<AppContext, 'settings'>,
-  session: { readonly expiresAtMs: number } | undefined,
-): ConsoleSession => ({
-  signedIn: session !== undefined,
-  ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
-  groups: settings.groups,
-  chains: settings.groups.explorer.enabled ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
-})
+const createSessionView =
+  (settings: AppContext['settings'], demoKey: string | undefined) =>
+  (session: { readonly expiresAtMs: number } | undefined): ConsoleSession => ({
+    signedIn: session !== undefined,
+    ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
+    ...(demoKey !== undefined && { demoKey }),
+    groups: settings.groups,
+    chains: settings.groups.explorer.enabled ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
+  })

@@ -47,11 +47,11 @@ const urlCode = /%([0-9a-f]{2})/gi
 /** Repeated percent-encoding is decoded up to this depth. */
 const decodesMax = 8
 
-const webhookSecretInText = /whsec_[A-Za-z0-9+/=]+/g
+const otherSecretInText = /whsec_[A-Za-z0-9+/=]+|link_[A-Za-z0-9_-]{22}/g
 
-/** Replaces the secrets of all keys and webhooks in a text, for logs and responses. */
+/** Replaces the secrets of all keys, webhooks and sign-in links in a text, for logs and responses. */
 export function withoutKeys(given: string): string {
-  const text = given.includes('whsec_') ? given.replace(webhookSecretInText, 'whsec_…') : given
+  const text = given.replace(otherSecretInText, (secret) => `${secret.slice(0, secret.indexOf('_'))}_…`)
   const decoded = text.includes('%') ? text.replace(urlRun, withoutHiddenKeys) : text
   return /tetrad/i.test(decoded) ? decoded.replace(keyInText, '$1…') : decoded
 }

@@ -7,8 +7,8 @@ import { clientOf, curlOf } from '#api/samples.ts'
 import { BacktickText } from '../../parts/backtick-text.tsx'
 import { Form } from '../../parts/controls.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
-import { noKeyYet } from '../../parts/failures.ts'
 import { indentJson } from '../../parts/indent-json.ts'
+import { NoKeyNote } from '../../parts/no-key-note.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { useConsoleContext } from '../../session.tsx'
 import type { Entry, Parameter } from './document.ts'
@@ -103,8 +103,8 @@ export function TryIt({ entry }: { readonly entry: Entry }) {
               {busy ? 'Sending…' : 'Send'}
             </button>
           )}
-          {entry.auth !== 'open' && key === '' && <span className="warn">{noKeyYet}</span>}
         </p>
+        {entry.auth !== 'open' && key === '' && <NoKeyNote />}
       </Form>
       {problem !== '' && (
         <div role="alert" className="note bad">

@@ -1,0 +1,29 @@
+// What the console shows only while the server runs the demo.
+import { useConsoleContext } from '../session.tsx'
+
+export function DemoBanner() {
+  const { session } = useConsoleContext()
+  if (session.demoKey === undefined) return null
+  return (
+    <p className="demo" role="note">
+      <strong>Demo data.</strong> All names, prices and ratings are generated. To use your own data, run{' '}
+      <code>tetrad init</code>.
+    </p>
+  )
+}
+
+/** Nothing outside the demo, or if the pages already use its key. */
+export function DemoKeyButton({ onUse }: { readonly onUse?: () => void }) {
+  const { session, key, setKey } = useConsoleContext()
+  const { demoKey } = session
+  if (demoKey === undefined || key === demoKey) return null
+  const use = () => {
+    setKey(demoKey)
+    onUse?.()
+  }
+  return (
+    <button type="button" onClick={use}>
+      Use the demo key
+    </button>
+  )
+}
