@@ -38,8 +38,7 @@ test('a link signs in once, and sign-out ends the session', async () => {
     const ended = await runCommand(['console', 'sign-out', '--json'], { cwd: home.dir })
     assert.deepEqual(JSON.parse(ended.stdout), { ended: 1 })
     assert.equal(await keys(), 401)
-    const secret = (token ?? '').split(':')[2] ?? ''
-    assert.ok(secret.length === 43 && !lines.join('').includes(secret))
+    assert.ok(!lines.join('').includes(token))
   } finally {
     await server.close()
   }

@@ -18,6 +18,7 @@ import { describeFailure, exitFailed, exitUsage, type FailureReport } from './fa
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
+import { addInit } from './init.ts'
 import { addKeys } from './keys.ts'
 import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
@@ -26,6 +27,7 @@ import { addOpenapi } from './openapi.ts'
 import { paint } from './print.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
+import { addSimulator } from './simulator.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
 
@@ -77,6 +79,7 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
     .addHelpText('after', examples)
   commonOptions(program)
   addServe(program)
+  addInit(program)
   addKeys(program)
   addConsole(program)
   addLabels(program)
@@ -96,6 +99,7 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
   addBackup(program)
   addMove(program)
   addConformance(program)
+  addSimulator(program)
   // Only this command's options need the contract, which is slow to load.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
   else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')

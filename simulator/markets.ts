@@ -53,7 +53,7 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
   let shownMs: number | undefined
   const listing = new TradingListing(createMarketRecords(seed), seed, () => shownMs ?? clock.now())
   const feed = await startMarketFeed({ seed, listing })
-  const { value: source, problems } = complete(MarketFeed, {
+  const feedSettings = {
     id: 'demo',
     url: feed.url,
     list: 'data',
@@ -61,10 +61,11 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
     everyMs: 5000,
     paging: { kind: 'keyset', size: 200 },
     recent: { since: 'updated_since' },
-  })
+  }
+  const { value: source, problems } = complete(MarketFeed, feedSettings)
   if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
   return {
-    settings: { markets: { feeds: [source] } },
+    settings: { markets: { feeds: [feedSettings] } },
     async load(context) {
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {

@@ -56,6 +56,16 @@ class RpcRefusal extends Error {
   }
 }
 
+/** Callers may send anything, for example HEAD to read the time of the node. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export class SimulatedNode {
   readonly chain: SimulatedChain
   capabilities: SimulatedCapabilities
@@ -107,7 +117,8 @@ export class SimulatedNode {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', async () => {
-        const { status, text } = await this.respond(Buffer.concat(chunks).toString())
+        const body = Buffer.concat(chunks).toString()
+        const { status, text } = isJson(body) ? await this.respond(body) : { status: 400, text: 'not JSON' }
         response.writeHead(status, { 'content-type': 'application/json' }).end(text)
       })
     })

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { loadConfig } from '#runtime/config.ts'
+import type { Settings } from '#runtime/settings.ts'
+import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+
+describe('tetrad init', () => {
+  let simulator: StandaloneSimulator
+  let urls: Readonly<Record<'rpc' | 'rates' | 'beacon' | 'markets', string>>
+  before(async () => {
+    simulator = await startStandaloneSimulator()
+    const { explorer, fx, validators, markets } = simulator.settings as Settings
+    urls = {
+      rpc: explorer.chains[0]?.rpc[0]?.url ?? '',
+      rates: fx.sources[0]?.url ?? '',
+      beacon: validators.networks.hoodi.beacon.urls[0] ?? '',
+      markets: `${markets.feeds[0]?.url}?style=wrapped`,
+    }
+  })
+  after(() => simulator[Symbol.asyncDispose]())
+
+  test('tests each URL and writes a valid file with what the sources report', async () => {
+    await using home = await openFolder()
+    const flags = Object.entries(urls).flatMap(([name, url]) => [`--${name}`, url])
+    const { code, stdout, stderr } = await runCommand(['init', ...flags], { cwd: home.dir })
+    assert.deepEqual([code, stdout], [0, 'Written: tetrad.yaml\n'], stderr)
+    for (const name of ['node of chain 1: reachable', 'rates main: returned', 'beacon hoodi: reachable', 'feed main: '])
+      assert.match(stderr, new RegExp(`^(ok|warning) {2}${name}`, 'm'))
+    const { settings, configured } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
+    assert.equal(configured, true)
+    assert.deepEqual(
+      settings.explorer.chains.map(({ id, name, rpc }) => [id, name, rpc.map(({ url }) => url)]),
+      [['1', 'Ethereum', [urls.rpc]]],
+    )
+    assert.equal(settings.fx.sources[0]?.url, urls.rates)
+    assert.deepEqual(settings.validators.networks.hoodi.beacon.urls, [urls.beacon])
+    assert.deepEqual([settings.markets.feeds[0]?.url, settings.markets.feeds[0]?.list], [urls.markets, 'data'])
+    const doctor = await runCommand(['config', 'check'], { cwd: home.dir })
+    assert.deepEqual([doctor.code, doctor.stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
+  })
+
+  test('what was not given is in the file as a comment', async () => {
+    await using home = await openFolder()
+    const words = ['init', '--rates', urls.rates, '--config', 'own.yaml', '--json']
+    const { code, stdout } = await runCommand(words, { cwd: home.dir })
+    assert.deepEqual([code, JSON.parse(stdout)], [0, { file: 'own.yaml', sources: ['rates'] }])
+    const text = await readFile(join(home.dir, 'own.yaml'), 'utf8')
+    assert.match(text, /^# {5}mainnet:$/m)
+    // Without the comment signs, the other sections are valid too.
+    const sections = /^# (explorer|validators|markets|[ ]+\S.*)/gm
+    await writeFile(
+      join(home.dir, 'all.yaml'),
+      text.replaceAll(sections, (line) => line.slice(2)),
+    )
+    const { settings } = await loadConfig({ folder: home.dir, file: 'all.yaml', env: {}, flags: [] })
+    assert.deepEqual(
+      [settings.explorer.chains[0]?.rpc.length, settings.validators.networks.mainnet.beacon.urls.length],
+      [1, 1],
+    )
+    assert.equal(settings.markets.feeds.length, 1)
+  })
+
+  test('1: a source that fails its check is reported, and nothing is written', async () => {
+    await using home = await openFolder()
+    const words = ['init', '--rpc', 'http://127.0.0.1:9', '--rates', urls.rates]
+    const failed = await runCommand(words, { cwd: home.dir })
+    assert.equal(failed.code, 1)
+    assert.match(failed.stderr, /^failed {2}node of chain 1: .*\n {6}→ check the URL/)
+    assert.match(failed.stderr, /tetrad: A check failed, so nothing is written\. --offline skips the checks\.\n$/)
+    await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
+    assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)
+  })
+
+  test('1: an existing file is never overwritten', async () => {
+    await using home = await openFolder()
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'mine')
+    const { code, stderr } = await runCommand(['init', '--rates', urls.rates], { cwd: home.dir })
+    assert.deepEqual(
+      [code, stderr],
+      [1, 'tetrad: tetrad.yaml exists. Edit it, or choose another file with --config.\n'],
+    )
+    assert.equal(await readFile(join(home.dir, 'tetrad.yaml'), 'utf8'), 'mine')
+  })
+
+  test('1: without a terminal and without a URL there is nobody to ask', async () => {
+    await using home = await openFolder()
+    const { code, stderr } = await runCommand(['init'], { cwd: home.dir })
+    assert.equal(code, 1)
+    assert.match(stderr, /no terminal to ask on\. Pass at least one of --rpc, --rates, --beacon, --markets\.\n$/)
+  })
+})

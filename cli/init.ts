@@ -1,0 +1,128 @@
+// `tetrad init`: asks for the URLs of nodes and feeds, tests each, and writes a commented configuration file.
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import type { DoctorFinding } from '#operations/diagnosis.ts'
+import { CommandFailure } from './failure.ts'
+import { configText, type FoundSources, type SourceKind } from './init-file.ts'
+import { findSource, settingsOf } from './init-source.ts'
+import { note, paint, print, printJson } from './print.ts'
+import { clock } from './runtime.ts'
+import { type CommonOptions, httpAddress } from './settings.ts'
+
+type Urls = Partial<Record<SourceKind, string>>
+type Options = CommonOptions & Urls & { readonly offline?: boolean }
+
+const questions: Readonly<Record<SourceKind, string>> = {
+  rpc: 'JSON-RPC URL of an archive node, for the explorer',
+  rates: 'URL of a document with exchange rates, for FX',
+  beacon: 'Beacon API URL, for validators',
+  markets: 'URL of a list of markets',
+}
+const kinds = Object.keys(questions) as SourceKind[]
+
+export function addInit(program: Command): void {
+  const command = program
+    .command('init')
+    .description(
+      'Write a configuration file for your own nodes and feeds. Asks for their URLs, unless options contain one, and tests each.',
+    )
+  for (const kind of kinds) command.option(`--${kind} <url>`, questions[kind])
+  command
+    .option('--offline', 'do not contact nodes and feeds')
+    .action((_: unknown, command: Command) => init(command.optsWithGlobals()))
+}
+
+async function init(options: Options): Promise<void> {
+  const file = options.config ?? (process.env.TETRAD_CONFIG || 'tetrad.yaml')
+  refuseExisting(file, existsSync(file))
+  const isAsking = kinds.every((kind) => options[kind] === undefined)
+  const found = isAsking ? await askForSources(options) : await checkSources(options)
+  if (Object.keys(found).length === 0) throw new CommandFailure('init.nothing', 'No URL was given. Nothing is written.')
+  await writeFile(file, configText(found), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    refuseExisting(file, error.code === 'EEXIST')
+    throw error
+  })
+  if (options.json) return printJson({ file, sources: Object.keys(found) })
+  print(`${paint('ok', 'Written:')} ${file}`)
+  note(`Next:
+  tetrad serve --config ${file} --data ./data-own
+  tetrad keys create --name me --plan enterprise --data ./data-own`)
+}
+
+function refuseExisting(file: string, exists: boolean): void {
+  if (!exists) return
+  throw new CommandFailure('init.exists', `${file} exists. Edit it, or choose another file with --config.`)
+}
+
+/** For scripts: any failed check is an error, and no file is written. */
+async function checkSources(options: Options): Promise<FoundSources> {
+  const found: { -readonly [Kind in SourceKind]?: FoundSources[Kind] } = {}
+  let failures = 0
+  for (const kind of kinds) {
+    const url = options[kind]
+    if (url === undefined) continue
+    const { source, findings } = await checkSource(kind, url, options)
+    if (findings.some(({ level }) => level === 'fail')) failures += 1
+    else Object.assign(found, { [kind]: source })
+    report(findings)
+  }
+  if (failures > 0)
+    throw new CommandFailure('init.failed', 'A check failed, so nothing is written. --offline skips the checks.')
+  return found
+}
+
+async function checkSource(kind: SourceKind, text: string, { offline = false }: Options) {
+  const url = httpAddress(text)
+  const source = await findSource(kind, url, offline)
+  if (offline) return { source, findings: [] }
+  const { connectivityFindings } = await import('#operations/connectivity.ts')
+  const findings = await connectivityFindings({ settings: settingsOf({ [kind]: source }), clock })
+  // The clock is a topic of `tetrad doctor`.
+  return { source, findings: findings.filter(({ name }) => name !== 'clock') }
+}
+
+const marks = { ok: ['ok', 'ok'], warn: ['warning', 'warning'], fail: ['error', 'failed'] } as const
+
+function report(findings: readonly DoctorFinding[]): void {
+  for (const { level, name, message, todo } of findings) {
+    const [tone, label] = marks[level]
+    note(`${paint(tone, label, process.stderr)}  ${name}: ${message}${todo === undefined ? '' : `\n      → ${todo}`}`)
+  }
+}
+
+async function askForSources(options: Options): Promise<FoundSources> {
+  if (!process.stdin.isTTY) {
+    const names = kinds.map((kind) => `--${kind}`).join(', ')
+    throw new CommandFailure('init.no_terminal', `There is no terminal to ask on. Pass at least one of ${names}.`)
+  }
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  note('Press Enter to skip a source. You can add it to the file later.')
+  const found = {}
+  try {
+    for (const kind of kinds) {
+      for (let isDone = false; !isDone; ) {
+        const url = (await terminal.question(`${questions[kind]}: `)).trim()
+        if (url === '') break
+        isDone = await addIfWanted(kind, url)
+      }
+    }
+  } finally {
+    terminal.close()
+  }
+  return found
+
+  async function addIfWanted(kind: SourceKind, url: string): Promise<boolean> {
+    if (!URL.canParse(url) || !/^https?:/.test(url)) {
+      note(`${url} is not an http or https URL.`)
+      return false
+    }
+    const { source, findings } = await checkSource(kind, url, options)
+    report(findings)
+    const hasFailed = findings.some(({ level }) => level === 'fail')
+    if (hasFailed && !/^y/i.test(await terminal.question('Use it anyway? [y/N] '))) return false
+    Object.assign(found, { [kind]: source })
+    return true
+  }
+}
