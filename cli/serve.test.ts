@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -60,6 +60,15 @@ test('a server starts, accepts a key that was created meanwhile, and stops with 
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   assert.equal(code, 0)
+})
+
+test('a copy of the example file works: on this machine only, with all groups', async () => {
+  const example = await readFile(join(import.meta.dirname, '../tetrad.example.yaml'), 'utf8')
+  await using server = await openServer(example)
+  assert.equal(new URL(server.url).hostname, '127.0.0.1')
+  const market = await fetch(`${server.url}/markets/slug/none`)
+  assert.deepEqual([market.status, ((await market.json()) as { error: string }).error], [404, 'slug not found'])
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
 })
 
 test('a port in use is an error that says what to do', async () => {

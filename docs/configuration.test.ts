@@ -49,5 +49,10 @@ test('the example is valid for the server and for editors', async () => {
   const config = await loadConfig({ file: 'tetrad.example.yaml', folder: root, env: {}, flags: [] })
   assert.equal(config.settings.fx.terms.instant.spreadBps, '4.5')
   const text = await readFile(join(root, 'tetrad.example.yaml'), 'utf8')
-  assert.deepEqual(checker(configurationSchema() as never)(readYaml(text).value), [])
+  const check = checker(configurationSchema() as never)
+  assert.deepEqual(check(readYaml(text).value), [])
+  // With the commented settings too: a comment that ends a line, or that is a sentence, is not a setting.
+  const complete = text.replace("'0x…'", "''").replaceAll(/^( *)# ( *(- )?[a-z]\w*:)/gm, '$1$2')
+  assert.ok(complete.includes('\nstore:\n'))
+  assert.deepEqual(check(readYaml(complete).value), [])
 })
