@@ -22,10 +22,7 @@ export function addBackup(program: Command): void {
     .command('restore')
     .description('Create a data folder from a backup. The backup and the new folder are verified.')
     .argument('<dir>', 'a folder that backup created')
-    .addHelpText(
-      'after',
-      '\nThe data folder (--data) must not exist yet, or be empty.\n\nExample:\n  $ tetrad restore /backups/monday --data ./data-restored',
-    )
+    .addHelpText('after', '\nThe data folder (--data) must not exist yet, or be empty.')
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 

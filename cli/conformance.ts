@@ -56,10 +56,7 @@ export function addConformance(program: Command): void {
       integerBetween(100, Number.MAX_SAFE_INTEGER, 'It must be a number of milliseconds, at least 100.'),
       30_000,
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ TETRAD_KEY=… tetrad conformance --url http://127.0.0.1:8080\n\nExit codes: 0 the server conforms, 1 it does not.',
-    )
+    .addHelpText('after', '\nSet TETRAD_KEY to a key of the server.\nExit codes: 0 the server conforms, 1 it does not.')
     .action((_: unknown, command: Command) => runConformance(command.optsWithGlobals()))
 }
 

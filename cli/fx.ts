@@ -32,7 +32,6 @@ export function addFx(program: Command): void {
     .argument('<rate>', 'price of one unit of the base currency: 1.0842')
     .option('--source <id>', 'the push source (default: the only one)')
     .option('--at <time>', 'time of the rate: 30m ago, or 2026-11-15T18:00:00Z (default: now)')
-    .addHelpText('after', '\nExample:\n  $ tetrad fx rate set EUR/USD 1.0842')
     .action((pair: string, value: string, _: unknown, command: Command) =>
       setRate(pair, value, command.optsWithGlobals()),
     )

@@ -40,10 +40,6 @@ export function addKeys(program: Command): void {
     .option('--groups <list>', `allowed interfaces: ${groups.join(', ')} (default: all)`, parseGroups)
     .option('--admin', 'also allow administrative calls, such as pushing a rate')
     .option('--expires <when>', 'expiry: 90d, 12h, 2027-01-31 (default: never)')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ tetrad keys create --name ci --plan standard --groups explorer,fx --expires 90d',
-    )
     .action((_: unknown, command: Command) => create(command.optsWithGlobals()))
 
   keys

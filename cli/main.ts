@@ -14,6 +14,7 @@ import { addConsole } from './console.ts'
 import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
 import { addEntities } from './entities.ts'
+import { addExamples } from './examples.ts'
 import { describeFailure, exitFailed, exitUsage, type FailureReport } from './failure.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
@@ -63,7 +64,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-async function buildProgram(args: readonly string[], json: boolean): Promise<Command> {
+export async function buildProgram(args: readonly string[], json: boolean): Promise<Command> {
   const program = new Command('tetrad')
     .description(manifest.description)
     .version(manifest.version)
@@ -104,6 +105,7 @@ async function buildProgram(args: readonly string[], json: boolean): Promise<Com
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
   else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
   addOpenapi(program)
+  addExamples(program)
   return program
 }
 

@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openState, openStores } from '#storage/open.ts'
+import { isInstalled } from '#test/programs.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 /** A configured server, which needs no demo data. */
@@ -154,4 +155,36 @@ test('the demo refuses a folder with other data', async () => {
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.own')
+})
+
+const noTerminal = !isInstalled('script', '--version') && 'the program `script` is not installed'
+
+test('on a terminal, the last line is a short link that signs in, and the log is readable', {
+  skip: noTerminal,
+}, async () => {
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), 'explorer: { chains: [] }\n')
+  const command = `'${process.execPath}' '${launcher}' serve --port 0`
+  const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
+    cwd: home.dir,
+    env: { PATH: process.env.PATH, HOME: home.dir },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  try {
+    let output = ''
+    const link = /(http:\/\/127\.0\.0\.1:\d+)\/#\/sign-in\/(link_[\w-]{22})\S*\r?\n$/
+    for await (const chunk of terminal.stdout) {
+      output += chunk
+      if (link.test(output)) break
+    }
+    const [, url = '', token = ''] = link.exec(output) ?? []
+    assert.doesNotMatch(output, /\{"level"/)
+    assert.equal(output.split('\n').filter((line) => line.includes('listens on')).length, 1)
+    const headers = { origin: url, 'content-type': 'application/json' }
+    const signedIn = await fetch(`${url}/console/session`, { method: 'POST', headers, body: JSON.stringify({ token }) })
+    assert.equal(((await signedIn.json()) as { signedIn: boolean }).signedIn, true)
+  } finally {
+    // The end of the terminal stops the server.
+    terminal.kill('SIGKILL')
+  }
 })
