@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { loadConfig } from '#runtime/config.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
-import { openFolder, runCommand } from '#test/run-command.ts'
+import { isInstalled } from '#test/programs.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+
+const noTerminal = !isInstalled('script', '--version') && 'the program `script` is not installed'
 
 describe('tetrad init', () => {
   let simulator: StandaloneSimulator
@@ -83,6 +87,39 @@ describe('tetrad init', () => {
       [1, 'tetrad: tetrad.yaml exists. Edit it, or choose another file with --config.\n'],
     )
     assert.equal(await readFile(join(home.dir, 'tetrad.yaml'), 'utf8'), 'mine')
+  })
+
+  test('on a terminal it asks, asks again after a failed check, and skips empty answers', {
+    skip: noTerminal,
+  }, async () => {
+    await using home = await openFolder()
+    const terminal = spawn('script', ['-qfec', `'${process.execPath}' '${launcher}' init`, '/dev/null'], {
+      cwd: home.dir,
+      env: { PATH: process.env.PATH, HOME: home.dir },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const answers: [question: string, answer: string][] = [
+      ['for the explorer: ', 'http://127.0.0.1:9'],
+      ['Use it anyway? [y/N] ', 'n'],
+      ['for the explorer: ', ''],
+      ['for FX: ', 'not a URL'],
+      ['for FX: ', urls.rates],
+      ['for validators: ', ''],
+      ['list of markets: ', ''],
+    ]
+    let output = ''
+    for await (const chunk of terminal.stdout) {
+      output += chunk
+      const [question = '', answer = ''] = answers[0] ?? []
+      if (question === '' || !output.includes(question)) continue
+      output = output.slice(output.indexOf(question) + question.length)
+      terminal.stdin.write(`${answer}\n`)
+      answers.shift()
+    }
+    assert.deepEqual(answers, [])
+    assert.match(output, /Written:/)
+    const { settings } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
+    assert.deepEqual([settings.fx.sources[0]?.url, settings.markets.feeds.length], [urls.rates, 0])
   })
 
   test('1: without a terminal and without a URL there is nobody to ask', async () => {

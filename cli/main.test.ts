@@ -11,7 +11,9 @@ import { inputsOf } from './ask.ts'
 
 const commands = [
   [],
-  ...['serve', 'keys', 'keys create', 'keys list', 'keys rotate', 'keys edit'].map((words) => words.split(' ')),
+  ...['serve', 'init', 'simulator', 'keys', 'keys create', 'keys list', 'keys rotate', 'keys edit'].map((words) =>
+    words.split(' '),
+  ),
   ...['keys revoke', 'keys usage'].map((words) => words.split(' ')),
   ...['config', 'config check', 'config show', 'config schema', 'openapi', 'ask'].map((words) => words.split(' ')),
   ...['chains', 'ingest', 'ingest evm', 'coverage', 'repair'].map((words) => words.split(' ')),
