@@ -14,7 +14,6 @@ import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { bold, note, print, printJson } from './print.ts'
-import { openProgress } from './progress.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 import { untilStopped } from './stop.ts'
 import { writeLogLine } from './terminal-log.ts'
@@ -50,7 +49,7 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
-      samples = await demo?.load(context, showEpochs(options.json === true))
+      samples = await demo?.load(context, options.json ? undefined : showEpochs)
     },
     ...(simulator && {
       createDemoKey: async (context) => {
@@ -112,21 +111,11 @@ interface DemoGreeting {
   readonly samples: DemoSamples
 }
 
-/** A progress bar on a terminal, for the first start. */
-function showEpochs(quiet: boolean): (read: number, total: number) => void {
-  const progress = openProgress(
-    quiet || !process.stderr.isTTY,
-    () => systemClock.monotonicMs(),
-    process.stderr,
-    'epochs',
-  )
-  let [shownRead, shownTotal] = [0, 0]
-  return (read, total) => {
-    progress.plan(total - shownTotal)
-    progress.step(read - shownRead, 'demo data')
-    ;[shownRead, shownTotal] = [read, total]
-    if (read === total) progress.end()
-  }
+/** One line on a terminal that is redrawn, for the first start. */
+function showEpochs(read: number, total: number): void {
+  if (!process.stderr.isTTY) return
+  const text = read < total ? `Reading ${total} epochs of demo validators: ${Math.floor((100 * read) / total)} %` : ''
+  process.stderr.write(`\r\u001b[2K${text}`)
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary, PageLoadError } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
+import { SignInHelp } from './parts/sign-in-help.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
 import { hrefOf, type PageName, type PageProps, useRoute } from './route.ts'
@@ -115,8 +116,7 @@ function SessionEndedNotice() {
   if (!hasEnded) return null
   return (
     <div role="alert" className="note warn">
-      Your session has ended: it expired, or someone signed out all sessions. To sign in again, run{' '}
-      <code>tetrad console link</code> and open the link.
+      Your session has ended: it expired, or someone signed out all sessions. <SignInHelp />
     </div>
   )
 }

@@ -5,10 +5,10 @@ export function DemoBanner() {
   const { session } = useConsoleContext()
   if (session.demoKey === undefined) return null
   return (
-    <p className="demo" role="note">
+    <div className="demo" role="note">
       <strong>Demo data.</strong> All names, prices and ratings are generated. To use your own data, run{' '}
       <code>tetrad init</code>.
-    </p>
+    </div>
   )
 }
 

@@ -50,7 +50,7 @@ function StaleNotice({ error, atMs }: { readonly error: unknown; readonly atMs: 
 export function Failure({ error, notFound }: { readonly error: unknown; readonly notFound?: ReactNode }) {
   if (notFound !== undefined && isNotFound(error)) return <div className="note">{notFound}</div>
   return (
-    <div role="alert" className="note bad">
+    <div role="alert" className={isAboutKeys(error) ? 'note warn' : 'note bad'}>
       {formatFailure(error)} <span className="soft">{adviceOf(error)}</span> {isAboutKeys(error) && <DemoKeyButton />}
     </div>
   )

@@ -78,7 +78,7 @@ export const logSettings = section(
       'info',
     ),
   },
-  'Log, as JSON lines on standard error.',
+  'Log on standard error: JSON lines, or readable text on a terminal.',
 )
 
 export const consoleSettings = section(
