@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -120,6 +121,27 @@ describe('tetrad init', () => {
     assert.match(output, /Written:/)
     const { settings } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
     assert.deepEqual([settings.fx.sources[0]?.url, settings.markets.feeds.length], [urls.rates, 0])
+  })
+
+  test('1: Ctrl-C and Ctrl-D stop the questions without writing a file', { skip: noTerminal }, async () => {
+    for (const character of ['\u0003', '\u0004']) {
+      await using home = await openFolder()
+      const terminal = spawn('script', ['-qfec', `'${process.execPath}' '${launcher}' init`, '/dev/null'], {
+        cwd: home.dir,
+        env: { PATH: process.env.PATH, HOME: home.dir },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      const ended = once(terminal, 'exit')
+      let output = ''
+      for await (const chunk of terminal.stdout) {
+        if (!output.includes('explorer: ') && String(output + chunk).includes('explorer: '))
+          terminal.stdin.write(character)
+        output += chunk
+      }
+      assert.match(output, /Stopped\. Nothing is written\./)
+      assert.deepEqual(await ended, [1, null])
+      await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
+    }
   })
 
   test('1: without a terminal and without a URL there is nobody to ask', async () => {

@@ -98,12 +98,18 @@ async function askForSources(options: Options): Promise<FoundSources> {
   }
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  // Ctrl-C and Ctrl-D close the terminal; otherwise a question would never end.
+  const closed = new Promise<never>((_, reject) =>
+    terminal.once('close', () => reject(new CommandFailure('init.stopped', 'Stopped. Nothing is written.'))),
+  )
+  closed.catch(() => {})
+  const ask = (question: string) => Promise.race([terminal.question(question), closed])
   note('Press Enter to skip a source. You can add it to the file later.')
   const found = {}
   try {
     for (const kind of kinds) {
       for (let isDone = false; !isDone; ) {
-        const url = (await terminal.question(`${questions[kind]}: `)).trim()
+        const url = (await ask(`${questions[kind]}: `)).trim()
         if (url === '') break
         isDone = await addIfWanted(kind, url)
       }
@@ -121,7 +127,7 @@ async function askForSources(options: Options): Promise<FoundSources> {
     const { source, findings } = await checkSource(kind, url, options)
     report(findings)
     const hasFailed = findings.some(({ level }) => level === 'fail')
-    if (hasFailed && !/^y/i.test(await terminal.question('Use it anyway? [y/N] '))) return false
+    if (hasFailed && !/^y/i.test(await ask('Use it anyway? [y/N] '))) return false
     Object.assign(found, { [kind]: source })
     return true
   }
