@@ -75,6 +75,26 @@ test('if a node fails, the next one is used, and the reported error contains no 
   assert.notEqual(beacon.health()[0]?.lastError, undefined)
 })
 
+test('status 500 means "not found" only if its message is about a state that the node does not keep', async () => {
+  const replies = {
+    '/state': 'Historical state regen is not enabled, set --serveHistoricalState to fetch this data',
+    '/rewards': "Pre-state is unavailable given block's parent root",
+    '/failure': 'internal error',
+  }
+  await using node = await openNode((path) => (response) => {
+    const message = replies[path as keyof typeof replies]
+    response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ code: 500, message }))
+  })
+  const beacon = open(node)
+  assert.equal(await ask(beacon, '/state'), undefined)
+  assert.equal(await ask(beacon, '/rewards'), undefined)
+  assert.deepEqual(
+    beacon.health().map(({ lastError }) => lastError),
+    [undefined],
+  )
+  await assert.rejects(ask(beacon, '/failure'), BeaconError)
+})
+
 test('a 404 is accepted only if no other healthy node has the data', async () => {
   await using first = await openNode(() => json('none', 404))
   await using second = await openNode((path) => (path === '/thing' ? json('there') : json('none', 404)))
