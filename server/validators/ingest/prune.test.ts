@@ -70,6 +70,15 @@ const settingsFor = (urls: readonly string[], fromEpoch = 0) => ({
 
 const recordsDir = (context: TestContext): string => join(context.dir, 'beacon', 'hoodi')
 
+/** Waiting after a failed request takes no time. */
+function createSkippingClock() {
+  let elapsedMs = 0
+  const sleep = async (ms: number) => {
+    elapsedMs += ms
+  }
+  return { ...systemClock, monotonicMs: () => elapsedMs, sleep }
+}
+
 /** A new follower, as after a restart. */
 async function startFollower(
   context: TestContext,
@@ -81,7 +90,7 @@ async function startFollower(
   const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, beacon } }
   const configured = { ...context.settings, validators: { ...context.settings.validators, networks } }
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
-  const nodes = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const nodes = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: createSkippingClock(), backoffMs: 1 })
   const records = isRecording ? new StateRecords(recordsDir(context)) : undefined
   const processor = new LocalEpochProcessor(nodes, { records })
   return new Follower({ ...context, settings, clock: systemClock, log }, 'hoodi', processor)
