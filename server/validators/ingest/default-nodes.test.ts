@@ -61,8 +61,8 @@ class Behaviour extends SeededBehaviour {
   }
 }
 
-/** The chain of a seed, with branches of one to three slots. */
-function simulateChain(seed: string, slots: number) {
+/** The chain of a seed, with branches of one to three slots, or with these branches. */
+function simulateChain(seed: string, slots: number, onlyBranches?: readonly Branch[]) {
   const draws = createSeededRandom(`${seed}/branches`)
   const epochs = Math.ceil(slots / slotsPerEpoch)
   const ownPlan = { ...plan, epochs }
@@ -74,7 +74,8 @@ function simulateChain(seed: string, slots: number) {
     const until = slot + draws.whole(1, 4)
     branches.push({ from: slot, until, empty: draws.happens(0.3) ? [slot] : [] })
   }
-  return { chain, branches, head: new MovingHead(chain, { headSlot: startSlot, branches }) }
+  const used = onlyBranches ?? branches
+  return { chain, branches: used, head: new MovingHead(chain, { headSlot: startSlot, branches: used }) }
 }
 
 /** A server that follows a node. It can be stopped and started again. */
@@ -228,7 +229,9 @@ const downtimeEpoch = firstEpoch + epochsPerHour
 const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
 
 test('a restart after each stored epoch of a gap changes nothing', async () => {
-  const simulated = simulateChain('gap restarts', (downtimeEpoch + 20) * slotsPerEpoch)
+  // The last record before the downtime is of another fork.
+  const branch = { from: downtimeEpoch * slotsPerEpoch, until: downtimeSlot + 1 }
+  const simulated = simulateChain('gap restarts', (downtimeEpoch + 20) * slotsPerEpoch, [branch])
   await using followed = await follow('lighthouse', simulated)
   const { chain, context, server } = followed
   await followed.advanceTo(downtimeSlot)

@@ -93,9 +93,9 @@ export class BeaconQueries {
   }
 
   /** The full state with what epoch transitions need of it. Only computing states from blocks needs this. */
-  async transitionState(slot: number, previous?: ValidatorKeys): Promise<TransitionStateParts | undefined> {
+  async transitionState(slot: number): Promise<TransitionStateParts | undefined> {
     return this.#state(slot, (view) => {
-      const state = stateFromSsz(view, this.#rules, previous)
+      const state = stateFromSsz(view, this.#rules)
       return { ...state, transition: transitionStateFromSsz(view, this.#rules, state.validators) }
     })
   }

@@ -17,7 +17,7 @@ import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from '#sources/beac
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
-import { ReplayError } from '../replay/chain-replay.ts'
+import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import type { EpochData } from './epoch.ts'
@@ -168,20 +168,17 @@ export class EpochReader {
 
   /**
    * Computes epochs whose states no node has any more, from blocks and from the states at both ends of the range
-   * (../replay). The first state is the last one that was recorded before `from`, so the result begins earlier: the
-   * epoch before `from` is needed to process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at `until`.
+   * (../replay). The result begins with the last recorded state before `from`, because the epoch before `from` is needed
+   * to process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at
+   * `until`.
    */
   async computeEpochs({ from, until }: Range): Promise<readonly ReadEpoch[]> {
-    const first = (await this.#records?.epochs())?.findLast((epoch) => epoch < from)
-    if (first === undefined || first === 0) throw new ReplayError(`no state before epoch ${from} was recorded`)
-    if (until - first > computedEpochsMax)
-      throw new ReplayError(`${until - first} epochs without states are too many; the limit is ${computedEpochsMax}`)
-    const blocks: Block[] = []
-    for (let epoch = Math.max(0, first - 2); epoch <= until; epoch++) blocks.push(...(await this.#blocksOf(epoch)))
-    const anchor = blocks.findLast(({ slot }) => slot <= firstSlotAt(this.#rules, first))
-    const before = anchor && (await this.#records?.read(first, anchor.root))?.boundary
-    if (!before?.transition) throw new ReplayError(`the full state of epoch ${first} was not recorded`)
-    const lastBlocks = blocks.filter(({ slot }) => slot >= firstSlotAt(this.#rules, until - 1))
+    const before = await this.#fullRecordBefore(from)
+    if (!before) throw new ReplayError(`no full state before epoch ${from} was recorded`)
+    const count = until - before.epoch
+    if (count > computedEpochsMax)
+      throw new ReplayError(`${count} epochs without states are too many; the limit is ${computedEpochsMax}`)
+    const lastBlocks = [...(await this.#blocksOf(until - 1)), ...(await this.#blocksOf(until))]
     const chain = await this.#verifyLinks(until - 1, lastBlocks).catch((error: unknown) => {
       throw error instanceof ContradictionError ? new ReplayError(error.message) : error
     })
@@ -189,12 +186,26 @@ export class EpochReader {
     const after = await this.#boundary(until)
     if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
     const { epochs } = await fillGap(this.#rules, {
-      before: { epoch: first, validators: before.validators, transition: before.transition },
+      before,
       after: { epoch: until, validators: after.validators, finalizedEpoch: await this.#finalizedAt(until) },
       finalizedAfter: await this.#finalizedAt(until + 1),
       readBlocks: (epoch) => this.#blocksOf(epoch),
     })
     return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
+  }
+
+  /** A record of another fork is not used, so there may be newer ones. */
+  async #fullRecordBefore(until: number): Promise<FullState | undefined> {
+    const epochs = (await this.#records?.epochs()) ?? []
+    for (const epoch of epochs.filter((at) => at > 0 && at < until).reverse()) {
+      const blocks: Block[] = []
+      for (let at = Math.max(0, epoch - 2); at <= epoch; at++) blocks.push(...(await this.#blocksOf(at)))
+      const anchor = blocks.findLast(({ slot }) => slot <= firstSlotAt(this.#rules, epoch))
+      const record = anchor && (await this.#records?.read(epoch, anchor.root))
+      if (!record?.boundary.transition) continue
+      return { epoch, validators: record.boundary.validators, transition: record.boundary.transition }
+    }
+    return undefined
   }
 
   /** `chain`: blocks around the first slot of the epoch. Those at and before it must not have gaps. */

@@ -22,6 +22,8 @@ export interface HeadRecording {
 
 /** Fourteen hours of mainnet without finality. */
 const epochsMaxDefault = 128
+/** The last ones may be of another fork. */
+const keptBeforeGap = 5
 
 export class HeadRecorder {
   readonly #beacon: Beacon
@@ -35,7 +37,7 @@ export class HeadRecorder {
     this.#epochsMax = epochsMax
   }
 
-  /** `neededFrom`: records of earlier epochs are deleted, except for the last one if there is none of this epoch. */
+  /** `neededFrom`: records of earlier epochs are deleted, except for the last ones before a gap. */
   async record(rules: ConsensusRules, neededFrom: number, signal: AbortSignal): Promise<HeadRecording> {
     const recorded: number[] = []
     const failures: string[] = []
@@ -57,9 +59,7 @@ export class HeadRecorder {
       break
     }
     await attempt(async () => {
-      // In a gap there is no record of that epoch, and the states are computed from the last one before it.
-      const epochs = await this.#records.epochs()
-      await this.#records.removeBefore(epochs.findLast((epoch) => epoch <= neededFrom) ?? neededFrom)
+      await this.#removeBefore(neededFrom)
       dropped = await this.#dropOldest()
     })
     return { recorded, dropped, failure: failures[0] }
@@ -88,6 +88,15 @@ export class HeadRecorder {
       await this.#records.write({ ...parts, anchor })
       recorded.push(epoch)
     }
+  }
+
+  /** If an epoch has no record, there is a gap, which is computed from a record before it. */
+  async #removeBefore(epoch: number): Promise<void> {
+    const epochs = await this.#records.epochs()
+    const earlier = epochs.filter((at) => at < epoch)
+    const isComplete = Array.from({ length: keptBeforeGap }, (_, at) => epoch + at).every((at) => epochs.includes(at))
+    const first = isComplete ? epoch : (earlier.slice(-keptBeforeGap)[0] ?? epoch)
+    await this.#records.removeBefore(first)
   }
 
   /** Returns the deleted epochs. */
