@@ -89,7 +89,7 @@ function summary(streams: readonly Stream[]): string {
   const ageless = streams.filter(({ status, fresh }) => status === 'healthy' && fresh === null).length
   const also = [
     ...(catching > 0 ? [`${catching} catching up`] : []),
-    ...(incomplete > 0 ? [`${incomplete} incomplete without a source`] : []),
+    ...(incomplete > 0 ? [`${incomplete} incomplete and without a source`] : []),
     ...(waiting > 0 ? [`${waiting} without a rate yet`] : []),
     ...(ageless > 0 ? [`${ageless} of unknown age`] : []),
   ]
@@ -97,7 +97,7 @@ function summary(streams: readonly Stream[]): string {
     return `${needingAttention} of ${streams.length} stale or incomplete${also.map((text) => `, ${text}`).join('')}.`
   if (also.length === 0) return 'Fresh and complete.'
   if (ageless > 0 && also.length === 1) return 'Complete. Age unknown: no server that reads the chain is running.'
-  return `Nothing ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`
+  return `No stream is ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`
 }
 
 /** Rounded down: 100 % means complete. */
