@@ -1,5 +1,6 @@
 // Ingest stops before a fork that this version does not support (behaviour/validators.md#unknown-forks).
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectivityFindings } from '#operations/connectivity.ts'
 import { coverageReport } from '#operations/coverage.ts'
@@ -18,6 +19,8 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { Follower } from './follow.ts'
 import { findRun } from './ingest-status.ts'
 import { withChainTimes } from './read/chain-identity.ts'
+import { HeadRecorder } from './read/head-recorder.ts'
+import { StateRecords } from './read/state-records.ts'
 import { beaconFindings, startBeacon } from './start.ts'
 
 const epochs = 14
@@ -56,6 +59,20 @@ const catchUp = (context: TestContext, url: string) => {
 }
 
 const endOf = async (context: TestContext) => (await coveredEpochs(context.duties, 'hoodi')).at(-1)?.until
+
+test('states are recorded up to an unknown fork', async () => {
+  await using node = await openNode(world, { ssz: true, states: true })
+  const fork = epochs - 2
+  await using proxy = await openAlteringProxy(node.url, both(scheduleFork(fork), changeFormat(fork)))
+  await using context = await openAt(proxy.url)
+  const { url } = proxy
+  const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const records = new StateRecords(join(context.dir, 'beacon'))
+  const { rules } = await beacon.chain()
+  const { failure } = await new HeadRecorder(beacon, records).record(rules, 0, new AbortController().signal)
+  assert.equal(failure, undefined)
+  assert.equal((await records.epochs()).at(-1), fork - 1)
+})
 
 test('epochs before an unknown fork are stored as without it, and the error names fork and epoch', async () => {
   await using node = await openNode(world, { ssz: true })
