@@ -34,8 +34,7 @@ async function readChain(network: CompletedNetwork): Promise<ReadChain> {
   const reader = new EpochReader(beacon, rules)
   const epochs: EpochData[] = []
   for (let epoch = 0; epoch < network.finalized - 1; epoch++) epochs.push(await reader.read(epoch))
-  // The simulated chain applies three deposits per epoch.
-  return { rules: { ...rules, pendingDepositsPerEpochMax: 3 }, epochs }
+  return { rules, epochs }
 }
 
 /** The duties of the simulated chain. */
