@@ -44,7 +44,7 @@ server:
       kind: ${rates?.kind ?? 'http-json'}
       url: ${quoted(rates?.url ?? 'https://rates.example.net/latest.json')}`,
     ),
-    '# Effectiveness of validators. The first ratings appear about an hour after the first start.',
+    '# Effectiveness of validators. The first ratings appear within minutes of the first start.',
     sectionText(
       beacon !== undefined,
       `validators:
