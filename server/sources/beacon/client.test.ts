@@ -5,7 +5,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { type Beacon, BeaconError, dataOf, openBeacon } from './client.ts'
+import { type Beacon, BeaconError, openBeacon } from './client.ts'
+import { dataOf } from './endpoint.ts'
 import { InvalidResponseError } from './json.ts'
 
 type Reply = (response: ServerResponse) => void

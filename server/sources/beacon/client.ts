@@ -6,56 +6,11 @@
 // 3. A node is used only if its genesis and slot times are those of the network. This is checked again after a failure.
 // 4. Every response has a time limit and a size limit.
 
-import type { Clock } from '#runtime/clock.ts'
-import { cleanUrl, cleanUrls, FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../http-client.ts'
-import { type ConsensusRules, readRules, type UnknownFork } from './consensus.ts'
-import { figureOf, InvalidResponseError, readFields } from './json.ts'
+import { cleanUrl, cleanUrls, FetchError } from '../http-client.ts'
+import type { UnknownFork } from './consensus.ts'
+import { BeaconEndpoint, type BeaconOptions, type BeaconReply, type BeaconRequest, type Chain } from './endpoint.ts'
+import { InvalidResponseError } from './json.ts'
 import { SszError } from './ssz.ts'
-
-export interface BeaconOptions {
-  readonly network: string
-  readonly urls: readonly string[]
-  readonly timeoutMs: number
-  readonly clock: Clock
-  /** The chain that all nodes must be on, if it is already known. */
-  readonly identity?: ChainIdentity | undefined
-  /** Wait after the first failure of a node; it doubles with each further one. */
-  readonly backoffMs?: number
-}
-
-/** Two nodes are on the same chain if all of these are equal. */
-export interface ChainIdentity {
-  readonly genesisUnix: number
-  readonly genesisRoot: string
-  readonly slotSeconds: number
-  readonly slotsPerEpoch: number
-}
-
-export const epochStartMs = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity, epoch: number): number =>
-  (genesisUnix + epoch * slotsPerEpoch * slotSeconds) * 1000
-
-export interface Chain {
-  readonly identity: ChainIdentity
-  readonly rules: ConsensusRules
-  /** The deposit contract and the id of its execution chain, if the node reports them. */
-  readonly deposits?: { readonly contract: string; readonly chainId: string } | undefined
-}
-
-export type Accept = 'json' | 'ssz' | 'either'
-
-export type BeaconReply =
-  | { readonly is: 'json'; readonly body: unknown; readonly version: string | undefined }
-  | { readonly is: 'ssz'; readonly bytes: Uint8Array; readonly version: string | undefined }
-
-export interface BeaconRequest {
-  readonly path: string
-  readonly accept?: Accept
-  /** Sent as JSON with POST. */
-  readonly body?: unknown
-  readonly bytesMax?: number
-  /** The caller does not keep the bytes: the next such response of the node overwrites them. */
-  readonly reusesBuffer?: true
-}
 
 export interface Beacon {
   /** Genesis and rules, requested once. */
@@ -105,196 +60,8 @@ export class UnknownForkError extends BeaconError {
   }
 }
 
-const bytesMaxDefault = 64 * 1024 * 1024
 const attemptsPerNode = 3
 const attemptsMin = 5
-const backoffMaxMs = 15_000
-const distrustMs = 600_000
-const accepts: Record<Accept, string> = {
-  json: 'application/json',
-  ssz: 'application/octet-stream',
-  either: 'application/octet-stream;q=1.0,application/json;q=0.9',
-}
-/** A node returns these statuses if it does not have the data, or not in this format. */
-const notFoundStatuses = new Set([400, 404, 405, 406, 415, 501])
-/** Lodestar returns status 500 for states that it does not keep, and for rewards that need them. */
-const notKeptText = /Historical state regen is not enabled|state is unavailable/i
-
-class BeaconEndpoint {
-  readonly name: string
-  readonly #url: string
-  /** Some providers expect their key here. */
-  readonly #query: string | undefined
-  readonly #options: BeaconOptions
-  #failures = 0
-  #backoffUntilMs = 0
-  #chain: Chain | undefined
-  /** Buffer of the last response with `reusesBuffer`. */
-  #buffer: Uint8Array | undefined
-  lastError: string | undefined
-
-  constructor(url: string, name: string, options: BeaconOptions) {
-    this.name = name
-    const [address = '', query] = url.split('?', 2)
-    this.#url = address.replace(/\/+$/, '')
-    this.#query = query
-    this.#options = options
-  }
-
-  backoffRemainingMs(): number {
-    return Math.max(0, this.#backoffUntilMs - this.#options.clock.monotonicMs())
-  }
-
-  backOff(reason: string): void {
-    const { clock, backoffMs = 250 } = this.#options
-    this.#backoffUntilMs = clock.monotonicMs() + Math.min(backoffMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)
-    this.#failures += 1
-    this.#chain = undefined
-    this.lastError = reason
-  }
-
-  distrust(reason: string): void {
-    this.backOff(reason)
-    this.#backoffUntilMs = this.#options.clock.monotonicMs() + distrustMs
-  }
-
-  async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
-    if (this.#chain) return this.#chain
-    await this.#refuseSyncing(signal)
-    const genesis = readFields(await this.#json('/eth/v1/beacon/genesis', signal), 'genesis')
-    const spec = readFields(await this.#json('/eth/v1/config/spec', signal), 'spec')
-    const rules = rulesOf(spec)
-    const identity = {
-      genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),
-      genesisRoot: String(genesis.genesis_validators_root),
-      slotSeconds: rules.slotSeconds,
-      slotsPerEpoch: rules.slotsPerEpoch,
-    }
-    const mismatch =
-      expected && (Object.keys(identity) as (keyof ChainIdentity)[]).find((key) => identity[key] !== expected[key])
-    if (mismatch) {
-      throw new InvalidResponseError(
-        `it is on another chain: ${mismatch} is ${identity[mismatch]}, not ${expected?.[mismatch]}; correct validators.networks`,
-      )
-    }
-    this.#chain = { identity, rules, deposits: depositsOf(spec) }
-    return this.#chain
-  }
-
-  async request<T>(
-    request: BeaconRequest,
-    read: (reply: BeaconReply) => T,
-    signal?: AbortSignal,
-  ): Promise<T | undefined> {
-    let buffer: Uint8Array | undefined
-    const allocate = (bytes: number): Uint8Array => {
-      buffer = this.#takeBuffer(bytes)
-      return buffer
-    }
-    const reply = await this.#fetch(request, signal, request.reusesBuffer ? allocate : undefined)
-    refuseOptimistic(reply)
-    const value = reply && read(reply)
-    this.#buffer ??= buffer
-    this.#failures = 0
-    this.lastError = undefined
-    return value
-  }
-
-  /** While a node is syncing, its finality is old and it may lack states. Not every provider offers this endpoint. */
-  async #refuseSyncing(signal?: AbortSignal): Promise<void> {
-    const reply = await this.#fetch({ path: '/eth/v1/node/syncing' }, signal).catch((error: unknown) => {
-      if (error instanceof InvalidResponseError || (error instanceof FetchError && error.failure === 'status'))
-        return undefined
-      throw error
-    })
-    const body = (reply?.is === 'json' ? reply.body : undefined) as SyncingBody | undefined
-    if (body?.data?.is_syncing === true)
-      throw new InvalidResponseError(`it is still syncing, ${body.data.sync_distance} slots behind`)
-  }
-
-  async #json(path: string, signal?: AbortSignal): Promise<unknown> {
-    const reply = await this.#fetch({ path, accept: 'json' }, signal)
-    if (reply?.is !== 'json') throw new InvalidResponseError(`${path} returned no JSON`)
-    return dataOf(reply.body)
-  }
-
-  #addressOf(path: string): string {
-    if (!this.#query) return this.#url + path
-    return `${this.#url}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
-  }
-
-  /** Returns at least this many bytes. Concurrent requests get other buffers. */
-  #takeBuffer(bytes: number): Uint8Array {
-    const buffer = this.#buffer
-    this.#buffer = undefined
-    return buffer && buffer.length >= bytes ? buffer : Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.02))
-  }
-
-  async #fetch(
-    { path, accept = 'json', body, bytesMax = bytesMaxDefault }: BeaconRequest,
-    signal?: AbortSignal,
-    allocate?: FetchOptions['allocate'],
-  ): Promise<BeaconReply | undefined> {
-    const options: FetchOptions = {
-      timeoutMs: this.#options.timeoutMs,
-      bytesMax,
-      label: `${this.name}${path}`,
-      keepsErrorText: true,
-      headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-      ...(allocate && { allocate }),
-    }
-    try {
-      return toReply(await fetchBytes(this.#addressOf(path), options), accept)
-    } catch (error) {
-      if (error instanceof FetchError && isNotFound(error)) return undefined
-      throw error
-    }
-  }
-}
-
-const isNotFound = ({ failure, status = 0, text = '' }: FetchError): boolean =>
-  failure === 'status' && (notFoundStatuses.has(status) || (status === 500 && notKeptText.test(text)))
-
-interface SyncingBody {
-  readonly data?: { readonly is_syncing?: unknown; readonly sync_distance?: unknown }
-}
-
-function refuseOptimistic(reply: BeaconReply | undefined): void {
-  if (reply?.is !== 'json') return
-  const { execution_optimistic } = (reply.body ?? {}) as { readonly execution_optimistic?: unknown }
-  if (execution_optimistic === true)
-    throw new InvalidResponseError('it has not verified the execution payloads of its response (execution_optimistic)')
-}
-
-function rulesOf(spec: Readonly<Record<string, unknown>>): ConsensusRules {
-  try {
-    return readRules(spec)
-  } catch (error) {
-    throw new InvalidResponseError(`config/spec: ${(error as Error).message}`)
-  }
-}
-
-function depositsOf(spec: Readonly<Record<string, unknown>>): Chain['deposits'] {
-  const [contract, chainId] = [String(spec.DEPOSIT_CONTRACT_ADDRESS), String(spec.DEPOSIT_CHAIN_ID)]
-  return /^0x[0-9a-f]{40}$/i.test(contract) && /^\d{1,19}$/.test(chainId) ? { contract, chainId } : undefined
-}
-
-function toReply(reply: FetchedBytes, accept: Accept): BeaconReply {
-  const version = reply.header('eth-consensus-version')?.toLowerCase()
-  const isSsz = reply.header('content-type')?.startsWith('application/octet-stream') === true
-  if (isSsz && accept !== 'json') return { is: 'ssz', bytes: reply.bytes, version }
-  if (accept === 'ssz') throw new InvalidResponseError('the response is not SSZ')
-  try {
-    return { is: 'json', body: JSON.parse(new TextDecoder().decode(reply.bytes)), version }
-  } catch {
-    throw new InvalidResponseError('the response is not JSON')
-  }
-}
-
-export const dataOf = (body: unknown): unknown => readFields(body, 'the response').data
-
 export function openBeacon(options: BeaconOptions): Beacon {
   const names = cleanUrls(options.urls)
   const all = options.urls.map((url, at) => new BeaconEndpoint(url, names[at] ?? cleanUrl(url), options))
@@ -325,7 +92,7 @@ export function openBeacon(options: BeaconOptions): Beacon {
           name: node.name,
           beacon: viewOf([node]),
           distrust: (reason) => node.distrust(reason),
-          isDistrusted: () => node.backoffRemainingMs() > backoffMaxMs,
+          isDistrusted: () => node.isDistrusted(),
         })),
       health: () => nodes.map(({ name, lastError }) => ({ name, lastError })),
     }

@@ -6,7 +6,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
-import type { ChainIdentity } from '#sources/beacon/client.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { networkId } from './layout.ts'
 

@@ -7,8 +7,9 @@
 // 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
 import { strict as assert } from 'node:assert'
 import type { Range } from '#core/ranges.ts'
-import { type Beacon, BeaconError, type Chain, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
+import type { Chain } from '#sources/beacon/endpoint.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'

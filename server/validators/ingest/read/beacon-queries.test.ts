@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
-import type { Beacon, BeaconReply } from '#sources/beacon/client.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
+import type { BeaconReply } from '#sources/beacon/endpoint.ts'
 import { BeaconQueries } from './beacon-queries.ts'
 
 const rules = readRules({ ELECTRA_FORK_EPOCH: null, SLOTS_PER_EPOCH: null, ALTAIR_FORK_EPOCH: '0' })

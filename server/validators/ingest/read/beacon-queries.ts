@@ -4,9 +4,10 @@
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
-import { type Beacon, type BeaconReply, dataOf, UnknownForkError } from '#sources/beacon/client.ts'
+import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { type Committees, committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
+import { type BeaconReply, dataOf } from '#sources/beacon/endpoint.ts'
 import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import {
   emptyPendingQueues,
