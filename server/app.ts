@@ -64,7 +64,7 @@ export interface StartOptions {
 
 export interface RunningServer {
   readonly url: string
-  readonly inject: HttpServer['inject']
+  readonly listener: HttpServer['listener']
   readonly context: AppContext
   close(): Promise<void>
 }
@@ -171,7 +171,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const openResources = resources.move()
   return {
     url: httpServer.url,
-    inject: httpServer.inject,
+    listener: httpServer.listener,
     context,
     async close() {
       await openResources.disposeAsync()

@@ -1,5 +1,6 @@
 // A real HTTP server with the console's routes, a test clock, and requests with the headers that a browser sends (origin,
 // content type, cookie).
+
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ import { openLog } from '#runtime/log.ts'
 import { openMetrics } from '#runtime/metrics.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { openContext } from './context.ts'
+import { inject } from './inject.ts'
 
 export const ownOrigin = 'http://console.test'
 
@@ -45,7 +47,7 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
 
   const request = async (url: string, { method = 'GET', body, cookie, headers = {} }: ConsoleRequestOptions = {}) => {
     const isChange = method === 'POST' || method === 'DELETE'
-    const reply = await httpServer.inject({
+    const reply = await inject(httpServer, {
       url,
       method,
       headers: {

@@ -1,5 +1,6 @@
 // The whole server on a free port with the demo world in it, as `tetrad serve` would start it.
 //   await using world = await openWorld()
+
 import { strict as assert } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { type RunningServer, startServer } from '#server/app.ts'
 import { createDemoKey, type DemoSamples, startDemo } from '#simulator/demo.ts'
 import { createKey, type NewKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
+import { inject } from './inject.ts'
 import { copyDemo } from './template.ts'
 
 export interface DemoServer extends AsyncDisposable {
@@ -86,8 +88,8 @@ const readyWithinMs = 120_000
 async function untilReady(server: RunningServer): Promise<void> {
   const giveUpMs = systemClock.monotonicMs() + readyWithinMs
   while (systemClock.monotonicMs() < giveUpMs) {
-    if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
+    if ((await inject(server, { url: '/readyz' })).statusCode === 200) return
     await systemClock.sleep(25)
   }
-  throw new Error(`not ready: ${(await server.inject({ url: '/readyz' })).body}`)
+  throw new Error(`not ready: ${(await inject(server, { url: '/readyz' })).body}`)
 }

@@ -1,5 +1,6 @@
 // Calls every endpoint with random and hostile parameters: never a 500, always the group's error format. fast-check
 // prints the seed of a failure, which can be replayed.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -13,6 +14,7 @@ import { ValidatorsFailure } from '#api/wire/validators.ts'
 import { checker } from '#core/schema-check.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
+import { inject } from './inject.ts'
 
 const runs = Number(process.env.FUZZ_RUNS ?? 300)
 
@@ -197,7 +199,7 @@ describe('fuzz', () => {
       let succeeded = 0
       await fc.assert(
         fc.asyncProperty(fuzzedRequests(endpoint, demo.samples, keys), async (request) => {
-          const response = await demo.server.inject(request)
+          const response = await inject(demo.server, request)
           const status = response.statusCode
           assert.ok(status < 500 || (status === 503 && endpoint.group === 'fx'), `${status} ${response.body}`)
           if (status === 304) return

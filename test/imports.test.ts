@@ -80,7 +80,7 @@ const packageUsers: Record<string, readonly string[]> = {
   'node:sqlite': ['server/storage/sqlite/', 'server/storage/folder-lock.ts'],
   ioredis: ['server/sources/redis.ts'],
   pg: ['server/storage/postgres/'],
-  fastify: ['server/http/http-server.ts', 'server/http/read-request.ts'],
+  'find-my-way': ['server/http/http-server.ts'],
   'fast-json-stringify': ['server/http/render.ts'],
   '@noble/hashes/sha3.js': ['server/core/checksum-address.ts', 'server/fx/typed-data/'],
   '@noble/hashes/utils.js': ['server/fx/typed-data/hash-typed-data.ts'],

@@ -1,4 +1,5 @@
 // Several servers on one PostgreSQL and one Redis: each ingester runs in one of them, and limits apply to all together.
+
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,7 @@ import { createKey } from '#storage/keys.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { openReplay } from './beacon-replay.ts'
 import { settingsWith } from './context.ts'
+import { inject } from './inject.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 
@@ -42,7 +44,7 @@ async function openServer(overrides: object): Promise<Server> {
     lines,
     close,
     async leases() {
-      const { body } = await running.inject({ url: '/metrics' })
+      const { body } = await inject(running, { url: '/metrics' })
       const leases = [...body.matchAll(/^tetrad_ingest_leased\{ingester="(\w+)"\} (\d)/gm)]
       return Object.fromEntries(leases.map(([, name = '', held]) => [name, held === '1']))
     },
@@ -76,7 +78,7 @@ test('one server ingests, all serve; the rate limit of 4.3 is shared', { skip: n
   const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)
   const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
   const call = async ({ running }: Server) => {
-    const { statusCode, body } = await running.inject({ url })
+    const { statusCode, body } = await inject(running, { url })
     assert.ok(statusCode < 500, body)
     if (body.includes(faults['limit.unavailable'].message)) return 'unavailable'
     return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
@@ -91,7 +93,7 @@ test('one server ingests, all serve; the rate limit of 4.3 is shared', { skip: n
   await redis.kill()
   assert.equal(await call(second), 'unavailable')
   await waitUntil('the metric shows it', async () =>
-    /^tetrad_limits_shared 0/m.test((await second.running.inject('/metrics')).body),
+    /^tetrad_limits_shared 0/m.test((await inject(second.running, '/metrics')).body),
   )
   await redis.start()
   await waitUntil('Redis is back', async () => (await call(second)) === 'passed')
@@ -126,7 +128,7 @@ test('all servers return what one of them reads, byte for byte like an embedded 
       '/v1/eth/validators/1/explain',
       '/v0/eth/validators/2',
     ]
-    const responses = await Promise.all(paths.map((url) => running.inject({ url, headers })))
+    const responses = await Promise.all(paths.map((url) => inject(running, { url, headers })))
     return responses.map(({ statusCode, body }) => `${statusCode} ${body}`)
   }
   const expected = await responsesOf(alone)

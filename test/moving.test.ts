@@ -1,5 +1,6 @@
 // Moves a running server to another machine: backup over the control socket, restore, start. Every response must be the
 // same.
+
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import { type DemoSamples, startDemo } from '#simulator/demo.ts'
 import type { Manifest } from '#storage/backup.ts'
 import { createKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
+import { inject } from './inject.ts'
 import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
 
@@ -46,7 +48,7 @@ async function responsesOf(
 
 const untilReady = async (server: RunningServer) => {
   for (let tries = 0; tries < 400; tries++) {
-    if ((await server.inject({ url: '/readyz' })).statusCode === 200) return
+    if ((await inject(server, { url: '/readyz' })).statusCode === 200) return
     await systemClock.sleep(25)
   }
   assert.fail('not ready')
@@ -108,7 +110,7 @@ test('a restored backup of a running server returns the same responses', async (
 
   // The restored server accepts the link: the backup contains the signing secret.
   const restoredLink = new URL(String(link))
-  const download = await restoredServer.inject({ url: `${restoredLink.pathname}${restoredLink.search}` })
+  const download = await inject(restoredServer, { url: `${restoredLink.pathname}${restoredLink.search}` })
   assert.equal(download.statusCode, 200)
   const manifest = JSON.parse(await readFile(join(dir, 'copy', 'manifest.json'), 'utf8')) as Manifest
   assert.deepEqual(manifest.rows, rows)

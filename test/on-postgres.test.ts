@@ -23,6 +23,7 @@ import type { State } from '#storage/state.ts'
 import { dutiesHere } from '#validators/duties/store.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openContext, type TestContext } from './context.ts'
+import { inject } from './inject.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { noRedis, startRedis } from './redis.ts'
 import { startProcess } from './second-process.ts'
@@ -231,7 +232,7 @@ async function repliesOf(context: AppContext, calls: readonly Call[]) {
   // For a second after Redis has started, funding lookups are refused (behaviour/operations.md#redis-outages).
   if (context.settings.limits !== '') await systemClock.sleep(1100)
   for (const { url, headers } of calls) {
-    const { statusCode: status, rawPayload, headers: all } = await httpServer.inject({ url, headers })
+    const { statusCode: status, rawPayload, headers: all } = await inject(httpServer, { url, headers })
     const { etag, 'last-modified': modified, 'content-type': type } = all
     const confidence = Object.entries(all).filter(([name]) => name.startsWith('x-tetrad-'))
     replies.push({ url, status, bytes: rawPayload.toString(), etag, modified, type, confidence })

@@ -3,6 +3,7 @@
 //   await using server = await openQuietServer({ settings })
 //   await new Follower(server.context, 'hoodi', beacon).catchUp(signal)
 //   const response = await server.get('/v0/eth/validators/7', 'hoodi')
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import type { AppContext } from '#server/context.ts'
 import { stoppedAt } from '#simulator/stopped-clock.ts'
 import { createKey } from '#storage/keys.ts'
 import { seededRandom, settingsWith, testNowMs } from './context.ts'
+import { inject } from './inject.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
 
@@ -78,7 +80,7 @@ export async function openQuietServer({ settings, dir, clock }: QuietServerOptio
     ...{ context, dataDir },
     async get(url, network) {
       const headers = { authorization: `Bearer ${key}`, 'x-validator-network': network }
-      const { statusCode, headers: sent, body } = await server.inject({ url, headers })
+      const { statusCode, headers: sent, body } = await inject(server, { url, headers })
       return { status: statusCode, headers: sent as Record<string, string>, body }
     },
     async control(name, input) {

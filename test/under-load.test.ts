@@ -1,5 +1,6 @@
 // Calls to three servers, one of which ingests, while a server, PostgreSQL and Redis are killed and restarted. Calls
 // may wait or get a documented error, nothing else.
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,6 +14,7 @@ import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.t
 import { Follower } from '#validators/ingest/follow.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
 import { settingsWith } from './context.ts'
+import { inject } from './inject.ts'
 import {
   type Call,
   LoadGenerator,
@@ -181,7 +183,7 @@ async function expectSameRatings({ dir, settings: shared, servers, key }: ThreeS
       `/v1/eth/validators/${index}/effectiveness?limit=50&granularity=hour`,
       `/v0/eth/validators/effectiveness?indices=${index}&size=50`,
     ])) {
-      const { body, statusCode } = await alone.inject({ url: path, headers: headersOf(own.key) })
+      const { body, statusCode } = await inject(alone, { url: path, headers: headersOf(own.key) })
       assert.equal(statusCode, 200, body)
       for (const server of servers) await untilSame(server, { path, headers: headersOf(key) }, body)
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
-import { openDeadlines } from './deadline.ts'
+import { type Deadline, openDeadlines } from './deadline.ts'
 
 test('work that ends in time returns its result; other work ends with server.timeout', async () => {
   const clock = new ManualClock(0)
@@ -29,13 +29,15 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
   const clock = new ManualClock(0)
   const deadlines = openDeadlines(clock, 5000)
   const aborted: string[] = []
-  const stuck = (name: string) => (signal: AbortSignal) =>
-    new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => {
-        aborted.push(name)
-        reject(signal.reason)
+  const stuck =
+    (name: string) =>
+    ({ signal }: Deadline) =>
+      new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(name)
+          reject(signal.reason)
+        })
       })
-    })
   let leave = () => {}
   const gone = deadlines.within(stuck('gone'), (disconnect) => {
     leave = disconnect
@@ -49,8 +51,8 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
   // After the response, a disconnect does not abort the signal.
   let signal: AbortSignal | undefined
   await deadlines.within(
-    async (own) => {
-      signal = own
+    async (deadline) => {
+      signal = deadline.signal
     },
     (disconnect) => {
       leave = disconnect
@@ -58,4 +60,22 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
   )
   leave()
   assert.equal(signal?.aborted, false)
+})
+
+test('a signal that is first used after the time limit or after the caller has left is aborted', async () => {
+  const clock = new ManualClock(0)
+  const deadlines = openDeadlines(clock, 5000)
+  const kept: Deadline[] = []
+  const keep = (deadline: Deadline) => {
+    kept.push(deadline)
+    return new Promise<never>(() => {})
+  }
+  const late = deadlines.within(keep)
+  clock.advance(6000)
+  await assert.rejects(late, { code: 'server.timeout' })
+  deadlines.within(keep, (leave) => leave())
+  assert.deepEqual(
+    kept.map(({ signal }) => signal.aborted),
+    [true, true],
+  )
 })

@@ -5,11 +5,6 @@ import type { Clock } from '#runtime/clock.ts'
 
 const sweepMs = 1000
 
-interface PendingRequest {
-  readonly untilMs: number
-  readonly giveUp: (fault: Fault) => void
-}
-
 /** The caller has disconnected. This is not a failure of the server. */
 export class CallerGone extends Fault {
   constructor() {
@@ -17,45 +12,79 @@ export class CallerGone extends Fault {
   }
 }
 
-/** Registers a callback for when the caller has disconnected or has got the response. */
+/** Calls `leave` when the caller has disconnected or has got the response. */
 export type OnCallerGone = (leave: () => void) => void
 
 export interface Deadlines {
-  /**
-   * The result of the work, or a fault if it takes too long. The signal aborts at the time limit and when the caller
-   * disconnects.
-   */
-  within<T>(work: (signal: AbortSignal) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T>
+  /** The result of the work, or a fault if it takes too long. */
+  within<T>(work: (deadline: Deadline) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T>
   readonly inFlight: number
   close(): void
 }
 
+/** The time limit of one request. */
+export class Deadline {
+  readonly untilMs: number
+  readonly #onCallerGone: OnCallerGone | undefined
+  readonly #reject: (fault: Fault) => void
+  #controller: AbortController | undefined
+  #fault: Fault | undefined
+  /** The work has ended, so nothing is aborted any more. */
+  isDone = false
+
+  constructor(untilMs: number, onCallerGone: OnCallerGone | undefined, reject: (fault: Fault) => void) {
+    this.untilMs = untilMs
+    this.#onCallerGone = onCallerGone
+    this.#reject = reject
+  }
+
+  /** Aborts at the time limit and when the caller disconnects. Created at the first use: most requests need none. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = new AbortController()
+      this.#controller = controller
+      if (this.#fault) controller.abort(this.#fault)
+      else this.#onCallerGone?.(() => !this.isDone && controller.abort(new CallerGone()))
+    }
+    return this.#controller.signal
+  }
+
+  giveUp(fault: Fault): void {
+    this.#fault = fault
+    this.#controller?.abort(fault)
+    this.#reject(fault)
+  }
+}
+
 export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
-  const pending = new Set<PendingRequest>()
+  const pending = new Set<Deadline>()
   const stop = clock.every(sweepMs, () => {
     const nowMs = clock.monotonicMs()
-    for (const request of pending) {
-      if (request.untilMs > nowMs) continue
-      pending.delete(request)
-      request.giveUp(new Fault('server.timeout', { detail: `no response within ${allowedMs} ms` }))
+    for (const deadline of pending) {
+      if (deadline.untilMs > nowMs) continue
+      pending.delete(deadline)
+      deadline.giveUp(new Fault('server.timeout', { detail: `no response within ${allowedMs} ms` }))
     }
   })
   return {
-    within<T>(work: (signal: AbortSignal) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T> {
+    within<T>(work: (deadline: Deadline) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        const stop = new AbortController()
-        const giveUp = (fault: Fault) => {
-          stop.abort(fault)
-          reject(fault)
+        const deadline = new Deadline(clock.monotonicMs() + allowedMs, onCallerGone, reject)
+        pending.add(deadline)
+        const end = () => {
+          deadline.isDone = true
+          pending.delete(deadline)
         }
-        const request: PendingRequest = { untilMs: clock.monotonicMs() + allowedMs, giveUp }
-        pending.add(request)
-        onCallerGone?.(() => {
-          if (pending.has(request)) stop.abort(new CallerGone())
-        })
-        work(stop.signal)
-          .finally(() => pending.delete(request))
-          .then(resolve, reject)
+        work(deadline).then(
+          (value) => {
+            end()
+            resolve(value)
+          },
+          (error: unknown) => {
+            end()
+            reject(error)
+          },
+        )
       })
     },
     get inFlight() {

@@ -5,6 +5,7 @@ import { openLog, silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
 import { WriteHealth } from '#storage/write-health.ts'
 import { openContext, settingsWith } from '#test/context.ts'
+import { inject } from '#test/inject.ts'
 import { startProcess } from '#test/second-process.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
 import { findingsOf, HealthMonitor, oncePerSecond, storeChecks } from './health.ts'
@@ -95,7 +96,7 @@ test('/readyz and /metrics query the databases at most once a second', async () 
   const settings = settingsWith({ server: { port: 0 }, console: { enabled: false } })
   const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
-    const ask = async (path: string) => (await server.inject(path)).body
+    const ask = async (path: string) => (await inject(server, path)).body
     assert.match(await ask('/readyz'), /"status":"ready"/)
     assert.match(await ask('/metrics'), /^tetrad_ready 1$/m)
     await server.context.state.close()
@@ -128,18 +129,18 @@ test('while the state database does not respond, /readyz reports it and /metrics
   const settings = settingsWith({ server: { port: 0 }, explorer: { chains: [chain] } })
   const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
-    const before = (await server.inject('/metrics')).body
+    const before = (await inject(server, '/metrics')).body
     assert.match(before, /^tetrad_ready 1$/m)
     assert.match(before, /^tetrad_stream_gaps\{/m)
     await server.context.state.close()
     // The last coverage report is shared for a second.
     laterMs = 1000
-    const { statusCode, body } = await server.inject('/metrics')
+    const { statusCode, body } = await inject(server, '/metrics')
     assert.equal(statusCode, 200)
     assert.match(body, /^tetrad_ready 0$/m)
     assert.match(body, /^tetrad_requests_total\{/m)
     assert.doesNotMatch(body, /^tetrad_stream_gaps\{/m)
-    const ready = await server.inject('/readyz')
+    const ready = await inject(server, '/readyz')
     assert.equal(ready.statusCode, 503)
     assert.deepEqual(
       ready
@@ -159,6 +160,7 @@ const onTinyDisk = (dir: string) => `
   const { writeFile, rm } = await import('node:fs/promises')
   const { startServer } = await load('./server/app.ts')
   const { settingsWith } = await load('./test/context.ts')
+  const { inject } = await load('./test/inject.ts')
   const { systemClock } = await load('./server/runtime/clock.ts')
   const { silentLog } = await load('./server/runtime/log.ts')
   let laterMs = 0
@@ -166,9 +168,9 @@ const onTinyDisk = (dir: string) => `
   const server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
   const tell = async () => {
     laterMs += 1000
-    const ready = await server.inject('/readyz')
+    const ready = await inject(server, '/readyz')
     const { ok, message } = ready.json().checks.find(({ name }) => name === 'state store')
-    const [gauge] = /^tetrad_ready .$/m.exec((await server.inject('/metrics')).body)
+    const [gauge] = /^tetrad_ready .$/m.exec((await inject(server, '/metrics')).body)
     say([ready.statusCode, ok, message, gauge].join('|'))
   }
   const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))

@@ -1,5 +1,6 @@
 // Tests the HTTP server on real sockets: routing, limits, error formats, headers and closing. The handlers are those of
 // this test.
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { METHODS } from 'node:http'
@@ -11,6 +12,7 @@ import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { openContext } from '#test/context.ts'
+import { inject } from '#test/inject.ts'
 import type { Authorizer } from './authorize.ts'
 import { createHandler, type ErrorFormat, type Handler, type RequestInfo } from './handler.ts'
 import { startHttpServer } from './http-server.ts'
@@ -188,7 +190,7 @@ describe('match', () => {
     })
     assert.equal(await codeOf(await fetch(`${server.url}/markets/slug/a`)), 'route.disabled')
     assert.equal(await codeOf(await fetch(`${server.url}/v0/eth/validators/1`)), 'route.unknown')
-    const named = await server.httpServer.inject({
+    const named = await inject(server.httpServer, {
       url: '/v0/eth/validators/1',
       headers: { host: 'Ratings.example:8080' },
     })
@@ -244,7 +246,7 @@ describe('limits', () => {
       '/rated/1',
     ]) {
       assert.equal(
-        (await server.httpServer.inject({ url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
+        (await inject(server.httpServer, { url: `${path}?${long}`, headers: { host: 'x' } })).statusCode,
         path === '/v2/api' ? 200 : 414,
         path,
       )

@@ -1,16 +1,25 @@
-// The HTTP server. The framework routes requests, reads bodies up to a limit and enforces timeouts; the pipeline does
-// the rest. Responses are written directly to the socket, because the pipeline has created all headers and bytes.
-import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+// The HTTP server: node:http with a router. It enforces sizes and timeouts, reads the request and writes the response
+// that the pipeline has created (decisions/use-node-http-with-a-router.md).
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import createRouter, { type HTTPMethod } from 'find-my-way'
 import { Fault } from '#core/fault.ts'
-import { CallerGone } from './deadline.ts'
+import { readBody } from './body.ts'
 import { type App, toFault } from './pipeline.ts'
-import { headerBytes, openRequestIds, pathOfUrl, type RequestIds, readRequest, warnHourly } from './read-request.ts'
+import {
+  headerBytes,
+  openRequestIds,
+  pathOfUrl,
+  type RequestIds,
+  type RoutedRequest,
+  readRequest,
+  warnHourly,
+} from './read-request.ts'
 import type { ApiResponse } from './render.ts'
 import {
+  badUrlFault,
   commonHeaders,
   createRoutes,
   type ExtraRoute,
@@ -18,7 +27,6 @@ import {
   noRouteFault,
   preflight,
   refusal,
-  urlFault,
 } from './routes.ts'
 import { writeStream } from './stream.ts'
 
@@ -28,218 +36,187 @@ export interface HttpServer {
   drain(): void
   /** Accepts no new requests. Those in flight may finish within `server.stopTimeoutMs`. */
   close(): Promise<void>
-  /** A request without a socket, for tests. */
-  readonly inject: FastifyInstance['inject']
+  /** Handles one request; tests call it without a socket. */
+  readonly listener: RequestListener
 }
 
 /** Paths of request lines that are too long are cut to this length. */
 const keptPathChars = 256
 const slowCheckMs = 1000
-/** Connections without traffic for this time are closed. */
+/** Connections without traffic for this time are closed, also in the middle of a request. */
 const idleTimeoutMs = 120_000
+const keepAliveTimeoutMs = 72_000
 const idleSweepMs = 50
 
 export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute[]): Promise<HttpServer> {
   const { server: settings } = app.context.settings
   const ids = openRequestIds(app.context.random)
   const routes = createRoutes(app, extraRoutes)
-  const common = commonHeaders(app.context.settings)
-  const tooLong: LongUrlRequests = new WeakSet()
-  const fastify = Fastify({
-    bodyLimit: settings.bodyBytesMax,
-    requestTimeout: settings.requestTimeoutMs,
-    connectionTimeout: idleTimeoutMs,
-    trustProxy: settings.proxyHops > 0 && ((_address, hop) => hop < settings.proxyHops),
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    http: {
+  const listener = createListener(app, routes, ids)
+  const server = createServer(
+    {
       // The limit for all paths. Those of each path are checked before routing.
       maxHeaderSize: Math.max(...routes.map((route) => route.urlBytesMax)) + 2 * settings.headerBytesMax,
+      requestTimeout: settings.requestTimeoutMs,
       headersTimeout: settings.headersTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
       connectionsCheckingInterval: slowCheckMs,
       requireHostHeader: false,
     },
-    // The query is parsed when the limits of the path are known (query.ts).
-    routerOptions: { maxParamLength: settings.urlBytesMax, querystringParser: asText },
-    genReqId: (raw) => ids.of(raw),
-    rewriteUrl: (raw) => translate(app, routes, raw, tooLong),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, ids),
-    frameworkErrors: (error, request, reply) =>
-      refuse(
-        app,
-        common,
-        request as FastifyRequest,
-        reply as FastifyReply,
-        tooLong.has(request.raw) ? new Fault('input.url_too_long') : urlFault(app, error, pathOfUrl(request.raw)),
-      ),
-  })
-  // The pipeline parses bodies after it has checked the key.
-  fastify.removeAllContentTypeParsers()
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const route of routes) mount(fastify, app, route, commonHeaders(app.context.settings, route), tooLong)
-  fastify.setNotFoundHandler((request, reply) => {
-    const path = pathOfUrl(request.raw)
-    const route =
-      request.method === 'OPTIONS' && settings.cors ? routes.find(({ pattern }) => pattern.test(path)) : undefined
-    if (route && !route.sameOrigin)
-      return sendResponse(reply, request.id, common, preflight(app.context.settings, route))
-    refuse(
-      app,
-      common,
-      request,
-      reply,
-      tooLong.has(request.raw) ? new Fault('input.url_too_long') : noRouteFault(app, routes, path),
-    )
-  })
-  fastify.setErrorHandler((error, request, reply) =>
-    refuse(
-      app,
-      common,
-      request,
-      reply,
-      // An unknown path is reported as such, even if the body is invalid.
-      request.is404 ? noRouteFault(app, routes, pathOfUrl(request.raw)) : bodyFault(app, error, request),
-    ),
+    listener,
   )
+  server.timeout = idleTimeoutMs
+  server.on('clientError', (error, socket) => refuseConnection(error, socket as Socket, ids))
   // Node would answer an `expect` header with a 417 without our headers. It may be ignored (RFC 9110, 10.1.1).
-  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
-  fastify.server.maxConnections = settings.connectionsMax
-  fastify.server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
-  await fastify.listen({ host: settings.host, port: settings.port })
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.maxConnections = settings.connectionsMax
+  server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host: settings.host, port: settings.port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
   return {
-    url: urlOf(fastify, settings.host),
-    inject: fastify.inject.bind(fastify),
+    url: urlOf(server, settings.host),
+    listener,
     drain: () =>
-      void fastify.server.prependListener('request', (_request, response) => {
+      void server.prependListener('request', (_request, response) => {
         response.shouldKeepAlive = false
       }),
-    close: () => close(fastify, settings.stopTimeoutMs, app),
+    close: () => close(server, settings.stopTimeoutMs, app),
   }
 }
 
-function mount(
-  fastify: FastifyInstance,
-  app: App,
-  route: HttpRoute,
-  common: Record<string, string>,
-  tooLong: LongUrlRequests,
-): void {
-  const { headerBytesMax, proxyHops } = app.context.settings.server
-  fastify.route({
-    method: [...route.methods],
-    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    // Runs before the body is read.
-    onRequest: (request, reply, done) => {
-      const { raw } = request
-      if (tooLong.has(raw)) return refuse(app, common, request, reply, new Fault('input.url_too_long'))
-      if (headerBytes(raw) > headerBytesMax) {
-        return refuse(app, common, request, reply, new Fault('input.headers_too_large'))
-      }
-      if (proxyHops === 0 && raw.headers['x-forwarded-for'] !== undefined) warnHourly(app, unknownProxy)
-      done()
-    },
-    handler: async (request, reply) => {
-      const onCallerGone = (leave: () => void) => void reply.raw.once('close', leave)
-      const apiRequest = readOrFault(app, () => readRequest(app, route, request, onCallerGone), request)
-      if (apiRequest instanceof Fault) return refuse(app, common, request, reply, apiRequest)
-      const apiResponse = await route.handle(apiRequest, request.method)
-      if (apiResponse.chunks && request.method !== 'HEAD')
-        sendStream(app, reply, { ...common, 'x-request-id': request.id }, apiResponse)
-      else if (apiResponse.bodyParts && request.method !== 'HEAD')
-        sendParts(reply, { ...common, 'x-request-id': request.id }, apiResponse, apiResponse.bodyParts)
-      else sendResponse(reply, request.id, common, apiResponse)
-    },
-  })
+/** A route with its headers, prepared once. */
+interface MountedRoute {
+  readonly route: HttpRoute
+  readonly common: Readonly<Record<string, string>>
 }
 
-/** Requests whose request line is longer than their path allows. */
-type LongUrlRequests = WeakSet<IncomingMessage>
+/** A request on its way, with what is needed to refuse it. */
+interface Exchange {
+  readonly app: App
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  readonly id: string
+  /** Headers of every response of the path. */
+  readonly common: Readonly<Record<string, string>>
+}
 
-const asText = (query: string) => query as unknown as Record<string, unknown>
+function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds): RequestListener {
+  const { settings } = app.context
+  const router = createRouter({
+    maxParamLength: settings.server.urlBytesMax,
+    // The query is parsed when the limits of the path are known (query.ts).
+    querystringParser: (query) => query,
+    onBadUrl: noop,
+    onMaxParamLength: noop,
+  })
+  for (const route of routes) {
+    const mounted: MountedRoute = { route, common: { ...commonHeaders(settings, route) } }
+    for (const method of route.methods)
+      router.on(method as HTTPMethod, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), noop, mounted)
+  }
+  const common = commonHeaders(settings)
+  return (raw, response) => {
+    const method = raw.method as HTTPMethod
+    const id = ids.of(raw)
+    const isTooLong = translateUrl(app, routes, raw)
+    const found = router.find(method, raw.url ?? '/')
+    // A malformed URL is found without a route.
+    const mounted = found?.store as MountedRoute | null | undefined
+    const exchange: Exchange = { app, raw, response, id, common: mounted?.common ?? common }
+    if (isTooLong) return refuse(exchange, new Fault('input.url_too_long'))
+    if (found && mounted) return void answer(exchange, mounted.route, found.params, found.searchParams)
+    const path = pathOfUrl(raw)
+    if (found) return refuse(exchange, badUrlFault(app, path))
+    if (method === 'OPTIONS' && settings.server.cors) {
+      const route = routes.find(({ pattern }) => pattern.test(path))
+      if (route && !route.sameOrigin) return send(exchange, preflight(settings, route))
+    }
+    refuse(exchange, noRouteFault(app, routes, path))
+  }
+}
+
+const noop = () => {}
+
+async function answer(exchange: Exchange, route: HttpRoute, params: object, query: unknown): Promise<void> {
+  const { app, raw, response, id } = exchange
+  const { headerBytesMax, proxyHops, bodyBytesMax } = app.context.settings.server
+  const method = raw.method as string
+  try {
+    if (headerBytes(raw) > headerBytesMax) throw new Fault('input.headers_too_large')
+    if (proxyHops === 0 && raw.headers['x-forwarded-for'] !== undefined) warnHourly(app, unknownProxy)
+    const body = method === 'GET' || method === 'HEAD' ? undefined : await readBody(raw, bodyBytesMax)
+    const routed: RoutedRequest = {
+      raw,
+      id,
+      params: params as Record<string, string>,
+      query: query as string,
+      body,
+      onCallerGone: (leave) => {
+        if (response.closed) leave()
+        else response.once('close', leave)
+      },
+    }
+    const apiResponse = await route.handle(readRequest(app, route, routed), method)
+    if (apiResponse.chunks && method !== 'HEAD') sendStream(exchange, apiResponse)
+    else if (apiResponse.bodyParts && method !== 'HEAD') sendParts(exchange, apiResponse, apiResponse.bodyParts)
+    else send(exchange, apiResponse)
+  } catch (error) {
+    const fault = toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
+    if (response.headersSent) response.destroy()
+    else refuse(exchange, fault)
+  }
+}
 
 const unknownProxy =
   'request with x-forwarded-for, but server.proxyHops is 0: all callers behind the proxy count as one address. If the proxy is yours, set server.proxyHops'
 
-function readOrFault<T>(app: App, read: () => T, { id, raw }: FastifyRequest): T | Fault {
-  try {
-    return read()
-  } catch (error) {
-    return toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
-  }
-}
-
-/** Runs before routing, so that too long request lines are neither routed nor logged in full. */
-function translate(app: App, routes: readonly HttpRoute[], raw: IncomingMessage, tooLong: LongUrlRequests): string {
+/**
+ * Applies the aliases. True if the request line is longer than its path allows; it is then cut, so that it is not logged
+ * in full.
+ */
+function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessage): boolean {
   app.aliases.requestHeaders(raw.headers)
   const { url = '/' } = raw
   const { urlBytesMax } = app.context.settings.server
-  if (url.length <= urlBytesMax) return app.aliases.path(url)
-  const path = app.aliases.path(pathOfUrl(raw).slice(0, urlBytesMax))
-  if (routes.some((route) => url.length <= route.urlBytesMax && route.pattern.test(path))) return app.aliases.path(url)
-  tooLong.add(raw)
-  return path.slice(0, keptPathChars)
+  const path = url.length <= urlBytesMax ? undefined : app.aliases.path(pathOfUrl(raw).slice(0, urlBytesMax))
+  const isTooLong =
+    path !== undefined && !routes.some((route) => url.length <= route.urlBytesMax && route.pattern.test(path))
+  raw.url = isTooLong ? path.slice(0, keptPathChars) : app.aliases.path(url)
+  return isTooLong
 }
 
-function sendResponse(
-  reply: FastifyReply,
-  requestId: string,
-  common: Record<string, string>,
-  response: ApiResponse,
-): void {
-  reply.hijack()
-  const { raw } = reply
-  const { body } = response
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-  raw.writeHead(response.status, {
-    'cache-control': 'no-store',
-    ...common,
-    'x-request-id': requestId,
-    ...(response.status !== 304 && response.status !== 204 && { 'content-length': length }),
-    ...response.headers,
-  })
-  raw.end(body)
+function send({ response, common, id }: Exchange, { status, headers, body }: ApiResponse): void {
+  const all: Record<string, string | number> = { 'cache-control': 'no-store', ...common, 'x-request-id': id }
+  if (status !== 304 && status !== 204)
+    all['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+  response.writeHead(status, Object.assign(all, headers))
+  response.end(body)
 }
 
 /** Sends a long body in parts. It stops if the caller leaves or reads too slowly. */
-function sendParts(
-  reply: FastifyReply,
-  headers: Record<string, string>,
-  response: ApiResponse,
-  parts: Iterable<Uint8Array>,
-): void {
-  reply.hijack()
-  reply.raw.writeHead(response.status, { 'cache-control': 'no-store', ...headers, ...response.headers })
-  pipeline(Readable.from(parts), reply.raw).catch(() => reply.raw.destroy())
+function sendParts(exchange: Exchange, { status, headers }: ApiResponse, parts: Iterable<Uint8Array>): void {
+  const { response, common, id } = exchange
+  response.writeHead(status, { 'cache-control': 'no-store', ...common, 'x-request-id': id, ...headers })
+  pipeline(Readable.from(parts), response).catch(() => response.destroy())
 }
 
 /** Sends an endless response until the caller leaves, reads too slowly, or the server stops. */
-function sendStream(app: App, reply: FastifyReply, headers: Record<string, string>, response: ApiResponse): void {
-  reply.hijack()
-  reply.raw.writeHead(response.status, { 'cache-control': 'no-store', ...headers, ...response.headers })
+function sendStream({ app, raw, response, common, id }: Exchange, { status, headers, chunks }: ApiResponse): void {
+  response.writeHead(status, { 'cache-control': 'no-store', ...common, 'x-request-id': id, ...headers })
   const { context, stopping } = app
-  writeStream(reply.raw, response.chunks ?? async function* () {}, context.clock, stopping.signal).catch((error) =>
-    toFault(app, error, { requestId: reply.request.id, path: pathOfUrl(reply.request.raw) }),
+  writeStream(response, chunks ?? async function* () {}, context.clock, stopping.signal).catch((error) =>
+    toFault(app, error, { requestId: id, path: pathOfUrl(raw) }),
   )
 }
 
-function refuse(
-  app: App,
-  common: Record<string, string>,
-  request: Pick<FastifyRequest, 'id' | 'raw'>,
-  reply: FastifyReply,
-  fault: Fault,
-): void {
-  sendResponse(reply, request.id, common, refusal(app, { requestId: request.id, path: pathOfUrl(request.raw) }, fault))
-}
-
-/** Translates errors of the framework about the body. */
-function bodyFault(app: App, error: unknown, request: FastifyRequest): Fault {
-  const code = (error as { code?: string }).code ?? ''
-  if (request.raw.destroyed && !request.raw.complete) return new CallerGone()
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Fault('body.too_large')
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Fault('body.type')
-  if (code.startsWith('FST_ERR_CTP')) return new Fault('body.invalid_json', { detail: code })
-  return toFault(app, error, { requestId: request.id, path: pathOfUrl(request.raw) })
+function refuse(exchange: Exchange, fault: Fault): void {
+  const { app, raw, id } = exchange
+  send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw) }, fault))
 }
 
 /** For invalid HTTP, too large heads and too slow callers. */
@@ -257,21 +234,23 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket, ids:
   )
 }
 
-function urlOf(fastify: FastifyInstance, host: string): string {
-  const address = fastify.server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-async function close(fastify: FastifyInstance, stopTimeoutMs: number, app: App): Promise<void> {
+async function close(server: Server, stopTimeoutMs: number, app: App): Promise<void> {
   const cut = new AbortController()
   const late = app.context.clock.sleep(stopTimeoutMs, cut.signal).then(() => {
-    if (!cut.signal.aborted) fastify.server.closeAllConnections()
+    if (!cut.signal.aborted) server.closeAllConnections()
   })
   app.stopping.abort()
   // Clients keep connections alive that were busy when closing started. Close them once they are idle.
-  const sweep = app.context.clock.every(idleSweepMs, () => fastify.server.closeIdleConnections())
-  await fastify.close()
+  const sweep = app.context.clock.every(idleSweepMs, () => server.closeIdleConnections())
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
   sweep()
   cut.abort()
   await late

@@ -1,5 +1,5 @@
 // The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
-// Independent of the HTTP framework.
+// Independent of node:http.
 import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
@@ -7,7 +7,7 @@ import { failureFields } from '#runtime/log.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Authorizer, Credentials } from './authorize.ts'
 import type { Context } from './context.ts'
-import { CallerGone, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
+import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
 import { choose, groupHandlersByPath, type HandlerGroup } from './handler-groups.ts'
 import { LogThrottle } from './log-throttle.ts'
@@ -85,7 +85,7 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
     const caller = await app.authorizer.authorize(chosen, readCredentials(request))
     const input = compiled.parse(request)
     const result = await app.deadlines.within(
-      (signal) => chosen.handle(input, app.context, toRequestInfo(request, caller, signal)),
+      (deadline) => chosen.handle(input, app.context, toRequestInfo(request, caller, deadline)),
       request.onCallerGone,
     )
     response = render(chosen, compiled.write, result)
@@ -110,15 +110,17 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
   return applyFieldAliases(app, response)
 }
 
-/** `origin` is lazy, because computing it may log a warning. */
-const toRequestInfo = (request: ApiRequest, caller: Caller, signal: AbortSignal): RequestInfo => ({
+/** `origin` is lazy, because computing it may log a warning; so is `signal`, because most handlers do not use it. */
+const toRequestInfo = (request: ApiRequest, caller: Caller, deadline: Deadline): RequestInfo => ({
   caller,
   requestId: request.requestId,
   get origin() {
     return request.origin
   },
   headers: request.headers,
-  signal,
+  get signal() {
+    return deadline.signal
+  },
 })
 
 /** A group can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */

@@ -1,7 +1,6 @@
-// Converts a request of the HTTP framework to an `ApiRequest`.
+// Converts a request that was routed to an `ApiRequest`.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { FastifyRequest } from 'fastify'
 import { withoutKeys } from '#core/key.ts'
 import type { Random } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -13,38 +12,69 @@ import type { HttpRoute } from './routes.ts'
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
 const hostShape = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
+/** A request with the route that was found. */
+export interface RoutedRequest {
+  readonly raw: IncomingMessage
+  readonly id: string
+  readonly params: Readonly<Record<string, string>>
+  /** Not parsed. */
+  readonly query: string
+  readonly body: Uint8Array | undefined
+  readonly onCallerGone: OnCallerGone
+}
+
 /** Throws a Fault for a query that exceeds its limits, and CallerGone when the connection has been reset. */
-export function readRequest(
-  app: App,
-  { query }: HttpRoute,
-  request: FastifyRequest,
-  onCallerGone: OnCallerGone,
-): ApiRequest {
+export function readRequest(app: App, { query }: HttpRoute, request: RoutedRequest): ApiRequest {
+  const { raw, body } = request
+  const { proxyHops } = app.context.settings.server
+  const address = addressOf(raw, proxyHops)
   // Node does not know the address of a connection that was reset.
-  const address = request.ip as string | undefined
   if (address === undefined) throw new CallerGone()
-  const contentType = request.headers['content-type'] ?? ''
-  const body = request.body as Uint8Array | undefined
-  // The router does not parse the query (http-server.ts).
-  const texts = [request.query as string]
+  const contentType = raw.headers['content-type'] ?? ''
+  const texts = [request.query]
   // These endpoints also accept parameters as a form (behaviour/explorer.md#parameters).
   if (query.anyCase && body && formShape.test(contentType)) texts.push(new TextDecoder().decode(body))
   return {
     requestId: request.id,
     address,
     get origin() {
-      return originOf(app, request)
+      return originOf(app, raw)
     },
-    hostname: request.hostname ?? '',
-    path: pathOfUrl(request.raw),
-    params: request.params as Record<string, string>,
+    get hostname() {
+      return hostnameIn(hostOf(raw, proxyHops))
+    },
+    path: pathOfUrl(raw),
+    params: request.params,
     query: readQuery(texts, query),
-    headers: request.headers as Record<string, string | undefined>,
+    headers: raw.headers as Record<string, string | undefined>,
     contentType,
     body,
-    onCallerGone,
+    onCallerGone: request.onCallerGone,
   }
 }
+
+/** The caller: the address that the outermost own proxy saw. Each proxy appends one address to the header. */
+function addressOf({ socket, headers }: IncomingMessage, proxyHops: number): string | undefined {
+  const forwarded = headers['x-forwarded-for']
+  if (proxyHops === 0 || forwarded === undefined) return socket.remoteAddress
+  const all = [socket.remoteAddress, ...String(forwarded).split(',').reverse()]
+  return all[Math.min(proxyHops, all.length - 1)]?.trim()
+}
+
+/** Host and port that the caller used, as the proxy reports it. */
+function hostOf({ headers }: IncomingMessage, proxyHops: number): string {
+  return (proxyHops > 0 && lastOf(headers['x-forwarded-host'])) || (headers.host ?? '')
+}
+
+const protocolOf = ({ headers }: IncomingMessage, proxyHops: number): string =>
+  (proxyHops > 0 && lastOf(headers['x-forwarded-proto'])) || 'http'
+
+/** The value of the nearest proxy, if the header was sent several times. */
+const lastOf = (header: string | string[] | undefined): string | undefined =>
+  header === undefined ? undefined : String(header).split(',').at(-1)?.trim()
+
+const hostnameIn = (host: string): string =>
+  host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] as string)
 
 const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
@@ -52,10 +82,13 @@ const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
  * Scheme and authority for absolute links. Without `publicUrl`, the Host header is used only if it cannot be the name of
  * another server: an IP address, localhost, or the host name of a group. Otherwise, it is the address of this server.
  */
-function originOf(app: App, { host = '', hostname = '', protocol, raw }: FastifyRequest): string {
+function originOf(app: App, raw: IncomingMessage): string {
   const { settings } = app.context
-  if (settings.server.publicUrl !== '') return settings.server.publicUrl
-  if (hostShape.test(host) && isOwnHost(settings, hostname.toLowerCase())) return `${protocol}://${host}`
+  const { publicUrl, proxyHops } = settings.server
+  if (publicUrl !== '') return publicUrl
+  const host = hostOf(raw, proxyHops)
+  const protocol = protocolOf(raw, proxyHops)
+  if (hostShape.test(host) && isOwnHost(settings, hostnameIn(host).toLowerCase())) return `${protocol}://${host}`
   const { localAddress = settings.server.host, localPort = settings.server.port } = raw.socket
   const ownAddress = `${protocol}://${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
   warnHourly(app, unknownHost)

@@ -123,9 +123,9 @@ export function noRouteFault({ context }: App, routes: readonly HttpRoute[], pat
   return new Fault('route.method', { headers: { allow: allow.join(', ') } })
 }
 
-/** Translates errors of the framework about a URL. The problem is attributed to the path parameter. */
-export function urlFault(app: App, error: unknown, path: string): Fault {
-  if ((error as { code?: string }).code !== 'FST_ERR_BAD_URL') return new Fault('input.url_too_long')
+/** For a malformed percent-encoding and for a parameter that is too long. */
+export function badUrlFault(app: App, path: string): Fault {
+  if (path.length > app.context.settings.server.urlBytesMax) return new Fault('input.url_too_long')
   const name = /\{(\w+)\}/.exec(findNearestGroup(app.handlerGroups, path)?.path ?? '')?.[1] ?? 'url'
   return invalid(['path', name], 'has a malformed percent-encoding')
 }

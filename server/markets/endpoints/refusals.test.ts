@@ -1,4 +1,5 @@
 // Error texts of the markets group: they say what happened and what to do.
+
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { type Client, createClient } from '#api/client.ts'
 import { silentLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import { settingsWith } from '#test/context.ts'
+import { inject } from '#test/inject.ts'
 import { dropVersionsBefore } from '../history/versions.ts'
 import { putMarkets } from '../records/put-markets.ts'
 
@@ -34,7 +36,7 @@ const put = (atMs: number, bestBid: number) =>
 
 test('422: the error says what was expected, and for lists which item', async () => {
   const errorOf = async (path: string) => {
-    const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
+    const { statusCode, body } = await inject(server, { url: `/markets/${path}` })
     assert.equal(statusCode, 422, body)
     return JSON.parse(body).error
   }
@@ -49,7 +51,7 @@ test('422: the error says what was expected, and for lists which item', async ()
 })
 
 test('422: an unknown field name is refused, because it would match nothing', async () => {
-  const changesWith = (query: string) => server.inject({ url: `/markets/slug/uno/changes?${query}` })
+  const changesWith = (query: string) => inject(server, { url: `/markets/slug/uno/changes?${query}` })
   const refused = await changesWith('fields=closed,foo')
   assert.equal(refused.statusCode, 422)
   assert.equal(
@@ -88,7 +90,7 @@ test('410: deleted history, with advice on how to continue', async () => {
   await put(firstMs + 2000, 0.5)
   await server.context.state.write((tx) => dropVersionsBefore(tx, firstMs + 1000))
   const errorOf = async (path: string) => {
-    const { statusCode, body } = await server.inject({ url: `/markets/${path}` })
+    const { statusCode, body } = await inject(server, { url: `/markets/${path}` })
     return [statusCode, JSON.parse(body).error]
   }
   assert.deepEqual(await errorOf('changes?after=0'), [

@@ -1,4 +1,5 @@
 // The changes of markets over HTTP: two lists, a stream, and the client that follows the stream.
+
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -15,6 +16,7 @@ import { checker } from '#core/schema-check.ts'
 import { silentLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import { settingsWith } from '#test/context.ts'
+import { inject } from '#test/inject.ts'
 import { kindNames } from '../records/kinds.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
@@ -185,7 +187,7 @@ test('any parameter value gives no 500 and always the error format of the group'
   const failure = checker(MarketsFailure)
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...paths), query, async (path, pairs) => {
-      const { statusCode, body } = await server.inject({ url: `${path}?${new URLSearchParams(pairs)}` })
+      const { statusCode, body } = await inject(server, { url: `${path}?${new URLSearchParams(pairs)}` })
       assert.ok([200, 410, 422].includes(statusCode), `${statusCode} ${body}`)
       if (statusCode !== 200) assert.deepEqual(failure(JSON.parse(body)), [])
     }),

@@ -1,0 +1,47 @@
+// The server that bench/http.ts measures: stored fundings and markets, no ingest, and enough keys that the limit of 4.3
+// (two calls per second and key) is never reached. For a line `profile` on stdin it starts a CPU profile; for the next
+// line it stops and prints the microseconds of each stage of a request.
+import { Session } from 'node:inspector/promises'
+import { createInterface } from 'node:readline'
+import { complete } from '#core/schema-check.ts'
+import { pushRate } from '#fx/rates/push-rate.ts'
+import { openLog } from '#runtime/log.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { startServer } from '#server/app.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
+import { loadMarkets } from '#simulator/markets.ts'
+import { createKey } from '#storage/keys.ts'
+import { stageTimes } from './stages.ts'
+
+const keyCount = 10_000
+const seed = 'harbour'
+const { value: settings } = complete(SettingsSchema, {
+  server: { port: 0, anonymousPerSecond: 100_000 },
+  ingest: { enabled: false },
+  fx: {
+    spender: '0x3333333333333333333333333333333333333333',
+    sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
+  },
+})
+const log = openLog('error', (line) => process.stderr.write(line))
+const server = await startServer({ settings, dataDir: process.argv[2] ?? '', log })
+const { context } = server
+const { address } = await loadExplorer(context, seed)
+const { slug } = await loadMarkets(context, seed)
+await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
+const keys: string[] = []
+const input = { name: 'bench', plan: 'enterprise' } as const
+for (let count = 0; count < keyCount; count += 50) {
+  const created = Array.from({ length: 50 }, () => createKey(context.state, input, context.clock, context.random))
+  keys.push(...(await Promise.all(created)).map(({ key }) => key))
+}
+console.log(JSON.stringify({ port: Number(new URL(server.url).port), address, slug, keys }))
+
+const session = new Session()
+session.connect()
+await session.post('Profiler.enable')
+await session.post('Profiler.setSamplingInterval', { interval: 200 })
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'profile') await session.post('Profiler.start')
+  else console.log(JSON.stringify(stageTimes((await session.post('Profiler.stop')).profile)))
+}
