@@ -1,10 +1,12 @@
-// Goal: 4.8 reaches 0.80 and 4.3 reaches 0.70 of the request rate of a bare node:http server that returns the same
-// bytes, with keys, limits and metrics on. Both servers run in their own processes. Rounds alternate, so that noise
-// affects both; the ratio is that of the medians.
+// Throughput of 4.8 and 4.3 relative to a bare node:http server that returns the same bytes, and of 4.3 relative to the
+// stack that one would write by hand (conventional.ts), with keys, limits, usage and metrics on. The servers run in their
+// own processes. Rounds alternate, so that noise affects all; ratios are those of the medians. Also prints where the
+// time of a request goes.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { firstLine, launch, median } from './measure.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -14,9 +16,15 @@ const dir = mkdtempSync(join(tmpdir(), 'tetrad-bench-'))
 const children: ChildProcess[] = []
 
 interface Load {
-  done: number
-  failed: number
-  seconds: number
+  readonly done: number
+  readonly failed: number
+  readonly seconds: number
+}
+
+interface Peer {
+  readonly name: string
+  readonly port: number
+  readonly goal: number
 }
 
 function start(file: string, ...args: string[]): ChildProcess {
@@ -28,47 +36,77 @@ function start(file: string, ...args: string[]): ChildProcess {
 const load = (port: number, file: string, forSeconds: number) =>
   firstLine<Load>(start('load.ts', String(port), file, String(forSeconds), String(connections)))
 
-const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
+const startBare = async (file: string) => (await firstLine<{ port: number }>(start('bare.ts', file))).port
 
-async function compare(name: string, goal: number, port: number, paths: readonly string[]): Promise<void> {
-  const sample = await fetch(`http://127.0.0.1:${port}${paths[0]}`)
-  const body = Buffer.from(await sample.arrayBuffer())
-  const file = join(dir, `${name}.json`)
-  writeFileSync(file, body)
-  const requests = join(dir, `${name}.requests.json`)
-  writeFileSync(requests, JSON.stringify(paths.map(get)))
-  const bare = await firstLine<{ port: number }>(start('bare.ts', file))
-  const tetrad: number[] = []
-  const baseline: number[] = []
-  await load(port, requests, 3)
-  await load(bare.port, requests, 1)
+/** Writes a file for the other processes and returns its path. */
+function save(name: string, content: string | Uint8Array): string {
+  const file = join(dir, name)
+  writeFileSync(file, content)
+  return file
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
+const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
+
+async function compare(name: string, port: number, requests: string, peers: readonly Peer[]): Promise<void> {
+  const all = [{ name: 'tetrad', port, goal: 1 }, ...peers]
+  const rates = all.map((): number[] => [])
+  for (const { port: warmed } of all) await load(warmed, requests, 3)
   for (let round = 0; round < rounds; round++) {
-    const ours = await load(port, requests, seconds)
-    if (ours.failed > 0) throw new Error(`${name}: ${ours.failed} of ${ours.done} responses were refused`)
-    const theirs = await load(bare.port, requests, seconds)
-    tetrad.push(ours.done / ours.seconds)
-    baseline.push(theirs.done / theirs.seconds)
+    for (const [at, one] of all.entries()) {
+      const { done, failed, seconds: took } = await load(one.port, requests, seconds)
+      if (failed > 0) throw new Error(`${name}: ${one.name} refused ${failed} of ${done} requests`)
+      rates[at]?.push(done / took)
+    }
   }
-  const ratio = median(tetrad) / median(baseline)
-  const rate = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
-  console.log(
-    `${name.padEnd(24)} ratio ${ratio.toFixed(2)} (goal ${goal.toFixed(2)})  tetrad ${rate(median(tetrad))}  bare ${rate(median(baseline))}  body ${body.length} bytes`,
-  )
+  const [own = 0, ...others] = rates.map(median)
+  console.log(`${name}: ${perSecond(own)}`)
+  for (const [at, peer] of peers.entries()) {
+    const rate = others[at] ?? Number.NaN
+    console.log(`  ${(own / rate).toFixed(2)} of ${peer.name}, ${perSecond(rate)} (goal ≥ ${peer.goal})`)
+  }
+}
+
+/** Starts a profile with the line `profile`, and reads it with the next line. */
+async function printStages(server: ChildProcess, lines: AsyncIterator<string>, port: number, requests: string) {
+  server.stdin?.write('profile\n')
+  const { done } = await load(port, requests, seconds)
+  server.stdin?.write('stop\n')
+  const times = JSON.parse(String((await lines.next()).value)) as Record<string, number>
+  const sorted = Object.entries(times).sort(([, a], [, b]) => b - a)
+  console.log(`  µs per request: ${sorted.map(([stage, us]) => `${stage} ${(us / done).toFixed(1)}`).join(', ')}`)
 }
 
 try {
-  const server = await firstLine<{ port: number; slug: string; address: string; keys: string[] }>(
-    start('demo-server.ts', join(dir, 'data')),
-  )
-  await compare('4.8 markets.bySlug', 0.8, server.port, [`/markets/slug/${server.slug}`])
-  await compare(
-    '4.3 explorer.fundedBy',
-    0.7,
-    server.port,
-    server.keys.map(
-      (key) => `/v2/api?chainid=1&module=account&action=fundedby&address=${server.address}&apikey=${key}`,
-    ),
-  )
+  const server = start('answers-server.ts', join(dir, 'data'))
+  if (!server.stdout) throw new Error('no output to read')
+  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]()
+  const { port, slug, address, keys } = JSON.parse(String((await lines.next()).value)) as {
+    readonly port: number
+    readonly slug: string
+    readonly address: string
+    readonly keys: readonly string[]
+  }
+  const fetchBody = async (path: string) =>
+    new Uint8Array(await (await fetch(`http://127.0.0.1:${port}${path}`)).arrayBuffer())
+
+  const marketPath = `/markets/slug/${slug}`
+  const market = save('market.json', await fetchBody(marketPath))
+  const marketRequests = save('market-requests.json', JSON.stringify([get(marketPath)]))
+  await compare('4.8 markets.bySlug', port, marketRequests, [
+    { name: 'bare node:http', port: await startBare(market), goal: 0.65 },
+  ])
+  await printStages(server, lines, port, marketRequests)
+
+  const paths = keys.map((key) => `/v2/api?chainid=1&module=account&action=fundedby&address=${address}&apikey=${key}`)
+  const funding = save('funding.json', await fetchBody(paths[0] ?? ''))
+  const fundingRequests = save('funding-requests.json', JSON.stringify(paths.map(get)))
+  const conventional = start('conventional.ts', funding, save('keys.json', JSON.stringify(keys)))
+  await compare('4.3 explorer.fundedBy', port, fundingRequests, [
+    { name: 'bare node:http', port: await startBare(funding), goal: 0.45 },
+    { name: 'the conventional stack', port: (await firstLine<{ port: number }>(conventional)).port, goal: 2 },
+  ])
+  await printStages(server, lines, port, fundingRequests)
 } finally {
   for (const child of children) child.kill('SIGKILL')
   rmSync(dir, { recursive: true, force: true })

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 /** Starts a file of this folder. */
 export const launch = (file: string, ...args: string[]): ChildProcess =>
-  spawn(process.execPath, [join(import.meta.dirname, file), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  spawn(process.execPath, [join(import.meta.dirname, file), ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
 
 export async function firstLine<T>(child: ChildProcess): Promise<T> {
   if (!child.stdout) throw new Error('no output to read')

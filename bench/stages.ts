@@ -1,41 +1,41 @@
 // Divides a CPU profile of the server among the stages of a request.
 import type { Profiler } from 'node:inspector'
 
-/** The functions that begin a stage. A sample belongs to the innermost of them on its stack. */
-const stageOf: Readonly<Record<string, string>> = {
-  parserOnHeadersComplete: 'node:http',
-  parserOnIncoming: 'node:http',
-  onread: 'node:http',
-  listen: 'route',
-  authorize: 'authorize',
-  parse: 'validate',
-  handle: 'handler',
-  render: 'render',
-  sendResponse: 'write',
-  writeHead: 'write',
-}
+/** A sample belongs to the innermost file on its stack that is listed here. */
+const stages: readonly (readonly [RegExp, string])[] = [
+  [/server\/http\/(authorize|key-cache|limits|sliding-window|usage-counter|caller-network)/, 'authorize'],
+  [/server\/http\/(parse|query|read-request)\.ts|server\/core\/schema-check/, 'validate'],
+  [/server\/http\/render|fast-json-stringify|api\/json/, 'render'],
+  [/server\/http\/|find-my-way/, 'route'],
+  [/server\/runtime\/metrics|server\/storage\/timed/, 'metrics'],
+  [/server\/storage\//, 'storage'],
+  [/server\/(explorer|fx|markets|validators)\//, 'handler'],
+  [/^node:/, 'node:http'],
+]
 
-/** Microseconds by stage; `idle` is left out. */
+/** A longer sample is one of a thread that waited for a core. */
+const sampleMaxUs = 1000
+
+/** Microseconds by stage, without idle time. */
 export function stageTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<string, number> {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
   const frames = new Map(nodes.map((node) => [node.id, node.callFrame]))
-  const stages = new Map<number, string>()
-  const find = (id: number): string => {
-    const known = stages.get(id)
-    if (known) return known
-    const name = frames.get(id)?.functionName ?? ''
+  const known = new Map<number, string>()
+  const stageOf = (id: number): string => {
+    const found = known.get(id) ?? findStage(id)
+    known.set(id, found)
+    return found
+  }
+  const findStage = (id: number): string => {
+    const { functionName = '', url = '' } = frames.get(id) ?? {}
+    if (functionName.startsWith('(')) return functionName.slice(1, -1)
     const parent = parents.get(id)
-    const stage =
-      name === '(idle)' || name === '(garbage collector)'
-        ? name
-        : (stageOf[name] ?? (parent === undefined ? 'other' : find(parent)))
-    stages.set(id, stage)
-    return stage
+    return stages.find(([files]) => files.test(url))?.[1] ?? (parent === undefined ? 'other' : stageOf(parent))
   }
   const times: Record<string, number> = {}
   for (const [at, id] of samples.entries()) {
-    const stage = find(id)
-    if (stage !== '(idle)') times[stage] = (times[stage] ?? 0) + (timeDeltas[at] ?? 0)
+    const stage = stageOf(id)
+    if (stage !== 'idle') times[stage] = (times[stage] ?? 0) + Math.min(timeDeltas[at] ?? 0, sampleMaxUs)
   }
   return times
 }
