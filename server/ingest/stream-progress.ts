@@ -6,14 +6,14 @@ export interface StreamProgress {
   /** Time of the last step, by stream. */
   readonly stepMs: Map<string, number>
   /** Position of the stream at the last check. */
-  readonly reached: Map<string, number>
+  readonly positions: Map<string, number>
   /** Streams that this process reads. */
   readonly followed: Set<string>
 }
 
 export const createStreamProgress = (): StreamProgress => ({
   stepMs: new Map(),
-  reached: new Map(),
+  positions: new Map(),
   followed: new Set(),
 })
 
@@ -26,16 +26,16 @@ export interface StreamContext {
 export const stalledAfterMs = 900_000
 
 /** Call it after every step, and at the start. */
-export function noteStep({ streams, clock }: StreamContext, stream: string): void {
+export function recordStep({ streams, clock }: StreamContext, stream: string): void {
   streams.stepMs.set(stream, clock.now())
 }
 
-/** `reach` is the position of the stream. If it has changed since the last call, another process made a step. */
-export function isMoving(context: StreamContext, stream: string, position: number): boolean {
+/** If `position` has changed since the last call, another process made a step. */
+export function isProgressing(context: StreamContext, stream: string, position: number): boolean {
   const { streams, clock } = context
-  const before = streams.reached.get(stream)
-  streams.reached.set(stream, position)
-  if (before !== undefined && before !== position) noteStep(context, stream)
+  const before = streams.positions.get(stream)
+  streams.positions.set(stream, position)
+  if (before !== undefined && before !== position) recordStep(context, stream)
   const atMs = streams.stepMs.get(stream)
   return atMs !== undefined && clock.now() - atMs <= stalledAfterMs
 }

@@ -1,16 +1,16 @@
 // Records the progress of chain indexing, so that the coverage report can distinguish a chain that catches up from one
 // that is stuck.
 import type { OnIndexProgress } from '#explorer/funding/index/index-chain.ts'
-import { noteStep, type StreamContext } from '#ingest/stream-progress.ts'
+import { recordStep, type StreamContext } from '#ingest/stream-progress.ts'
 
 export const chainStream = (id: string): string => `chain ${id}`
 
 /** The progress callback for the indexing loop of a chain. */
 export function trackHead(context: StreamContext, chain: string): OnIndexProgress {
   context.streams.followed.add(chainStream(chain))
-  noteStep(context, chainStream(chain))
+  recordStep(context, chainStream(chain))
   return (progress) => {
-    if (progress.is === 'range' || progress.is === 'unfinalized') noteStep(context, chainStream(chain))
+    if (progress.is === 'range' || progress.is === 'unfinalized') recordStep(context, chainStream(chain))
   }
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
-import { noteStep } from '#ingest/stream-progress.ts'
+import { recordStep } from '#ingest/stream-progress.ts'
 import { newFeedState, storeFeedState } from '#markets/feeds/feed-state.ts'
 import { storeRejects } from '#markets/records/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
@@ -162,7 +162,7 @@ describe('coverage', () => {
       (await coverageReport(context)).streams.find(({ group }) => group === 'validators')?.status
     const ready = async () => (await beaconFindings(context as never))[0]
     assert.deepEqual([await status(), (await ready())?.ok], ['stale', false])
-    noteStep(context, networkStream('mainnet'))
+    recordStep(context, networkStream('mainnet'))
     await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', 100, 200))
     assert.equal(await status(), 'catching up')
     assert.match((await ready())?.message ?? '', /^catching up, \d+ epochs behind$/)
@@ -172,7 +172,7 @@ describe('coverage', () => {
     const { genesisUnix } = context.settings.validators.networks.mainnet
     const now = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384)
     await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', now - 10, now - 3))
-    noteStep(context, networkStream('mainnet'))
+    recordStep(context, networkStream('mainnet'))
     assert.equal(await status(), 'gaps')
   })
 

@@ -7,7 +7,7 @@ import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-cover
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import type { ReadableRoute } from '#http/routes.ts'
-import { isMoving } from '#ingest/stream-progress.ts'
+import { isProgressing } from '#ingest/stream-progress.ts'
 import { findFeedProblem, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
@@ -84,10 +84,10 @@ function measureCoverage(
 type StreamWithoutStatus = Omit<Stream, 'status'>
 
 /** For streams that are meant to be kept up to date. */
-function withStatus(stream: StreamWithoutStatus, isMoving: boolean): Stream {
+function withStatus(stream: StreamWithoutStatus, isProgressing: boolean): Stream {
   const { complete, fresh } = stream
   if (complete && fresh !== false) return { ...stream, status: 'healthy' }
-  if (isMoving) return { ...stream, status: 'catching up' }
+  if (isProgressing) return { ...stream, status: 'catching up' }
   return { ...stream, status: fresh === false ? 'stale' : 'gaps' }
 }
 
@@ -114,7 +114,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     }
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
-    else streams.push(withStatus(stream, isMoving(context, stream.name, position.read ?? 0)))
+    else streams.push(withStatus(stream, isProgressing(context, stream.name, position.read ?? 0)))
   }
   return streams
 }
@@ -122,7 +122,12 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
 async function networkStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const network of networks) {
-    const { covered, ageSeconds = null, isFresh, isMoving: isProgressing } = await readNetworkHealth(context, network)
+    const {
+      covered,
+      ageSeconds = null,
+      isFresh,
+      isProgressing: isAdvancing,
+    } = await readNetworkHealth(context, network)
     const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
     if (!first && !isFollowed) continue
@@ -136,7 +141,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       fresh: isFollowed ? isFresh : null,
     }
     // Following continues from the newest epoch, so progress does not fill an earlier gap.
-    streams.push(isFollowed ? withStatus(stream, isProgressing) : { ...stream, status: 'not syncing' })
+    streams.push(isFollowed ? withStatus(stream, isAdvancing) : { ...stream, status: 'not syncing' })
   }
   return streams
 }

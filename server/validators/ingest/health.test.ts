@@ -1,7 +1,7 @@
 // When a network counts as late, and how long its node may fail (behaviour/validators.md#late-networks).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noteStep } from '#ingest/stream-progress.ts'
+import { recordStep } from '#ingest/stream-progress.ts'
 import { coverageReport } from '#operations/coverage.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { addCoverage } from '#storage/coverage.ts'
@@ -44,7 +44,7 @@ test('three epochs behind is as near as it gets, five still well, six is late', 
 
 test('a node that fails for longer than an epoch is reported, even if epochs were stored recently', async () => {
   await using context = await openNetwork()
-  noteStep(context, networkStream('hoodi'))
+  recordStep(context, networkStream('hoodi'))
   const run = registerRun(context, 'hoodi')
   run.end('connection refused', context.clock.now())
   context.clock.advance(2 * minuteMs)
@@ -77,7 +77,7 @@ test('a network without a finalized epoch is healthy while its node responds', a
   const hoodi = { beacon: { urls: ['http://beacon.test'] } }
   await using context = await openContext({ validators: { networks: { hoodi } } })
   const run = registerRun(context, 'hoodi')
-  noteStep(context, networkStream('hoodi'))
+  recordStep(context, networkStream('hoodi'))
   context.clock.advance(20 * minuteMs)
   assert.equal((await beaconFindings(context))[0]?.ok, false)
   run.end(null, context.clock.now())

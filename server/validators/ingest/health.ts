@@ -2,7 +2,7 @@
 // the doctor (behaviour/validators.md#late-networks).
 import type { Network } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { isMoving } from '#ingest/stream-progress.ts'
+import { isProgressing } from '#ingest/stream-progress.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../duties/networks.ts'
@@ -24,7 +24,7 @@ export interface NetworkHealth {
   /** Not further behind than finality requires, and the node is readable. */
   readonly isFresh: boolean
   /** Behind, but epochs were stored recently. */
-  readonly isMoving: boolean
+  readonly isProgressing: boolean
   /** What prevents ingest, and what the operator can do. */
   readonly problem: { readonly message: string; readonly todo: string } | undefined
 }
@@ -64,7 +64,7 @@ export async function readNetworkHealth(
   // The first epoch to store may not be final yet. That is no problem while the node responds.
   const isFirst = until === undefined || skipped !== undefined
   const isWaiting = isFirst && run !== undefined && run.polls > 0 && run.lastError === null
-  const isAdvancing = isMoving(context, networkStream(network), until ?? 0) || isWaiting
+  const isAdvancing = isProgressing(context, networkStream(network), until ?? 0) || isWaiting
   const isFresh =
     windowsProblem === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
   return {
@@ -74,7 +74,7 @@ export async function readNetworkHealth(
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
-    isMoving: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
+    isProgressing: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
     problem:
       windowsProblem === undefined
         ? (refusal ??

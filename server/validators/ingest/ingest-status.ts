@@ -82,7 +82,7 @@ export class IngestRun {
     const id = this.#lastRepair + 1
     this.#enqueue({ epochs, repairId: id })
     this.#lastRepair = id
-    this.noteRepair(id, { left: null })
+    this.recordRepair(id, { left: null })
     this.#repairs.delete(id - repairsMax)
     return this.#repairs.get(id) as RepairProgress
   }
@@ -97,7 +97,7 @@ export class IngestRun {
     return this.#requests.shift()
   }
 
-  noteRepair(id: number, progress: Partial<RepairProgress>): void {
+  recordRepair(id: number, progress: Partial<RepairProgress>): void {
     const before = this.#repairs.get(id) ?? { id, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
     this.#repairs.set(id, { ...before, ...progress })
   }

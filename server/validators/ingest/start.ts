@@ -5,7 +5,7 @@ import { type Network, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
-import { noteStep } from '#ingest/stream-progress.ts'
+import { recordStep } from '#ingest/stream-progress.ts'
 import { type Chain, epochStartMs } from '#sources/beacon/endpoint.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
@@ -99,10 +99,10 @@ async function followNetwork(
       const message = 'rewards differ from the node; run `tetrad validators audit`'
       context.log.warn({ network, until, compared, differing }, message)
     }
-    noteStep(context, networkStream(network))
+    recordStep(context, networkStream(network))
     onProgress(step)
   }
-  noteStep(context, networkStream(network))
+  recordStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
   const fillGaps = createGapFiller(context, follower)
@@ -174,7 +174,7 @@ function createGapFiller(context: ValidatorsContext, follower: Follower): (signa
     try {
       mayContinue = await follower.fillGaps(signal, (left) => {
         log.info({ network, epochsLeft: left }, 'missing epochs stored')
-        noteStep(context, networkStream(network))
+        recordStep(context, networkStream(network))
       })
     } catch (error) {
       if (signal.aborted) throw error
@@ -195,7 +195,7 @@ async function runRequest(
   const { network } = follower
   const onStep = () => {
     run.step(run.status)
-    noteStep(context, networkStream(network))
+    recordStep(context, networkStream(network))
   }
   if (repairId === undefined) {
     await follower.fill(epochs, signal, (left) => {
@@ -206,15 +206,15 @@ async function runRequest(
   }
   try {
     const repaired = await follower.repair(epochs, signal, (left) => {
-      run.noteRepair(repairId, { left })
+      run.recordRepair(repairId, { left })
       onStep()
     })
     context.log.info({ network, ...epochs, ...repaired }, 'epochs repaired')
-    run.noteRepair(repairId, { ...repaired, isDone: true })
+    run.recordRepair(repairId, { ...repaired, isDone: true })
   } catch (error) {
     const failed = { fromEpoch: epochs.from, untilEpoch: epochs.until, reason: errorMessage(error) }
     context.log.warn({ network, ...failed }, 'epochs could not be repaired')
-    run.noteRepair(repairId, { failed, isDone: true })
+    run.recordRepair(repairId, { failed, isDone: true })
   }
 }
 
@@ -312,7 +312,7 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
   return Promise.all(
     followedNetworks(context).map(async (network) => {
       const health = await readNetworkHealth(context, network)
-      const { covered, behindEpochs, isFresh, isMoving, problem } = health
+      const { covered, behindEpochs, isFresh, isProgressing, problem } = health
       const { epochsPerDay } = context.settings.validators.networks[network]
       const position = behindEpochs === undefined ? 'no epoch stored yet' : `${behindEpochs} epochs behind`
       const until = covered.at(-1)?.until ?? 0
@@ -321,8 +321,8 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const doubt = differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node`
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
-      const message = `${isMoving ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${gaps}`
-      return { name: `beacon ${network}`, ok: isFresh || isMoving, message }
+      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${gaps}`
+      return { name: `beacon ${network}`, ok: isFresh || isProgressing, message }
     }),
   )
 }
