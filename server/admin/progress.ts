@@ -6,7 +6,7 @@ import type { IndexProgress as ChainProgress } from '#explorer/funding/index/ind
 import type { RatePollReport } from '#fx/rates/poll-rates.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
-import type { IngestProgress as NetworkProgress } from '#validators/ingest/follow.ts'
+import type { IngestProgress as NetworkProgress } from '#validators/ingest/ingest-progress.ts'
 
 /** Speed is averaged over the last minute. */
 const windowMs = 60_000

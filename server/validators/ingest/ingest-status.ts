@@ -6,8 +6,8 @@ import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
 import type { ValidatorsContext } from '../context.ts'
-import type { IngestProgress } from './follow.ts'
 import { countEpochs, explainUnfillable, explainUnrepairable, missingEpochs } from './gaps.ts'
+import type { IngestProgress } from './ingest-progress.ts'
 import type { Repaired } from './repair.ts'
 
 /** Why a poll failed: the node contradicts itself, the chain has a fork that is not supported, or anything else. */

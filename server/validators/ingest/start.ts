@@ -17,8 +17,9 @@ import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
-import { Follower, type IngestProgress, type IngestStep } from './follow.ts'
+import { Follower } from './follow.ts'
 import { describeMissing, missingTodo, networkStream, readNetworkHealth } from './health.ts'
+import type { IngestProgress, IngestStep } from './ingest-progress.ts'
 import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */

@@ -8,7 +8,8 @@ import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openContext } from '#test/context.ts'
-import { Follower, type IngestStep } from '../follow.ts'
+import { Follower } from '../follow.ts'
+import type { IngestStep } from '../ingest-progress.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 
 async function ingest(world: CompletedNetwork) {
