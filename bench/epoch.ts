@@ -12,6 +12,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { openStores } from '#storage/open.ts'
+import { createValidatorsCaches } from '#validators/context.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
@@ -37,7 +38,8 @@ try {
     validators: { networks: { mainnet: { beacon: { urls: [url], fromEpoch: firstEpoch } } } },
   })
   const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
-  const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock }
+  const validators = createValidatorsCaches()
+  const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock, validators }
   await using processors = openEpochProcessors([await readProcessorStart(context, 'mainnet')])
   const follower = new Follower(context, 'mainnet', processors.of('mainnet'))
   let rssMaxBytes = 0

@@ -61,6 +61,8 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
     if (now.until !== last.until && !options.json) note(`${network}: epoch ${now.until} of ${now.finalizedEpoch - 1}`)
     if (now.missingEpochs !== last.missingEpochs && !options.json)
       note(`${network}: ${now.missingEpochs} epochs are missing`)
+    if (now.missingPastEpochs !== last.missingPastEpochs && !options.json)
+      note(`${network}: ${now.missingPastEpochs} earlier epochs of added validators are to be read`)
     last = now
   }
   const tookMs = clock.monotonicMs() - startMs

@@ -73,6 +73,12 @@ function printStreams(streams: readonly ShownStream[]): void {
     for (const { from, until } of gaps.slice(0, gapsShown)) print(`${name}: ${from}-${until - 1} not read`)
     if (gapsCount > gapsShown) print(`${name}: … and ${gapsCount - gapsShown} more`)
   }
+  for (const { name, missingPast } of streams)
+    if (missingPast) {
+      const { epochs, validators } = missingPast
+      const plural = validators === 1 ? 'validator' : 'validators'
+      print(`${name}: ${epochs} earlier epochs of ${validators} added ${plural} not read yet`)
+    }
   print(`\n${summary(streams)}`)
   for (const { name } of streams.filter(isWaiting)) {
     note(`${name}: no rate has been set yet: tetrad fx rate set EUR/USD … --source ${name.split(' ')[1]}`)

@@ -10,6 +10,7 @@ import { silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
 import { createKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
+import { createValidatorsCaches } from '#validators/context.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
@@ -171,7 +172,8 @@ async function expectAllQuotes({ state: url, servers, key }: ThreeServers, quote
 /** The ratings must be equal to those of an embedded server that reads the same node undisturbed. */
 async function expectSameRatings({ dir, settings: shared, servers, key }: ThreeServers): Promise<void> {
   const settings = settingsWith({ ...shared, ingest: { enabled: false } })
-  const prepare = async (context: Context) => {
+  const prepare = async (server: Context) => {
+    const context = { ...server, validators: createValidatorsCaches() }
     await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
     await new Follower(context, 'hoodi', processors.of('hoodi')).catchUp(new AbortController().signal)
   }

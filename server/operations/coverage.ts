@@ -11,6 +11,7 @@ import { isProgressing } from '#ingest/stream-progress.ts'
 import { findFeedProblem, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
+import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { chainStream, isFollowed } from './chain-progress.ts'
 
@@ -39,6 +40,8 @@ export interface Stream {
   /** Not older than allowed. Null: the stream is not syncing. */
   readonly fresh: boolean | null
   readonly status: StreamStatus
+  /** Of a network, while earlier epochs are read for validators that were added to the watch list. */
+  readonly missingPast?: MissingPast
 }
 
 export interface Coverage {
@@ -122,26 +125,24 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
 async function networkStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const network of networks) {
-    const {
-      covered,
-      ageSeconds = null,
-      isFresh,
-      isProgressing: isAdvancing,
-    } = await readNetworkHealth(context, network)
+    const health = await readNetworkHealth(context, network)
+    const { covered, ageSeconds = null } = health
     const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
     const [first, last] = [covered[0], covered.at(-1)]
     if (!first && !isFollowed) continue
     const position = measureCoverage({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
+    const missingPast = await readMissingPast(context, network)
     const stream: StreamWithoutStatus = {
       group: 'validators',
       name: networkStream(network),
       ...position,
       ageSeconds,
       complete: position.gapsCount === 0 && last !== undefined,
-      fresh: isFollowed ? isFresh : null,
+      fresh: isFollowed ? health.isFresh : null,
+      ...(missingPast.epochs > 0 && { missingPast }),
     }
     // Following continues from the newest epoch, so progress does not fill an earlier gap.
-    streams.push(isFollowed ? withStatus(stream, isAdvancing) : { ...stream, status: 'not syncing' })
+    streams.push(isFollowed ? withStatus(stream, health.isProgressing) : { ...stream, status: 'not syncing' })
   }
   return streams
 }

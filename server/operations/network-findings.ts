@@ -1,9 +1,10 @@
-// Doctor findings about networks, besides their age: what prevents a network from being read or served, and watch list
-// entries that match no validator.
+// Doctor findings about networks, besides their age: what prevents a network from being read or served, watch files that
+// are not valid, and watch list entries that match no validator.
 import { networks } from '#api/wire/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/unknown-watched.ts'
+import { readWatchNames } from '#validators/registry/watch-names.ts'
 import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
 
 export async function networkFindings(context: AppContext): Promise<DoctorFinding[]> {
@@ -14,12 +15,16 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
     const { covered, problem } = await readNetworkHealth(context, network)
     if (problem) findings.push(failFinding(name, problem.message, problem.todo))
     // Before the first epoch no validator is known.
-    const { watch } = context.settings.validators.networks[network]
-    const unknown = covered.length === 0 ? [] : await findUnknownWatched(context.state, network, watch)
+    const { names, problem: watchProblem } = await readWatchNames(context, network)
+    if (watchProblem !== undefined) {
+      const todo = 'correct the file; it is read again with the next poll'
+      findings.push(failFinding(name, `the watch file is not valid: ${watchProblem}`, todo))
+    }
+    const unknown = covered.length === 0 ? [] : await findUnknownWatched(context.state, network, names)
     if (unknown.length === 0) continue
     const more = unknown.length > unknownWatchedShownMax ? ` and ${unknown.length - unknownWatchedShownMax} more` : ''
     const message = `no validator matches these watch list entries: ${unknown.slice(0, unknownWatchedShownMax).join(', ')}${more}`
-    const todo = `correct validators.networks.${network}.watch; a new validator is known with the next epoch`
+    const todo = `correct validators.networks.${network}.watch or its watchFile; a new validator is known with the next epoch`
     findings.push(warnFinding(name, message, todo))
   }
   return findings

@@ -5,9 +5,11 @@ import type { Context } from '#http/context.ts'
 import type { StreamProgress } from '#ingest/stream-progress.ts'
 import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
 import type { describeWindowsMismatch } from './duties/networks.ts'
+import type { MissingPast } from './ingest/fill-past.ts'
 import type { IngestRun } from './ingest/ingest-status.ts'
 import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
+import type { WatchFile } from './registry/watch-names.ts'
 
 export interface ValidatorsCaches {
   /** Networks that this process ingests. */
@@ -22,6 +24,10 @@ export interface ValidatorsCaches {
   readonly storedHours: VersionCache<readonly Range[]>
   /** By network. */
   readonly validatorCounts: VersionCache<number | undefined>
+  /** By network: what is missing of the past of validators that were added to the watch list. */
+  readonly missingPast: VersionCache<MissingPast>
+  /** By network. */
+  readonly watchFiles: Map<Network, WatchFile>
 }
 
 export type ValidatorsContext = Context & {
@@ -36,4 +42,6 @@ export const createValidatorsCaches = (): ValidatorsCaches => ({
   windowsMismatches: cacheUntilVersionChanges(),
   storedHours: cacheUntilVersionChanges(),
   validatorCounts: cacheUntilVersionChanges(),
+  missingPast: cacheUntilVersionChanges(),
+  watchFiles: new Map(),
 })

@@ -45,6 +45,10 @@ const beaconSettings = section(
   'Beacon nodes.',
 )
 
+/** An index, a public key or a withdrawal address. */
+export const watchNamePattern = '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$'
+export const watchNamesMax = 100_000
+
 const network = (genesisUnix: number, chainId: string) =>
   section(
     {
@@ -80,11 +84,30 @@ const network = (genesisUnix: number, chainId: string) =>
         'Execution nodes.',
       ),
       watch: withDefault(
-        Type.Array(Type.String({ pattern: '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$' }), {
-          maxItems: 100_000,
+        Type.Array(Type.String({ pattern: watchNamePattern }), {
+          maxItems: watchNamesMax,
           description: 'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
         }),
         [],
+      ),
+      watchFile: withDefault(
+        Type.String({
+          maxLength: 4096,
+          description:
+            'File with more validators to store, one index, public key or withdrawal address per line. A relative ' +
+            'path starts at the working directory. The file is read again when it changes. Empty: none.',
+        }),
+        '',
+      ),
+      watchPastDays: withDefault(
+        Type.Integer({
+          minimum: 0,
+          maximum: 10_000,
+          description:
+            'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
+            'states. A day costs as much as reading it for the first time. 0: none.',
+        }),
+        7,
       ),
       showProvisional: withDefault(
         Type.Boolean({
@@ -113,6 +136,10 @@ const network = (genesisUnix: number, chainId: string) =>
     'One network. If a beacon node is configured, genesis and slots are read from it.',
   )
 export type NetworkSettings = Static<ReturnType<typeof network>>
+
+/** Whether only some validators are stored. */
+export const hasWatchList = ({ watch, watchFile }: Pick<NetworkSettings, 'watch' | 'watchFile'>): boolean =>
+  watch.length > 0 || watchFile !== ''
 
 export const validatorsSettings = section(
   {

@@ -3,6 +3,7 @@
 // several servers sends.
 import { type Network, networks } from '#api/wire/validators.ts'
 import { type PollOutcome, poll, WakeSignal } from '#ingest/poll.ts'
+import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -33,8 +34,8 @@ export interface Alerts {
 export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics): Alerts {
   const { groups, validators } = context.settings
   const isWatched = (network: Network) => {
-    const { beacon, watch } = validators.networks[network]
-    return groups.validators.enabled && beacon.urls.length > 0 && watch.length > 0
+    const settings = validators.networks[network]
+    return groups.validators.enabled && settings.beacon.urls.length > 0 && hasWatchList(settings)
   }
   const examineWakes = new Map(networks.filter(isWatched).map((network) => [network, new WakeSignal()]))
   return {

@@ -14,7 +14,7 @@ import { coverHours, dropHours } from './hours.ts'
 import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
 import { keepWindows, writeCount } from './networks.ts'
 import { type ScoreHistory, writeScores } from './scores.ts'
-import { readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
+import { addFilledGap, readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 
 export interface CommitSegment extends Segment {
@@ -66,6 +66,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
     await writeUnexplained(tx, network, unexplained)
   }
   if (!head) {
+    for (const { epochs, watched } of segments) await addFilledGap(tx, network, epochs, watched)
     await forgetSummaries(tx, network, time, span)
     return { watchChanges: [] }
   }

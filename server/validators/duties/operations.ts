@@ -5,6 +5,7 @@ import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { writeAudits } from './audits.ts'
 import { commitEpochs } from './commit.ts'
+import { commitPast } from './commit-past.ts'
 import { summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
 import { countRows, hourSums, validatorsIn } from './inspect.ts'
@@ -34,6 +35,7 @@ type Update = (tx: StateWriter, input: never) => Promise<unknown>
 /** Each runs in one transaction. */
 const updates = {
   commitEpochs,
+  commitPast,
   writeAudits,
   writeChain,
   copyFiles,

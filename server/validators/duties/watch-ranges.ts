@@ -1,16 +1,19 @@
 // The epochs in which each validator of a watch list was stored (behaviour/validators.md#watch-lists). The list may
-// change: an added validator has no earlier epochs, a removed one no later epochs, and the coverage of responses says
-// so.
+// change: an added validator has earlier epochs only as far as they were read later, a removed one has no later epochs,
+// and the coverage of responses says so.
 //
 // 1. Validator −1 means all validators. A network without rows has always stored all of them.
 // 2. Ranges are written in the transaction of the figures they are about.
 // 3. A validator that did not exist before is covered from epoch 0: no duty of it can be missing.
+// 4. The range without an end starts where the validator was added. Ranges before it are never joined to it, so that
+//    this epoch stays known.
 import type { Network } from '#api/wire/validators.ts'
-import { merge, type Range, within } from '#core/ranges.ts'
+import { holes, merge, type Range, within } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { networkId } from './layout.ts'
 
-const everyone = -1
+/** Stands for all validators in ranges. */
+export const everyone = -1
 /** The range has no end yet. This is the largest number of the column. */
 const noEnd = 2 ** 31 - 1
 
@@ -75,16 +78,89 @@ export async function writeWatched(
   return lateAdded.length > 0 || removed.length > 0 ? { now, added: lateAdded, removed } : undefined
 }
 
+/** Adds epochs before the end of the coverage to the ranges of these validators. */
+export async function addWatchRanges(
+  tx: StateWriter,
+  network: Network,
+  { from, until }: Range,
+  validators: Iterable<number>,
+): Promise<void> {
+  // Ranges that overlap or touch, of any validator.
+  const adjacent = 'where network = ? and from_epoch <= ? and until_epoch >= ? and until_epoch < ?'
+  const values = [networkId(network), until, from, noEnd]
+  const rowsByValidator = Map.groupBy(await rowsWhere(tx, adjacent, values), ({ validator }) => validator)
+  for (const validator of validators) {
+    const joined = merge([...(rowsByValidator.get(validator) ?? []), { from, until }])
+    rowsByValidator.set(
+      validator,
+      joined.map((range) => ({ validator, ...range })),
+    )
+  }
+  await tx.run(`delete from watch_ranges ${adjacent}`, ...values)
+  await insert(tx, network, [...rowsByValidator.values()].flat())
+}
+
+/** Adds a filled gap to the ranges of the validators that were stored in it. */
+export async function addFilledGap(
+  tx: StateWriter,
+  network: Network,
+  epochs: Range,
+  watched: WatchedNow | undefined,
+): Promise<void> {
+  if (!(await isWatched(tx, network))) return
+  const kept = await keptThrough(tx, network, epochs)
+  if (kept === 'everyone') return
+  await addWatchRanges(
+    tx,
+    network,
+    epochs,
+    watched ? [...watched.validators].filter((one) => !kept.has(one)) : [everyone],
+  )
+}
+
+/**
+ * The epochs before each present validator was added in which it is not stored, by validator; −1: all validators that
+ * are stored in no other range. `startOf`: the first epoch to consider for a validator that was added at an epoch.
+ */
+export async function missingPast(
+  duties: StateReader,
+  network: Network,
+  covered: readonly Range[],
+  startOf: (added: number) => number,
+): Promise<ReadonlyMap<number, readonly Range[]>> {
+  const rows = await allRows(duties, network)
+  const rangesOf = groupRanges(rows)
+  const missing = new Map<number, readonly Range[]>()
+  for (const { validator, from: added, until } of rows) {
+    if (until < noEnd || added === 0) continue
+    const own = rangesOf(validator)
+    const epochs = within(covered, { from: startOf(added), until: added }).flatMap((range) => holes(own, range))
+    if (epochs.length > 0) missing.set(validator, epochs)
+  }
+  return missing
+}
+
 interface WatchRange extends Range {
   readonly validator: number
 }
 
-async function allRows(duties: StateReader, network: Network): Promise<WatchRange[]> {
+const allRows = (duties: StateReader, network: Network): Promise<WatchRange[]> =>
+  rowsWhere(duties, 'where network = ?', [networkId(network)])
+
+async function rowsWhere(duties: StateReader, where: string, values: readonly number[]): Promise<WatchRange[]> {
   const rows = await duties.all<{ validator: number; from_epoch: number; until_epoch: number }>(
-    'select validator, from_epoch, until_epoch from watch_ranges where network = ?',
-    networkId(network),
+    `select validator, from_epoch, until_epoch from watch_ranges ${where}`,
+    ...values,
   )
   return rows.map(({ validator, from_epoch, until_epoch }) => ({ validator, from: from_epoch, until: until_epoch }))
+}
+
+/** The merged ranges of a validator, including those in which all validators were stored. */
+function groupRanges(rows: readonly WatchRange[]): (validator: number) => Range[] {
+  const byValidator = Map.groupBy(rows, ({ validator }) => validator)
+  const ofEveryone = byValidator.get(everyone) ?? []
+  return (validator) =>
+    merge(validator === everyone ? ofEveryone : [...(byValidator.get(validator) ?? []), ...ofEveryone])
 }
 
 async function insert(tx: StateWriter, network: Network, rows: readonly WatchRange[]): Promise<void> {
@@ -93,25 +169,38 @@ async function insert(tx: StateWriter, network: Network, rows: readonly WatchRan
 }
 
 /** Whether the network has, or ever had, a watch list. */
-export async function isWatched(duties: StateReader, network: Network): Promise<boolean> {
-  const sql = 'select 1 as one from watch_ranges where network = ? limit 1'
-  return (await duties.get(sql, networkId(network))) !== undefined
+export const isWatched = async (duties: StateReader, network: Network): Promise<boolean> =>
+  (await watchRangesVersion(duties, network)) !== undefined
+
+/** Another text whenever ranges have changed; undefined: there are none. */
+export async function watchRangesVersion(duties: StateReader, network: Network): Promise<string | undefined> {
+  const sql = `select count(*) as ranges, cast(sum(from_epoch) as bigint) as starts, cast(sum(until_epoch) as bigint) as ends
+     from watch_ranges where network = ?`
+  const row = await duties.get<{ ranges: number; starts: number; ends: number }>(sql, networkId(network))
+  return row && row.ranges > 0 ? `${row.ranges} ${row.starts} ${row.ends}` : undefined
 }
 
-/** Epochs at which a validator was added or removed. */
-export const watchChanges = async (duties: StateReader, network: Network): Promise<number[]> =>
-  (await allRows(duties, network)).flatMap(({ from, until }) => [from, until])
+/** Epochs at which ranges begin and end, each once. */
+export const watchChanges = async (duties: StateReader, network: Network): Promise<number[]> => [
+  ...new Set((await allRows(duties, network)).flatMap(({ from, until }) => [from, until])),
+]
 
 /** Whether a validator was stored in some of these epochs and is no longer on the list. */
-export const hasLeft = async (duties: StateReader, network: Network, { from, until }: Range): Promise<boolean> =>
-  (await allRows(duties, network)).some((row) => row.until < noEnd && row.until > from && row.from < until)
+export async function hasLeft(duties: StateReader, network: Network, { from, until }: Range): Promise<boolean> {
+  const rows = await allRows(duties, network)
+  const present = new Set(rows.filter((row) => row.until === noEnd).map(({ validator }) => validator))
+  if (present.has(everyone)) return false
+  return rows.some((row) => row.until > from && row.from < until && !present.has(row.validator))
+}
 
 /** The validators that were stored in all of these epochs. */
-export async function keptThrough(duties: StateReader, network: Network, { from, until }: Range): Promise<Watched> {
+export async function keptThrough(duties: StateReader, network: Network, epochs: Range): Promise<Watched> {
   const rows = await allRows(duties, network)
   if (rows.length === 0) return 'everyone'
-  const kept = rows.filter((row) => row.from <= from && row.until >= until).map(({ validator }) => validator)
-  return kept.includes(everyone) ? 'everyone' : new Set(kept)
+  const rangesOf = groupRanges(rows)
+  const isKept = (validator: number) => holes(rangesOf(validator), epochs).length === 0
+  if (isKept(everyone)) return 'everyone'
+  return new Set([...new Set(rows.map(({ validator }) => validator))].filter(isKept))
 }
 
 /** The covered epochs in which all of these validators were stored. */
@@ -123,13 +212,9 @@ export async function keptEpochs(
 ): Promise<Range[]> {
   const rows = await allRows(duties, network)
   if (rows.length === 0) return [...covered]
-  const rangesByValidator = Map.groupBy(rows, ({ validator }) => validator)
-  const rangesOf = (validator: number) => rangesByValidator.get(validator) ?? []
+  const rangesOf = groupRanges(rows)
   return [...new Set(validators)].reduce<Range[]>(
-    (left, validator) => {
-      const own = merge([...rangesOf(validator), ...rangesOf(everyone)])
-      return own.flatMap((range) => within(left, range))
-    },
+    (left, validator) => rangesOf(validator).flatMap((range) => within(left, range)),
     [...covered],
   )
 }

@@ -1,7 +1,7 @@
 // Writes figures of epochs, inside the caller's transaction.
 //
-// 1. Each epoch is counted once: the caller passes epochs that are not covered, and covers them in the same
-//    transaction.
+// 1. Each epoch of a validator is counted once: the caller passes epochs that are not covered, and covers them in the
+//    same transaction. For validators that are added to covered epochs, the watch ranges do the same (commit-past.ts).
 // 2. A segment has the sums of epochs of one hour part, by validator. They are added to the rows of the hour part and
 //    of the day part.
 import { strict as assert } from 'node:assert'
@@ -43,6 +43,7 @@ const rowsAtOnce = 256
 
 /**
  * `covered`: epochs that were covered before. If none of a unit's epochs was, its rows are new and need not be read.
+ * `withHours`: false if the hours of these epochs have been deleted.
  */
 export async function writeSegments(
   tx: StateWriter,
@@ -50,13 +51,14 @@ export async function writeSegments(
   time: ChainTime,
   segments: readonly Segment[],
   covered: readonly Range[],
+  { withHours = true } = {},
 ): Promise<void> {
   const placed = segments.map((segment) => {
     const { hourPart, part, epochs } = segmentAt(time, segment.epochs.from)
     assert(segment.epochs.until <= epochs.until, 'the epochs of a segment lie in one hour part')
     return { segment: new SegmentRows(segment), hourPart, part, hourPartEpochs: epochs }
   })
-  for (const [hourPart, ownSegments] of Map.groupBy(placed, (entry) => entry.hourPart)) {
+  for (const [hourPart, ownSegments] of Map.groupBy(withHours ? placed : [], (entry) => entry.hourPart)) {
     const isNew = within(covered, ownSegments[0]?.hourPartEpochs as Epochs).length === 0
     await addToUnit(
       tx,

@@ -35,6 +35,7 @@ import {
 } from '../ratings/requested-epochs.ts'
 import { type Windows, windowsIn, windowsOver } from '../ratings/windows.ts'
 import { indicesOf } from '../registry/registry.ts'
+import { readWatchNames } from '../registry/watch-names.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 type AggregateQuery = Parsed<typeof endpoint>
@@ -51,14 +52,14 @@ async function readAggregate(
   context: ValidatorsContext,
   signal: AbortSignal | undefined,
 ): Promise<HandlerResult<Reply<typeof endpoint>>> {
-  const { state, duties, settings } = context
+  const { duties, settings } = context
   const granularity = query.granularity ?? 'day'
   const time = chainTimeOf(settings, query.network)
   requireOneList(query)
   const requested = requestedEpochs(time, { ...query, granularity })
   const counted = countedEpochs(time, requested, { ...query, granularity })
   const [{ validators, mayMissUnkept }, coverage] = await Promise.all([
-    resolveValidators(state, query, settings.validators.networks[query.network].watch),
+    resolveValidators(context, query),
     query.filterType === 'hour'
       ? getHourlyCoverage(context, query.network, time, partialDays(time, requested))
       : getRowCoverage(context, query.network, time),
@@ -113,16 +114,16 @@ interface NamedValidators {
  * (behaviour/validators.md#time-bounds-of-the-aggregate).
  */
 async function resolveValidators(
-  state: ValidatorsContext['state'],
+  context: Pick<ValidatorsContext, 'state' | 'settings' | 'validators'>,
   { network, pubkeys, indices }: AggregateQuery,
-  watch: readonly string[],
 ): Promise<NamedValidators> {
+  const { state } = context
   if (!pubkeys) return { validators: [...new Set(indices)], mayMissUnkept: false }
   const known = await indicesOf(state, network, pubkeys)
   const keys = new Set(pubkeys.map((key) => key.replace(/^0x/i, '').toLowerCase()))
-  if (known.length === keys.size || watch.length === 0)
-    return { validators: known, mayMissUnkept: known.length < keys.size }
-  const unlisted = [...keys.difference(new Set(watch.map((name) => name.slice(2).toLowerCase())))]
+  if (known.length === keys.size) return { validators: known, mayMissUnkept: false }
+  const { names } = await readWatchNames(context, network)
+  const unlisted = [...keys.difference(new Set(names.map((name) => name.slice(2).toLowerCase())))]
   return { validators: known, mayMissUnkept: (await indicesOf(state, network, unlisted)).length < unlisted.length }
 }
 

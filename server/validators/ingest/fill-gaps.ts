@@ -1,10 +1,11 @@
 // Reads epochs that are missing before the end of the coverage (behaviour/validators.md#fill-gaps). This writes duties,
 // missed duties, coverage and the ranges of watched validators only, because registry and scores are about the present.
+import type { Network } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import type { ScoreHistory } from '../duties/scores.ts'
-import { hasLeft } from '../duties/watch-ranges.ts'
+import { hasLeft, keptThrough } from '../duties/watch-ranges.ts'
 import { releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
 import { countEpochs, missingEpochs } from './gaps.ts'
 import {
@@ -13,9 +14,10 @@ import {
   coverageEnd,
   type IngestSource,
   mergeAllDays,
+  prepareIngest,
   segmentEnd,
-  verifyChain,
 } from './ingest-source.ts'
+import { omitsStored } from './pick-validators.ts'
 
 /** Epochs that `fillGaps` reads at once, so that new epochs do not wait for long. */
 const filledEpochsMax = 225
@@ -47,14 +49,9 @@ export async function fillEpochs(
   onStep: (left: number) => void,
 ): Promise<number> {
   const { context, network, processor, time } = source
-  await verifyChain(source, signal)
+  await prepareIngest(source, signal)
   const missing = await missingEpochs(context.duties, network, epochs)
-  if (await hasLeft(context.duties, network, epochs)) {
-    throw new BeaconError(
-      `${network}: some validators that are stored in these epochs are no longer on the watch list; filling the gaps now would omit them. ` +
-        `Put them back on validators.networks.${network}.watch`,
-    )
-  }
+  if (await hasLeft(context.duties, network, epochs)) throw validatorsHaveLeft(network)
   const all = countEpochs(missing)
   let left = all
   for (const gap of missing) {
@@ -62,6 +59,8 @@ export async function fillEpochs(
     for (let from = gap.from; from < gap.until && !signal.aborted; ) {
       const span = { from, until: segmentEnd(time, from, gap.until) }
       const segment = await processor.processSegment({ ...span, scores }, signal)
+      // The list may have changed since the last epoch was stored with it.
+      if (omitsStored(segment, await keptThrough(context.duties, network, span))) throw validatorsHaveLeft(network)
       await commitSegments(source, [{ span, segment }])
       releaseBuffers(segmentColumns(segment))
       scores = segment.scores
@@ -74,3 +73,9 @@ export async function fillEpochs(
   await mergeAllDays(source, signal)
   return all - left
 }
+
+const validatorsHaveLeft = (network: Network): BeaconError =>
+  new BeaconError(
+    `${network}: some validators that are stored in these epochs are no longer on the watch list; filling the gaps now would omit them. ` +
+      `Put them back on validators.networks.${network}.watch`,
+  )

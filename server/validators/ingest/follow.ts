@@ -6,9 +6,9 @@
 //    head, each epoch is written at once. Small segments share a transaction (batches.ts).
 // 3. The registry is written before the rows that need it. Writing it again changes nothing.
 // 4. Concurrent calls of catchUp share one run and its result.
-// 5. Gaps before the end of the coverage can be filled (fill-gaps.ts). The caller ensures that fill, repair and catchUp
-//    never run at the same time.
-// 6. Stored epochs can be read again and replaced (repair.ts).
+// 5. Gaps before the end of the coverage can be filled (fill-gaps.ts). The caller ensures that this,
+//    fillPast, repair and catchUp never run at the same time.
+// 6. Stored epochs can be read again and replaced (repair.ts), or read again for added validators (fill-past.ts).
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
 //    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
 //    filled later (behaviour/validators.md#nodes-that-prune-states).
@@ -19,9 +19,11 @@ import { readableUntil } from '#sources/beacon/consensus.ts'
 import { readScores, type ScoreHistory } from '../duties/scores.ts'
 import type { WatchChange } from '../duties/watch-ranges.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
+import { readWatchNames } from '../registry/watch-names.ts'
 import { type EpochSpan, inBatches, type ProcessedSpan } from './batches.ts'
 import { type EpochProcessor, LocalEpochProcessor, releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
 import { fillEpochs, fillGaps } from './fill-gaps.ts'
+import { fillPast, type PastStep } from './fill-past.ts'
 import { type IngestProgress, type IngestStep, type SkippedEpochs, summarizeStep } from './ingest-progress.ts'
 import {
   commitSegments,
@@ -31,14 +33,15 @@ import {
   type IngestSource,
   mergeAllDays,
   mergeDays,
+  prepareIngest,
   segmentEnd,
-  verifyChain,
 } from './ingest-source.ts'
 import { isStatesNotFound } from './read/epoch-reader.ts'
 import type { ExecutionSource } from './read/execution.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 import { summarizeDays } from './summarize-days.ts'
 import { logUnknownWatched } from './unknown-watched.ts'
+import { createWatchListUpdater } from './update-watch-list.ts'
 
 /** Searches for readable epochs in one catch-up. The next one continues. */
 const skipsMax = 8
@@ -49,7 +52,8 @@ export class Follower {
   /** End of the last written segment and its scores; undefined: read them from the store. */
   #resume: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<IngestProgress> | undefined
-  #hasLoggedUnknown = false
+  #unknownLoggedFor: readonly string[] | undefined
+  #watchChanges = 0
   #skipped: SkippedEpochs | undefined
   #lastGap: SkippedEpochs | undefined
   /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
@@ -66,8 +70,9 @@ export class Follower {
     const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
     const processor = 'processSegment' in source ? source : new LocalEpochProcessor(source, options)
     const recordHead = createHeadRecorder(context, network, processor)
+    const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
-    this.#source = { context, network, processor, time, recordHead }
+    this.#source = { context, network, processor, time, recordHead, updateWatchList }
   }
 
   /** Reads all epochs that have become final since the last run. */
@@ -79,7 +84,7 @@ export class Follower {
   }
 
   async #catchUp(signal: AbortSignal, onStep: (step: IngestStep) => void): Promise<IngestProgress> {
-    const rules = await verifyChain(this.#source, signal)
+    const rules = await prepareIngest(this.#source, signal)
     const finalizedEpoch = await this.#source.processor.finalizedEpoch(signal)
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
     const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
@@ -192,9 +197,19 @@ export class Follower {
     return fillEpochs(this.#source, epochs, signal, onStep)
   }
 
+  /** How often validators were added or removed since the start. */
+  get watchChanges(): number {
+    return this.#watchChanges
+  }
+
+  /** Reads the newest missing segment of the past of added validators, before this epoch. */
+  fillPast(signal: AbortSignal, before = Number.POSITIVE_INFINITY): Promise<PastStep> {
+    return fillPast(this.#source, before, signal)
+  }
+
   /** Reads stored epochs again and replaces them. Reports how many epochs are left. */
   async repair(epochs: Range, signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<Repaired> {
-    await verifyChain(this.#source, signal)
+    await prepareIngest(this.#source, signal)
     const { context, ...source } = this.#source
     const repaired = await repairEpochs({ ...source, duties: context.duties }, epochs, signal, onStep)
     await mergeAllDays(this.#source, signal)
@@ -256,16 +271,15 @@ export class Follower {
       for (const reason of segment.settled)
         log.warn({ network, reason }, 'beacon node contradicted itself; used another node')
     for (const { change, at } of watchChanges) this.#logWatchChange(change, at)
-    // Logged once: unknown validators may be added to the network later.
-    if (!this.#hasLoggedUnknown) await logUnknownWatched(this.#source.context, network)
-    this.#hasLoggedUnknown = true
+    // Logged once for each list: unknown validators may be added to the network later.
+    const { names } = await readWatchNames(this.#source.context, network)
+    if (names !== this.#unknownLoggedFor) await logUnknownWatched(this.#source.context, network, names)
+    this.#unknownLoggedFor = names
   }
 
   #logWatchChange({ added, removed }: WatchChange, fromEpoch: number): void {
-    const message = 'watch list changed: added validators have no earlier epochs, removed ones no later epochs'
-    this.#source.context.log.warn(
-      { network: this.network, fromEpoch, added: added.length, removed: removed.length },
-      message,
-    )
+    this.#watchChanges += 1
+    const { log } = this.#source.context
+    log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, 'watch list changed')
   }
 }

@@ -15,16 +15,24 @@ import { type EpochProcessor, type ProcessedSegment, segmentBuffers } from './ep
 import { adoptChain } from './read/chain-identity.ts'
 
 export interface IngestSource {
-  readonly context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock'>
+  readonly context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>
   readonly network: Network
   readonly processor: EpochProcessor
   readonly time: ChainTime
   /** Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. */
   readonly recordHead: (next: number, signal: AbortSignal) => Promise<void>
+  /** Uses the present version of the watch file from now on. */
+  readonly updateWatchList: () => Promise<void>
+}
+
+/** Call this before reading: uses the present watch list, and throws like `verifyChain`. */
+export async function prepareIngest(source: IngestSource, signal: AbortSignal): Promise<ConsensusRules> {
+  await source.updateWatchList()
+  return verifyChain(source, signal)
 }
 
 /** Throws unless the stored data, the settings and the node agree on chain times and windows. */
-export async function verifyChain(
+async function verifyChain(
   { context, network, processor, time }: IngestSource,
   signal: AbortSignal,
 ): Promise<ConsensusRules> {

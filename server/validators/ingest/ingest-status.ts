@@ -6,6 +6,7 @@ import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
 import type { ValidatorsContext } from '../context.ts'
+import { readMissingPast } from './fill-past.ts'
 import { countEpochs, explainUnfillable, explainUnrepairable, missingEpochs } from './gaps.ts'
 import type { IngestProgress } from './ingest-progress.ts'
 import type { Repaired } from './repair.ts'
@@ -25,6 +26,8 @@ export interface IngestStatus extends IngestProgress {
   readonly failingSinceMs: number | null
   /** How many epochs of the requested range are missing. */
   readonly missingEpochs: number
+  /** Epochs that are still to be read for validators that were added to the watch list. */
+  readonly missingPastEpochs: number
 }
 
 /** Progress of a repair that a command requested. */
@@ -65,6 +68,7 @@ export class IngestRun {
       failureKind: null,
       failingSinceMs: null,
       missingEpochs: 0,
+      missingPastEpochs: 0,
     }
   }
 
@@ -153,7 +157,7 @@ export const findRun = (
  * now.
  */
 export async function readIngestStatus(
-  context: Pick<ValidatorsContext, 'validators' | 'duties'>,
+  context: Pick<ValidatorsContext, 'validators' | 'duties' | 'settings'>,
   input: unknown,
 ): Promise<IngestStatus> {
   const { network, pollNow, epochs } = (input ?? {}) as { network?: unknown; pollNow?: unknown; epochs?: unknown }
@@ -168,7 +172,8 @@ export async function readIngestStatus(
     if (range) run.requestFill(range)
     run.wakeUp.wake()
   }
-  return { ...status, missingEpochs: missing }
+  const { epochs: missingPastEpochs } = await readMissingPast(context, known)
+  return { ...status, missingEpochs: missing, missingPastEpochs }
 }
 
 /** Control call `repairEpochs`: `{network, epochs}` starts a repair, `{network, id}` returns its progress. */

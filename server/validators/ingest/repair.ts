@@ -10,15 +10,13 @@ import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
+import { pastLimits } from '../duties/commit-past.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { hourEpochs } from '../duties/hours.ts'
 import { type DayPart, partsIn, plainTime, segmentAt } from '../duties/layout.ts'
-import { type MissedField, missedEpochs, missedFields } from '../duties/missed.ts'
 import { RepairRefused, spanIsDamaged } from '../duties/replace-days.ts'
 import type { ScoreHistory } from '../duties/scores.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
-import { keptThrough, type Watched, watchChanges } from '../duties/watch-ranges.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import {
   type EpochProcessor,
   type ProcessedSegment,
@@ -27,6 +25,7 @@ import {
   segmentColumns,
 } from './epochs/epoch-processor.ts'
 import { countEpochs, explainUnrepairable } from './gaps.ts'
+import { omitsStored, pickValidators } from './pick-validators.ts'
 
 export interface Repaired {
   /** Day parts that were replaced, and their epochs. */
@@ -160,8 +159,7 @@ async function repairPart(
 }
 
 async function spansOf({ duties, network, time }: RepairSource, part: DayPart): Promise<Range[]> {
-  const kept = [...(await hourEpochs(duties, network)), ...(await missedEpochs(duties, network))]
-  const cuts = [...kept.flatMap(({ from, until }) => [from, until]), ...(await watchChanges(duties, network))]
+  const cuts = await pastLimits(duties, network)
   const spans: Range[] = []
   for (const { from: first, until } of within(await coveredEpochs(duties, network), part.epochs)) {
     for (let from = first; from < until; ) {
@@ -175,27 +173,10 @@ async function spansOf({ duties, network, time }: RepairSource, part: DayPart): 
 
 /** Reduces a segment to the validators that are stored in these epochs. Throws if one of them is no longer watched. */
 function selectKept(segment: ProcessedSegment, stored: Watched, network: Network): ProcessedSegment {
-  const { watched, validator, sums, missed } = segment
-  const now = watched && new Set(watched.validators)
-  const isMissing = (index: number) => index < (watched?.count ?? 0) && !now?.has(index)
-  if (now && (stored === 'everyone' || [...stored].some(isMissing))) {
+  if (omitsStored(segment, stored)) {
     throw new RepairRefused(
       `some validators that are stored in these epochs are not on the watch list: put them back on validators.networks.${network}.watch`,
     )
   }
-  if (stored === 'everyone') return segment
-  const pick = <C extends Float64Array | Int32Array>(column: C, validators: Int32Array): C =>
-    column.filter((_, at) => stored.has(validators[at] as number)) as C
-  return {
-    ...segment,
-    validator: pick(validator, validator),
-    sums: Object.fromEntries(measures.map((name) => [name, pick(sums[name], validator)])) as Record<
-      Measure,
-      Float64Array
-    >,
-    missed: Object.fromEntries(missedFields.map((name) => [name, pick(missed[name], missed.validator)])) as Record<
-      MissedField,
-      Int32Array
-    >,
-  }
+  return stored === 'everyone' ? segment : pickValidators(segment, (validator) => stored.has(validator))
 }

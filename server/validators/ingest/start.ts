@@ -14,13 +14,16 @@ import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
 import type { HeadProcessor } from '../provisional/head-processor.ts'
 import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
+import { readWatchNames } from '../registry/watch-names.ts'
 import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
+import { createPastFiller } from './fill-past-in-polls.ts'
 import { Follower } from './follow.ts'
 import { describeMissing, missingTodo, networkStream, readNetworkHealth } from './health.ts'
 import type { IngestProgress, IngestStep } from './ingest-progress.ts'
 import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
+import { WatchFileError } from './update-watch-list.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
@@ -64,15 +67,16 @@ export async function startBeacon(
 
 /** `dataDir`: where states are recorded. Undefined: they are not. */
 export async function readProcessorStart(
-  { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
   network: Network,
   dataDir?: string,
 ) {
-  const { beacon, execution, watch } = settings.validators.networks[network]
+  const { beacon, execution } = context.settings.validators.networks[network]
+  const { names } = await readWatchNames(context, network)
   const start: EpochProcessorStart = {
     network,
-    settings: { beacon, execution, watch },
-    identity: await storedChain(duties, network),
+    settings: { beacon, execution, watch: [...names] },
+    identity: await storedChain(context.duties, network),
     recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
   }
   return start
@@ -107,6 +111,7 @@ async function followNetwork(
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
   const fillGaps = createGapFiller(context, follower)
+  const fillPast = createPastFiller(context, follower, () => recordStep(context, networkStream(network)))
   const polling = poll(
     context,
     {
@@ -122,6 +127,7 @@ async function followNetwork(
         const progress = await follower.catchUp(stop, onStep)
         await provisional.update(stop)
         await fillGaps(stop)
+        await fillPast(stop)
         return progress
       },
       report: (outcome: PollOutcome<IngestProgress>) => {
@@ -270,7 +276,7 @@ function failureKindOf(error: unknown): FailureKind {
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function failureText(error: unknown, source: string): string {
-  if (error instanceof Fault) return 'network not read'
+  if (error instanceof Fault || error instanceof WatchFileError) return 'network not read'
   const kind = failureKindOf(error)
   if (kind === 'unknownFork')
     return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'

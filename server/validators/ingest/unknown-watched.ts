@@ -48,10 +48,11 @@ export async function findUnknownWatched(
 export const unknownWatchedShownMax = 10
 
 export async function logUnknownWatched(
-  { state, settings, log }: Pick<ValidatorsContext, 'state' | 'settings' | 'log'>,
+  { state, log }: Pick<ValidatorsContext, 'state' | 'log'>,
   network: Network,
+  watch: readonly string[],
 ): Promise<void> {
-  const unknown = await findUnknownWatched(state, network, settings.validators.networks[network].watch)
+  const unknown = await findUnknownWatched(state, network, watch)
   if (unknown.length === 0) return
   const message = 'watch list names unknown validators; they are recorded once they appear'
   log.warn({ network, count: unknown.length, first: unknown.slice(0, unknownWatchedShownMax) }, message)

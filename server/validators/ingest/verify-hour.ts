@@ -37,7 +37,7 @@ export async function storedHours(
 
 /** Returns the number of compared rows and a text for each difference. Throws if the node cannot be read. */
 export async function verifyHour(
-  context: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
   network: Network,
   hour: number,
   signal: AbortSignal,

@@ -65,7 +65,7 @@ const epochsMaxDefault = 16
 
 export class LocalHeadProcessor implements HeadProcessor {
   readonly #nodes: readonly SingleBeacon[]
-  readonly #options: HeadProcessorOptions
+  #options: HeadProcessorOptions
   #epochs: readonly ProvisionalEpoch[] = []
   #dutiesReader: { readonly node: Beacon; readonly reader: CurrentDutiesReader } | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
@@ -76,6 +76,14 @@ export class LocalHeadProcessor implements HeadProcessor {
   constructor(beacon: Beacon, options: HeadProcessorOptions) {
     this.#nodes = beacon.each()
     this.#options = options
+  }
+
+  /** Replaces the watch list. All epochs are computed again with the next call. */
+  setWatch(watch: readonly string[]): void {
+    this.#options = { ...this.#options, watch }
+    this.#epochs = []
+    this.#processor = undefined
+    this.#last = undefined
   }
 
   async process(request: HeadRequest, signal: AbortSignal): Promise<HeadView> {

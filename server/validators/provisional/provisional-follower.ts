@@ -1,6 +1,7 @@
 // Keeps the provisional epochs of one network up to date, in the memory of the process that ingests it. They are lost
 // at a restart and computed again. A failure does not stop ingest: finalized epochs are served without them.
 import type { Network } from '#api/wire/validators.ts'
+import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { readScores } from '../duties/scores.ts'
@@ -57,7 +58,7 @@ export class ProvisionalFollower {
 
   async #isTooLarge(): Promise<boolean> {
     const { state, settings } = this.#context
-    if (settings.validators.networks[this.#network].watch.length > 0) return false
+    if (hasWatchList(settings.validators.networks[this.#network])) return false
     const sql = 'select max(validator_index) as last from validators where network = ?'
     const row = await state.get<{ last: number | null }>(sql, this.#network)
     return (row?.last ?? 0) >= unwatchedValidatorsMax

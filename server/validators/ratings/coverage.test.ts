@@ -31,7 +31,8 @@ function counting(duties: Duties): { duties: Duties; queryCount: () => number } 
 test('the coverage of a network is read once, and again after the next write', async () => {
   await using context = await openContext()
   const { duties, queryCount } = counting(context.duties)
-  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), { covered: [], isWatched: false })
+  const unwatched = { isWatched: false, rangesVersion: undefined }
+  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), { covered: [], ...unwatched })
   const once = queryCount()
   assert(once > 0)
   await Promise.all([
@@ -42,7 +43,7 @@ test('the coverage of a network is read once, and again after the next write', a
   await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
   assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), {
     covered: [{ from: 4, until: 6 }],
-    isWatched: false,
+    ...unwatched,
   })
   assert.equal(queryCount(), 2 * once)
   assert.deepEqual((await getNetworkCoverage({ ...context, duties }, 'mainnet')).covered, [])
@@ -86,4 +87,22 @@ test('a response belongs to one coverage: it is read again if an epoch was commi
   runs = 10
   await withStableCoverage(context, 'hoodi', () => read(100))
   assert.equal(runs, 15)
+})
+
+test('a response is read again if the past of an added validator was committed meanwhile', async () => {
+  await using context = await openContext()
+  const write = (...ranges: [number, number][]) =>
+    context.dutiesState.write(async (tx) => {
+      await tx.run('delete from watch_ranges')
+      for (const range of ranges)
+        await tx.run('insert into watch_ranges values (?, 2, ?, ?)', networkId('hoodi'), ...range)
+    })
+  await write([7, 9])
+  let runs = 0
+  await withStableCoverage(context, 'hoodi', async () => {
+    runs += 1
+    if (runs === 1) await write([5, 7], [7, 9])
+    if (runs === 2) await write([3, 7], [7, 9])
+  })
+  assert.equal(runs, 3)
 })

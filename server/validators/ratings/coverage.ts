@@ -7,13 +7,15 @@ import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import { describeWindowsMismatch, refuseOtherWindows, validatorCount } from '../duties/networks.ts'
-import { isWatched, keptEpochs } from '../duties/watch-ranges.ts'
+import { keptEpochs, watchRangesVersion } from '../duties/watch-ranges.ts'
 
 export interface NetworkCoverage {
   /** Epochs that have been read completely. */
   readonly covered: readonly Range[]
   /** Some epochs have only the validators of a watch list. */
   readonly isWatched: boolean
+  /** Changes with the epochs in which validators of a watch list are stored. */
+  readonly rangesVersion: string | undefined
 }
 
 export const getNetworkCoverage = (
@@ -21,8 +23,11 @@ export const getNetworkCoverage = (
   network: Network,
 ): Promise<NetworkCoverage> =>
   validators.coverage(duties, network, async () => {
-    const [covered, watched] = await Promise.all([coveredEpochs(duties, network), isWatched(duties, network)])
-    return { covered, isWatched: watched }
+    const [covered, rangesVersion] = await Promise.all([
+      coveredEpochs(duties, network),
+      watchRangesVersion(duties, network),
+    ])
+    return { covered, isWatched: rangesVersion !== undefined, rangesVersion }
   })
 
 /** For responses with figures. Throws a fault if they were added up by other hours or days than configured. */
@@ -82,7 +87,7 @@ export async function withStableCoverage<T>(
   network: Network,
   work: () => Promise<T>,
 ): Promise<T> {
-  const coverage = async () => JSON.stringify((await getNetworkCoverage(context, network)).covered)
+  const coverage = async () => JSON.stringify(await getNetworkCoverage(context, network))
   for (let attempt = 1; attempt < attemptsMax; attempt++) {
     const before = await coverage()
     const result = await work()

@@ -8,6 +8,7 @@ import { validatorCount } from '../duties/networks.ts'
 import { readWatched } from '../duties/watch-ranges.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { findIndex } from './registry.ts'
+import { readWatchNames } from './watch-names.ts'
 
 /** The first epoch takes some minutes, too long to wait for in a request. */
 const retryAfterMs = 60_000
@@ -34,10 +35,12 @@ export async function refuseUnlessUnknown(context: ValidatorsContext, network: N
 }
 
 /** With a watch list, the registry has only the validators on it. */
-async function mayExist({ duties, settings }: ValidatorsContext, network: Network, name: string): Promise<boolean> {
+async function mayExist(context: ValidatorsContext, network: Network, name: string): Promise<boolean> {
+  const { duties } = context
   if ((await readWatched(duties, network)) === 'everyone') return false
   if (/^\d{1,12}$/.test(name))
     return Number(name) < ((await validatorCount(duties, network)) ?? Number.POSITIVE_INFINITY)
   const key = `0x${name.replace(/^0x/i, '')}`.toLowerCase()
-  return !settings.validators.networks[network].watch.some((watched) => watched.toLowerCase() === key)
+  const { names } = await readWatchNames(context, network)
+  return !names.some((watched) => watched.toLowerCase() === key)
 }

@@ -79,6 +79,8 @@ export interface EpochProcessor {
    * undefined: it is done. `until`: an epoch whose state can be read.
    */
   computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined>
+  /** Replaces the watch list, for the segments after this call. */
+  setWatch(names: readonly string[]): Promise<void>
 }
 
 export interface EpochProcessorOptions {
@@ -107,7 +109,7 @@ const auditRestEpochs = 225
 export class LocalEpochProcessor implements EpochProcessor {
   readonly isOnOtherThread = false
   readonly #beacon: Beacon
-  readonly #watch: WatchList
+  #watch: WatchList
   readonly #auditValidators: number
   readonly #execution: ExecutionSource | undefined
   readonly #records: StateRecords | undefined
@@ -130,6 +132,13 @@ export class LocalEpochProcessor implements EpochProcessor {
     this.#auditValidators = auditValidators
     this.#execution = execution
     this.#records = records
+  }
+
+  async setWatch(names: readonly string[]): Promise<void> {
+    this.#watch = createWatchList(names)
+    // The registry lacks validators that were not on the list.
+    this.#starts = this.#starts.map((start) => ({ ...start, knownRegistry: undefined }))
+    this.#knownRegistry = undefined
   }
 
   chain(signal?: AbortSignal): Promise<Chain> {

@@ -56,7 +56,9 @@ export interface EpochProcessors extends AsyncDisposable {
 
 /** All of them run on one thread, with the system clock. */
 export function openEpochProcessors(starts: readonly EpochProcessorStart[]): EpochProcessors {
-  const thread = openThread(new URL('./processor-thread.ts', import.meta.url), starts)
+  // If the thread has died, it starts again with the present watch lists.
+  const current = [...starts]
+  const thread = openThread(new URL('./processor-thread.ts', import.meta.url), current)
   return {
     of: (network) => ({
       isOnOtherThread: true,
@@ -66,6 +68,12 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       recordHead: (next, signal) => thread.call('recordHead', { network, next }, signal),
       computeEpochs: (epochs, signal) => thread.call('computeEpochs', { network, epochs }, signal),
       firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
+      setWatch: (names) => {
+        const at = current.findIndex((start) => start.network === network)
+        const start = current[at] as EpochProcessorStart
+        current[at] = { ...start, settings: { ...start.settings, watch: [...names] } }
+        return thread.call('setWatch', { network, names })
+      },
     }),
     headOf: (network) => ({
       process: (request, signal) => thread.call('processHead', { network, ...request }, signal),

@@ -9,13 +9,17 @@ import { type EpochProcessorStart, openEpochProcessor, openHeadProcessor } from 
 
 const starts = threadStart<readonly EpochProcessorStart[]>()
 const processors = new Map<Network, EpochProcessor>(starts.map((start) => [start.network, openEpochProcessor(start)]))
+/** Replaced lists, for head processors that are opened later. */
+const watchLists = new Map<Network, readonly string[]>()
 const headProcessors = new Map<Network, LocalHeadProcessor>()
 
 /** Opened with the first call, because most servers show finalized epochs only. */
 function headProcessorOf(network: Network): LocalHeadProcessor {
   const start = starts.find((candidate) => candidate.network === network)
   if (!start) throw new Error(`there is no processor for ${network} on this thread`)
-  const processor = headProcessors.get(network) ?? openHeadProcessor(start)
+  const watch = [...(watchLists.get(network) ?? start.settings.watch)]
+  const processor =
+    headProcessors.get(network) ?? openHeadProcessor({ ...start, settings: { ...start.settings, watch } })
   headProcessors.set(network, processor)
   return processor
 }
@@ -42,6 +46,12 @@ serveThread({
   processHead: async ({ network, ...request }: HeadRequest & { readonly network: Network }, signal) => ({
     value: await headProcessorOf(network).process(request, signal),
   }),
+  setWatch: async ({ network, names }: { readonly network: Network; readonly names: readonly string[] }) => {
+    await processorOf(network).setWatch(names)
+    watchLists.set(network, names)
+    headProcessors.get(network)?.setWatch(names)
+    return { value: undefined }
+  },
   firstReadable: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).firstReadable(epochs, signal),
   }),
