@@ -68,7 +68,8 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   `create table unexplained_balance_changes (network integer not null, epoch integer not null, validators integer not null,
     in_gwei bigint not null, out_gwei bigint not null, primary key (network, epoch)) ${dialect.clustered}`,
 
-  // Epochs in which a validator of the watch list was stored. validator −1: all; until_epoch 2147483647: no end yet.
+  // Epochs in which a validator of the watch list is stored. validator −1: all; until_epoch 2147483647: no end yet. The
+  // range without an end starts where the validator was added; its past has ranges of its own.
   `create table watch_ranges (network integer not null, validator integer not null, from_epoch integer not null,
     until_epoch integer not null, primary key (network, validator, from_epoch)) ${dialect.clustered}`,
 ]
