@@ -32,9 +32,9 @@ const chain = simulateNetwork('past', {
 })
 
 /** A node whose finality and oldest state the test moves. */
-async function openWorld() {
+async function openWorld(simulated = chain) {
   const at = { finalized: 0, statesFromSlot: 0 }
-  const node = await openNode(chain, { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot })
+  const node = await openNode(simulated, { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot })
   const context = await openContext()
   let settings = context.settings
   /** A server that was restarted with these settings. */
@@ -176,6 +176,26 @@ test('a gap that is filled after a validator was added counts once', async () =>
   ])
   assert.deepEqual(await fillAll(async () => follower), [9, 8, 6])
   await assertTruth(world.current(), 9, 0, 12)
+})
+
+test('epochs of a leak that cannot be verified without full states are refused, earlier ones can be read', async () => {
+  // Its first epochs are not final for so long that inactivity scores rise.
+  await using world = await openWorld(simulateNetwork('watch file', { epochs: 12, outage: { from: 0, until: 0 } }))
+  await world.follow(['2'], 7)
+  const follower = await world.follow(['2', '9'], 8)
+  const step = await follower.fillPast(signal)
+  assert(step.is === 'refused' && step.epochs.until === 7, JSON.stringify(step))
+  assert.match(step.reason, /does not follow from/)
+  assert.deepEqual(await world.kept(9), [{ from: 7, until: 8 }])
+  const steps: PastStep[] = []
+  for (let before = step.epochs.from; before > 0; ) {
+    const next = await follower.fillPast(signal, before)
+    assert(next.is === 'read' || next.is === 'refused')
+    steps.push(next)
+    before = next.epochs.from
+  }
+  assert.equal(steps.at(-1)?.is, 'read', 'at the first epoch all scores are zero')
+  assert.deepEqual((await world.kept(9))[0]?.from, 0)
 })
 
 test('a server reads one segment per poll, retries hourly, reports pruned states once and skips refused epochs', async () => {
