@@ -8,6 +8,7 @@ import { newFeedState, storeFeedState } from '#markets/feeds/feed-state.ts'
 import { storeRejects } from '#markets/records/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
+import { networkId } from '#validators/duties/layout.ts'
 import { networkStream } from '#validators/ingest/health.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
 import { trackHead } from './chain-progress.ts'
@@ -92,6 +93,26 @@ describe('coverage', () => {
     context.clock.advance(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
     assert.equal((await coverageReport(context)).fresh, false)
+  })
+
+  test('a network reports the epochs that added validators still lack, and stays complete', async () => {
+    await using context = await openContext({
+      validators: { networks: { hoodi: { epochsPerDay: 10, watchPastDays: 2 } } },
+    })
+    await context.dutiesState.write(async (tx) => {
+      await addCoverage(tx, 'duties/hoodi', 0, 60)
+      const ranges = [
+        [2, 0, 2 ** 31 - 1],
+        [3, 50, 2 ** 31 - 1],
+        [4, 40, 45],
+        [4, 55, 2 ** 31 - 1],
+      ] as const
+      for (const range of ranges)
+        await tx.run('insert into watch_ranges values (?, ?, ?, ?)', networkId('hoodi'), ...range)
+    })
+    const [hoodi] = (await coverageReport(context)).streams.filter(({ name }) => name === 'network hoodi')
+    // Validator 3 lacks epochs 30 to 49, validator 4 lacks 30 to 39 and 45 to 54.
+    assert.deepEqual([hoodi?.missingPast, hoodi?.complete], [{ validators: 2, epochs: 25 }, true])
   })
 
   test('a push source is not syncing before its first rate, and stale if the rate is too old', async () => {

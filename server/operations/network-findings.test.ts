@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { openContext, settingsWith } from '#test/context.ts'
 import { perfect, register, writeEpochs } from '#test/validators-world.ts'
@@ -45,4 +47,13 @@ test('a node that cannot be read for a while fails; unknown watched validators a
   )
   assert.match(found[0]?.message ?? '', /^stale: no data arrives/)
   assert.match(found[2]?.todo ?? '', /validators\.networks\.hoodi\.watch/)
+})
+
+test('a watch file that is not valid fails, with its line', async () => {
+  await using context = await openContext()
+  const watchFile = join(context.dir, 'watch.txt')
+  await writeFile(watchFile, '12\n\ntwelve\n')
+  const [found] = await networkFindings({ ...context, settings: settingsOf({ watchFile }) })
+  assert.deepEqual([found?.name, found?.level], ['network hoodi', 'fail'])
+  assert.match(found?.message ?? '', /^the watch file is not valid: .*watch\.txt, line 3: "twelve"/)
 })

@@ -196,7 +196,14 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       'endpoints/explain',
     ]
     // These run many seeds, or kill a process at many points.
-    const long = ['duties/merge', 'duties/list-records', 'duties/summaries', 'endpoints/ratings', 'ingest/survival']
+    const long = [
+      'duties/merge',
+      'duties/list-records',
+      'duties/summaries',
+      'endpoints/ratings',
+      'ingest/survival',
+      'ingest/fill-past',
+    ]
     const slow = /epochs in any order and division|of a simulated network/
     const names = [...quick, ...(isLongRun ? long : [])].map((name) => `validators/${name}`)
     await passOnPostgres(server.url, names, isLongRun ? undefined : slow)

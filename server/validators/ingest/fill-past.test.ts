@@ -164,11 +164,13 @@ test('if the list is removed, all other validators get their past; deleted hours
   }
 })
 
-test('a gap that is filled after a validator was added counts once', async () => {
+test('a gap that is filled after a validator was added counts once, and none is filled without a stored one', async () => {
   await using world = await openWorld()
   const late = (fromEpoch: number) => ({ beacon: { urls: [world.url], fromEpoch } })
   await world.follow(['2'], 10, late(6))
   const follower = await world.follow(['2', '9'], 12, late(0))
+  const removed = await world.restart(['9'], late(0))
+  await assert.rejects(removed.fill({ from: 5, until: 6 }, signal), /no longer on the watch list/)
   assert.equal(await follower.fill({ from: 0, until: 6 }, signal), 6)
   assert.deepEqual(await world.kept(9), [
     { from: 0, until: 6 },

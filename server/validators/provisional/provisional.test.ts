@@ -62,10 +62,11 @@ async function openWorld(
   const context: TestContext = { ...plain, settings }
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', plain.dir)
   const start = await readProcessorStart(context, 'hoodi', plain.dir)
-  const provisional = new ProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
+  const head = openHeadProcessor(start, systemClock)
+  const provisional = new ProvisionalFollower(context, 'hoodi', head)
   const resources = cleanup.move()
   return {
-    ...{ chain, network, node, context, follower, provisional },
+    ...{ chain, network, node, context, follower, head, provisional },
     async step(slots = 0): Promise<void> {
       network.advance(slots)
       await follower.catchUp(signal)
@@ -276,7 +277,7 @@ test('without the setting, nothing is computed and responses have finalized epoc
   assert.deepEqual((await callHandler(metadata, world.context, inputOf(0))).confidence, finalized)
 })
 
-test('only validators on the watch list have figures', async () => {
+test('only validators on the watch list have figures, also after a change of the list', async () => {
   const chain = simulate('provisional/watched')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, watch: ['3', '5'] })
   await world.step()
@@ -286,6 +287,11 @@ test('only validators on the watch list have figures', async () => {
     assertDays(body.results, chain.truth, validator, 8)
     assert.deepEqual(confidence, { asOf: 7, finality: 'head', coverage: 'complete' })
   }
+  const count = world.shown().length
+  world.head.setWatch(['5', '6'])
+  await world.provisional.update(signal)
+  assert.equal(world.shown().length, count)
+  for (const { watched } of world.shown()) assert.deepEqual([...(watched ?? [])], [5, 6])
 })
 
 test('a head that has not changed costs one request, and a new block no epochs', async () => {
