@@ -1,5 +1,5 @@
-// Changes of a watch list: an added validator has no earlier epochs, a removed one no later epochs, and the coverage of
-// responses shows both.
+// Changes of a watch list: an added validator has no earlier epochs until they are read again (../ingest/fill-past.ts), a
+// removed one no later epochs, and the coverage of responses shows both.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'

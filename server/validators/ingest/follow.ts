@@ -41,7 +41,7 @@ import type { ExecutionSource } from './read/execution.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 import { summarizeDays } from './summarize-days.ts'
 import { logUnknownWatched } from './unknown-watched.ts'
-import { createWatchListUpdater } from './update-watch-list.ts'
+import { createWatchListUpdater } from './watch-list-updater.ts'
 
 /** Searches for readable epochs in one catch-up. The next one continues. */
 const skipsMax = 8

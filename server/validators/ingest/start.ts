@@ -18,12 +18,12 @@ import { readWatchNames } from '../registry/watch-names.ts'
 import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
-import { createPastFiller } from './fill-past-in-polls.ts'
 import { Follower } from './follow.ts'
 import { describeMissing, missingTodo, networkStream, readNetworkHealth } from './health.ts'
 import type { IngestProgress, IngestStep } from './ingest-progress.ts'
 import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
-import { WatchFileError } from './update-watch-list.ts'
+import { createPastFiller } from './past-filler.ts'
+import { WatchFileError } from './watch-list-updater.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000

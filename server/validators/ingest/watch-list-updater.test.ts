@@ -52,6 +52,11 @@ test('a changed watch file is used without a restart: added validators are regis
 
   await writeFile(watchFile, '2\ntwo\n')
   const running = startBeacon(context, stop.signal)
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(async () => {
+    stop.abort()
+    await running
+  })
   const refused = await logged({ message: 'network not read' })
   assert.match(String(refused.reason), /watch\.txt, line 2: "two" is no index/)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
@@ -81,6 +86,4 @@ test('a changed watch file is used without a restart: added validators are regis
   finalized = 10
   await logged({ message: 'epochs stored', until: 9 })
   assert.deepEqual(await kept(9), [{ from: 0, until: 9 }])
-  stop.abort()
-  await running
 })
