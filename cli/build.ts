@@ -24,9 +24,7 @@ export async function buildPackage(outDir: string): Promise<void> {
   }
   const { name, version, description, type, imports } = manifest
   await writeFile(join(outDir, 'package.json'), JSON.stringify({ name, version, description, type, imports }))
-  for (const path of ['console/dist', 'tetrad.example.yaml']) {
-    await cp(join(root, path), join(outDir, path), { recursive: true })
-  }
+  await cp(join(root, 'console/dist'), join(outDir, 'console/dist'), { recursive: true })
 }
 
 function resolveImport(from: string, path: string): string {

@@ -1,126 +1,357 @@
-// The package of `npm pack`: unpacked below node_modules with its runtime dependencies only, and started by the
-// system's Node. The dependencies are those of this checkout, so that no registry is needed.
+// The two npm packages and the container image. The steps of the container file make the package and install it into an
+// empty folder, with packages from a registry on loopback (npm-registry.ts). All tests share this installation.
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, relative } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { after, before, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
+import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Client } from '#api/client.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { type BuiltStage, buildStage, parseContainerFile, settingOf } from './container-file.ts'
+import { isLongRun, onlyInLongRun } from './long.ts'
+import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts'
+import { copyDemo } from './template.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
-const isBuilt = /^(node_modules|\.git|data|dist|api\/dist|console\/dist|test|bench|.*\.tgz)$/
-
-/** Without variables of npm and the test runner, and without the Node of this checkout. */
-const env = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_)/i.test(name))),
-  PATH: (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((folder) => !folder.includes('node_modules'))
-    .join(delimiter),
-}
+const bytesMax = 10_000_000
+const stages = parseContainerFile(readFileSync(join(root, 'ops/Dockerfile'), 'utf8'))
+const [packageStage, imageStage] = stages
+assert.ok(packageStage && imageStage)
 
 let home = ''
-let packageDir = ''
-let command = ''
+let registry: NpmRegistry
+/** Without variables of npm and the test runner, and without the Node of this checkout. */
+let env: NodeJS.ProcessEnv = {}
+let source: BuiltStage
+let image: BuiltStage
+let tarball = ''
+
+const npm = (args: readonly string[], cwd: string) => run('npm', args, { cwd, env, maxBuffer: 16_777_216 })
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'tetrad-package-'))
-  const checkout = join(home, 'checkout')
-  await cp(root, checkout, { recursive: true, filter: (path) => !isBuilt.test(relative(root, path)) })
-  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'))
-  await run('npm', ['pack', '--pack-destination', home], { cwd: checkout, env, maxBuffer: 16_777_216 })
-  await rm(checkout, { recursive: true })
-
-  const modules = join(home, 'node_modules')
-  packageDir = join(modules, 'tetrad')
-  await mkdir(packageDir, { recursive: true })
-  await run('tar', ['-xzf', join(home, `tetrad-${manifest.version}.tgz`), '--strip-components=1', '-C', packageDir])
-  const present = await readdir(join(root, 'node_modules'))
-  const optional = Object.keys(manifest.optionalDependencies).filter((name) => present.includes(name))
-  for (const name of [...Object.keys(manifest.dependencies), ...optional]) {
-    await mkdir(dirname(join(modules, name)), { recursive: true })
-    await symlink(join(root, 'node_modules', name), join(modules, name))
+  await chmod(home, 0o755)
+  registry = await startNpmRegistry()
+  const npmEnv = {
+    HOME: home,
+    npm_config_registry: registry.url,
+    npm_config_cache: join(home, 'cache'),
+    npm_config_audit: 'false',
+    npm_config_prefer_offline: 'true',
+    npm_config_update_notifier: 'false',
   }
-  await mkdir(join(modules, '.bin'))
-  command = join(modules, '.bin', 'tetrad')
-  await symlink(join(packageDir, manifest.bin.tetrad), command)
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
+  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$)/i.test(name))
+  env = { ...Object.fromEntries(own), ...npmEnv, PATH: folders.join(delimiter) }
+
+  const options = { context: root, ignoreFile: join(root, 'ops/Dockerfile.dockerignore'), env: npmEnv }
+  source = await buildStage(
+    packageStage,
+    join(home, 'source-stage'),
+    {},
+    {
+      ...options,
+      replaceRun: async (step, workDir) => {
+        if (!step.startsWith('npm ci')) return `umask 077; ${step}`
+        if (isLongRun) return dropIntegrity(workDir).then(() => step)
+        return `ln -s "$MODULES" node_modules`
+      },
+      env: { ...npmEnv, MODULES: join(root, 'node_modules') },
+    },
+  )
+  tarball = join(source.workDir, `tetrad-${manifest.version}.tgz`)
+  image = await buildStage(imageStage, join(home, 'image'), { [packageStage.name]: source }, options)
 })
 
-after(() => rm(home, { recursive: true, force: true }))
+after(async () => {
+  await registry[Symbol.asyncDispose]()
+  await rm(home, { recursive: true, force: true })
+})
+
+/** The registry packs the files again, so that their digests differ from those in the lock file. */
+async function dropIntegrity(folder: string): Promise<void> {
+  const file = join(folder, 'package-lock.json')
+  await writeFile(file, (await readFile(file, 'utf8')).replaceAll(/^ *"integrity": .*\n/gm, ''))
+}
 
 /** The first line that a server started with --json prints. */
 async function untilListening(child: ChildProcess): Promise<{ url: string; key: string }> {
   const lines = createInterface(child.stdout as Readable)
-  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close').then(() => ['no line'])])
-  return JSON.parse(line as string)
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close').then(() => ['"no line"'])])
+  const { url, key } = JSON.parse(line as string)
+  return { url: url.replace('0.0.0.0', '127.0.0.1'), key }
 }
 
-test('the package contains no TypeScript and imports exactly its runtime dependencies', async () => {
-  const dist = join(packageDir, 'dist')
-  const files = await readdir(dist, { recursive: true })
-  assert.deepEqual(
-    files.filter((file) => /\.tsx?$/.test(file)),
-    [],
-  )
-  const imported = new Set<string>()
-  for (const file of files) {
-    if (!file.endsWith('.js') || file.startsWith('console/')) continue
-    const code = await readFile(join(dist, file), 'utf8')
-    // Scoped packages have two parts, and a path may follow.
-    for (const [, name = ''] of code.matchAll(/^(?:import|export|\}) [^'\n]* from '([^'#.][^']*)'$/gm))
-      imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
-  }
-  const packageOf = (name: string) =>
-    name
-      .split('/')
-      .slice(0, name.startsWith('@') ? 2 : 1)
-      .join('/')
-  const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
-  assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
-})
-
-test('the installed command prints its version', async () => {
-  const { stdout } = await run(command, ['--version'], { cwd: home, env })
-  assert.equal(stdout, `${manifest.version}\n`)
-})
-
-test('the installed server serves the demo, the console and the packed client, and stops with code 0', async () => {
-  const child = spawn(command, ['serve', '--port', '0', '--json'], {
-    ...{ cwd: home, env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  const { url, key } = await untilListening(child)
-  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+/** The page of the console and its script. */
+async function checkConsole(url: string): Promise<void> {
   const page = await (await fetch(url)).text()
   const script = /src="([^"]+\.js)"/.exec(page)?.[1]
-  assert.equal((await fetch(new URL(script ?? 'missing', url))).status, 200)
+  assert.equal((await fetch(new URL(script ?? 'missing', url))).status, 200, page)
+}
 
-  const built = await import(pathToFileURL(join(packageDir, 'api/dist/client.js')).href)
-  const client = built.createClient({ baseUrl: url, key }) as Client
-  assert.equal((await client.validators.metadata({ validator_index_or_pubkey: '12' })).validatorIndex, 12)
+describe('the package', () => {
+  test('contains built JavaScript, declarations and the console, and nothing else', async () => {
+    const { stdout } = await run('tar', ['-tzf', tarball])
+    const files = stdout
+      .trim()
+      .split('\n')
+      .map((path) => path.replace('package/', ''))
+    const expected = [
+      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent)\.js|dist\/package\.json|api\/package\.json)$/,
+      /^dist\/(?!console\/).*\.js$/,
+      /^dist\/console\/dist\/.*\.(html|js|css|svg|woff2)$/,
+      /^api\/dist\/.*\.(js|d\.ts)$/,
+    ]
+    assert.deepEqual(
+      files.filter((file) => /\.test\./.test(file) || !expected.some((pattern) => pattern.test(file))),
+      [],
+    )
+    for (const pattern of expected)
+      assert.ok(
+        files.some((file) => pattern.test(file)),
+        String(pattern),
+      )
+    assert.ok((await stat(tarball)).size < bytesMax)
+  })
 
-  child.kill('SIGTERM')
-  assert.deepEqual(await ended, [0, null])
+  test('is built from a console that every user can read, also with umask 077', async () => {
+    const dir = join(source.workDir, 'console/dist')
+    for (const name of ['.', ...(await readdir(dir, { recursive: true }))]) {
+      const found = await stat(join(dir, name))
+      assert.equal(found.mode & 0o777, found.isDirectory() ? 0o755 : 0o644, name)
+    }
+  })
+
+  test('imports exactly its runtime dependencies', async () => {
+    const dist = join(source.workDir, 'dist')
+    const imported = new Set<string>()
+    for (const file of await readdir(dist, { recursive: true })) {
+      if (!file.endsWith('.js') || file.startsWith('console/')) continue
+      const code = await readFile(join(dist, file), 'utf8')
+      for (const [, name = ''] of code.matchAll(/^(?:import|export|\}) [^'\n]* from '([^'#.][^']*)'$/gm))
+        imported.add(name)
+    }
+    // Scoped packages have two parts, and a path may follow.
+    const packageOf = (name: string) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name
+    const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
+    assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
+  })
+
+  for (const folder of ['.', 'api']) {
+    test(`npm publish of ${folder} has nothing to correct or to warn about`, async () => {
+      const cwd = join(source.workDir, folder)
+      // npm warns without a token, even in a dry run.
+      const token = `--${registry.url.replace('http:', '')}/:_authToken=none`
+      const { stderr } = await npm(['publish', '--dry-run', '--ignore-scripts', token], cwd)
+      assert.deepEqual(stderr.match(/^npm (warn|error).*$/gm), null)
+      const published = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
+      assert.equal(published.version, manifest.version)
+      assert.deepEqual(published.publishConfig, { access: 'public', provenance: true })
+      assert.deepEqual(published.repository, {
+        ...manifest.repository,
+        ...(folder !== '.' && { directory: folder }),
+      })
+      assert.equal(await readFile(join(cwd, 'LICENSE'), 'utf8'), await readFile(join(root, 'LICENSE'), 'utf8'))
+    })
+  }
 })
 
-test('SIGTERM to npx stops the server', async () => {
-  await writeFile(join(home, 'npx.yaml'), 'log: { level: info }\n')
-  const args = ['tetrad', 'serve', '--port', '0', '--json', '--config', 'npx.yaml', '--data', 'npx-data']
-  const child = spawn('npx', ['--offline', ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const log = text(child.stderr)
-  await untilListening(child)
-  child.kill('SIGTERM')
-  // The stream ends with the last process that can write to it.
-  assert.match(await log, /"msg":"stopped"/)
+const clientScript = `
+  import { createClient } from '@tetrad/api'
+  import { contract } from '@tetrad/api/contract'
+  const client = createClient({ baseUrl: process.argv[2], key: process.argv[3] })
+  for (const [id, { example }] of Object.entries(contract)) {
+    await client.call(id, example.input)
+    console.log(id)
+  }
+`
+
+/** Installs the client into an empty folder and calls the eight endpoints with the examples of the contract. */
+async function callEndpoints(url: string, key: string): Promise<void> {
+  const project = await mkdtemp(join(home, 'project-'))
+  await writeFile(join(project, 'use.mjs'), clientScript)
+  // In the long run, npm builds the client before it packs it.
+  const scripts = isLongRun ? [] : ['--ignore-scripts']
+  await npm(['pack', './api', '--pack-destination', project, ...scripts], source.workDir)
+  await npm(['install', `./tetrad-api-${manifest.version}.tgz`], project)
+  const { stdout } = await run('node', ['use.mjs', url, key], { cwd: project, env })
+  assert.equal(stdout.trim().split('\n').length, 8)
+}
+
+const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+
+/** A Node of this machine that is too old for the server. */
+function findOldNode(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
+  return folders
+    .map((folder) => join(folder, 'node'))
+    .find((node) => {
+      const { stdout } = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+      return stdout && Number.parseInt(stdout, 10) < 24
+    })
+}
+
+const oldNode = findOldNode()
+
+test('without optional packages, an old Node prints one line that says what to do', {
+  skip: oldNode === undefined && 'this machine has no Node older than 24',
+}, () => {
+  const program = join(image.root, 'app/node_modules/.bin/tetrad')
+  const { status, stdout, stderr } = spawnSync(oldNode ?? '', [program, '--version'], { env, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(
+    stderr,
+    /^tetrad: Tetrad needs Node 24 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 24 or later\.\n$/,
+  )
+})
+
+describe('the container image', () => {
+  let data = ''
+  let user: { uid?: number; gid?: number } = {}
+  const listOf = (instruction: string): string[] =>
+    JSON.parse(/\[.*\]$/.exec(settingOf(imageStage, instruction))?.[0] ?? '[]')
+
+  before(async () => {
+    data = image.env.TETRAD_DATA ?? ''
+    await copyDemo(data)
+    // With the user of the image if possible, otherwise as the current user.
+    const users = await readFile(join(image.root, 'etc/passwd'), 'utf8')
+    const [, id] = new RegExp(`^${settingOf(imageStage, 'USER')}:x:(\\d+):`, 'm').exec(users) ?? []
+    const unprivileged = { uid: Number(id), gid: Number(id) }
+    assert.ok(unprivileged.uid > 0)
+    if (process.getuid?.() !== 0) return
+    for (const name of await readdir(data)) await chown(join(data, name), unprivileged.uid, unprivileged.gid)
+    await chmod(join(image.root, 'tmp'), 0o777)
+    if (spawnSync(process.execPath, ['--version'], { ...unprivileged, cwd: image.workDir }).status === 0)
+      user = unprivileged
+  })
+
+  const start = (args: readonly string[]): ChildProcess => {
+    const [program = '', ...first] = listOf('ENTRYPOINT')
+    return spawn(program, [...first, ...args], {
+      ...{ ...user, cwd: image.workDir, env: { ...image.env, TMPDIR: join(image.root, 'tmp') } },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  }
+  const runCommand = async (...args: string[]) => {
+    const child = start(args)
+    const [stdout, stderr] = await Promise.all([text(child.stdout as Readable), text(child.stderr as Readable)])
+    if (child.exitCode === null) await once(child, 'exit')
+    assert.equal(child.exitCode, 0, `${args.join(' ')}: ${stdout}${stderr}`)
+  }
+
+  test('contains no optional packages and does not run as root', async () => {
+    const installed = await readdir(join(image.root, 'app/node_modules'))
+    assert.deepEqual(
+      installed.filter((name) => name.startsWith('node-')),
+      [],
+    )
+    const { mode } = await stat(data)
+    assert.equal(mode & 0o777, 0o700)
+  })
+
+  test('starts with its entry point, serves the eight calls and the console, accepts commands, and stops after SIGTERM', async () => {
+    const server = start([...listOf('CMD'), '--port', '0', '--json'])
+    const log = text(server.stderr as Readable)
+    const ended = once(server, 'exit')
+    try {
+      const { url, key } = await untilListening(server)
+      assert.match(listOf('HEALTHCHECK').join(' '), /\/healthz/)
+      assert.equal((await fetch(`${url}/healthz`)).status, 200)
+      await checkConsole(url)
+      await callEndpoints(url, key)
+      await runCommand('doctor', '--offline', '--sample', '1')
+      await runCommand('coverage')
+      await runCommand('backup', join(data, 'copy'))
+      await runCommand('conformance', '--base-url', url, '--key', key, '--only', 'markets')
+      if (user.uid !== undefined) assert.equal((await stat(join(data, 'copy'))).uid, user.uid)
+    } finally {
+      server.kill('SIGTERM')
+    }
+    assert.deepEqual(await ended, [0, null], await log)
+  })
+
+  test('contains the files of the other commands', async () => {
+    await runCommand('config', 'schema')
+    await runCommand('openapi')
+    await runCommand('ask', 'markets.bySlug', '--help')
+    await runCommand('restore', join(data, 'copy'), '--data', join(data, 'again'))
+  })
+
+  test('on a terminal, the first start shows its progress in one line, and the sign-in link last', {
+    skip: !hasTerminal && 'needs script of util-linux',
+  }, async () => {
+    const line = `tetrad serve --port 0 --data ${join(home, 'first')}`
+    const child = spawn('script', ['-qefc', line, '/dev/null'], {
+      ...{ cwd: image.workDir, env: { ...env, PATH: image.env.PATH } },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    let shown = ''
+    for await (const chunk of child.stdout) {
+      const wasReady = shown.includes('signed in as the operator')
+      shown += chunk
+      if (!wasReady && shown.includes('signed in as the operator')) child.stdin.write('\u0003')
+    }
+    assert.deepEqual(await ended, [0, null], shown)
+    assert.match(shown, /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/)
+    assert.match(shown.split('\n').findLast((text) => text.includes('http')) ?? '', /^\u001b\[1mhttp/)
+  })
+
+  test('SIGTERM to npx stops the server', async () => {
+    await writeFile(join(home, 'npx.yaml'), 'log: { level: info }\n')
+    const args = ['tetrad', 'serve', '--port', '0', '--json', '--config', join(home, 'npx.yaml')]
+    const child = spawn('npx', ['--offline', ...args, '--data', join(home, 'npx-data')], {
+      ...{ cwd: join(image.root, 'app'), env: { ...env, PATH: image.env.PATH } },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const log = text(child.stderr)
+    await untilListening(child)
+    child.kill('SIGTERM')
+    // The stream ends with the last process that can write to it.
+    assert.match(await log, /"msg":"stopped"/)
+  })
+})
+
+describe('installed on this machine', { skip: onlyInLongRun }, () => {
+  /** Starts a server that creates its demo data, and stops it. */
+  async function checkServer(program: string, args: readonly string[], cwd: string): Promise<void> {
+    const data = await mkdtemp(join(home, 'data-'))
+    const child = spawn(program, [...args, 'serve', '--port', '0', '--data', data], {
+      ...{ cwd, env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let [url, key]: (string | undefined)[] = []
+    for await (const line of createInterface(child.stdout)) {
+      url ??= /listens on (http\S+)/.exec(line)?.[1]
+      key ??= /^ {2}(tetrad:demo:\S+)$/.exec(line)?.[1]
+      if (!line.startsWith('Stop with')) continue
+      await checkConsole(url ?? '')
+      await callEndpoints(url ?? '', key ?? '')
+      child.kill('SIGTERM')
+    }
+  }
+
+  test('by npm install --global', async () => {
+    await npm(['install', '--global', '--prefix', join(home, 'global'), tarball], home)
+    await checkServer(join(home, 'global/bin/tetrad'), [], home)
+  })
+
+  test('by npx', () => checkServer('npx', ['--yes', '--package', tarball, 'tetrad'], home))
+
+  test('by npm ci --omit=dev in a clone', async () => {
+    const clone = join(home, 'clone')
+    await run('git', ['clone', '--quiet', root, clone])
+    await dropIntegrity(clone)
+    await npm(['ci', '--omit=dev'], clone)
+    await checkServer('npx', ['tetrad'], clone)
+  })
 })

@@ -22,7 +22,7 @@ interface Mount {
 }
 
 interface Service {
-  readonly volumes?: readonly (string | Mount)[]
+  readonly volumes?: readonly string[]
   readonly ports?: readonly string[]
   readonly command?: readonly string[]
   readonly build?: { readonly context: string; readonly dockerfile: string }
@@ -36,7 +36,6 @@ const compose = async () =>
 
 const mountsOf = ({ volumes = [] }: Service): Mount[] =>
   volumes.map((volume) => {
-    if (typeof volume !== 'string') return volume
     const [source = '', target = ''] = volume.split(':')
     return { source, target }
   })
@@ -48,16 +47,16 @@ describe('compose file', () => {
     for (const service of Object.values(services)) {
       for (const { source } of mountsOf(service)) {
         if (!source.startsWith('./')) assert.ok(source in volumes, source)
-        else if (source !== './tetrad.yaml') assert.ok(existsSync(join(root, 'ops', source)), source)
+        else assert.ok(existsSync(join(root, 'ops', source)), source)
       }
     }
     const { tetrad } = services
     assert.ok(tetrad)
     const [, declared = ''] = /^VOLUME (.+)$/m.exec(dockerfile) ?? []
     const targets = mountsOf(tetrad).map(({ target }) => target)
-    assert.deepEqual(targets, [...declared.split(' '), '/app/tetrad.yaml'])
-    // The default path of commands in the container.
-    assert.match(dockerfile, /^WORKDIR \/app$/m)
+    // Commands read tetrad.yaml in the working folder, if it exists.
+    const workFolder = [...dockerfile.matchAll(/^WORKDIR (.+)$/gm)].at(-1)?.[1]
+    assert.deepEqual(targets, [...declared.split(' '), workFolder])
     assert.equal(tetrad.command, undefined, 'uses the command of the image')
     assert.ok(existsSync(join(root, 'ops', tetrad.build?.context ?? '', tetrad.build?.dockerfile ?? '')))
     // The program writes only to its volumes, and to /tmp for the compile cache of Node.
