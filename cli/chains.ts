@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
 import type { NodeCapabilities } from '#sources/evm/capability-tracker.ts'
-import { note, print, printJson, table } from './print.ts'
+import { note, paint, print, printJson, type Tone, table } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -54,10 +54,11 @@ async function printReports(reports: readonly ChainReport[]): Promise<void> {
   )
   print(table(['chain', 'name', 'mode', 'node', 'head', ...capabilityNames], rows))
   for (const { chain, costs, trouble, nodes } of reports) {
-    for (const text of [...costs, ...(trouble === undefined ? [] : [trouble])]) note(`chain ${chain.id}: ${text}`)
-    for (const node of nodes)
-      if (node.trouble !== undefined && node.trouble !== trouble) note(`chain ${chain.id}: ${node.trouble}`)
-    if (chain.rpc.length === 0) note(`chain ${chain.id}: no node; add one under explorer.chains[].rpc`)
+    const report = (tone: Tone, text: string) => note(`${paint(tone, `chain ${chain.id}`, process.stderr)}: ${text}`)
+    for (const text of costs) report('warning', text)
+    if (trouble !== undefined) report('error', trouble)
+    for (const node of nodes) if (node.trouble !== undefined && node.trouble !== trouble) report('error', node.trouble)
+    if (chain.rpc.length === 0) report('warning', 'no node; add one under explorer.chains[].rpc')
   }
 }
 

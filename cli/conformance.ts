@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { CommandFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
-import { print, printJson } from './print.ts'
+import { paint, print, printJson, type Tone } from './print.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
 
 interface Options extends CommonOptions {
@@ -84,16 +84,22 @@ async function runConformance(options: Options): Promise<void> {
       timeoutMs: timeout,
     },
     (result) => {
-      if (!options.json) print(formatResult(result))
+      if (!options.json) print(paintStart(tones[result.outcome], formatResult(result)))
     },
   )
   if (only && report.results.length === 0) {
     throw new CommandFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
   }
   if (options.json) printJson(report)
-  else print(`\n${summaryOf(report)}`)
+  else print(`\n${paintStart(report.conforms ? 'ok' : 'error', summaryOf(report))}`)
   if (!report.conforms) process.exitCode = 1
 }
+
+const tones = { passed: 'ok', failed: 'error', skipped: 'warning' } as const
+
+/** Paints the text before the first colon or gap: `FAIL`, `Does not conform`. */
+const paintStart = (tone: Tone, text: string): string =>
+  text.replace(/^\w+( \w+)*(?=:| {2})/, (start) => paint(tone, start))
 
 /** Without a reachable server, every check would fail with the same error. */
 async function refuseUnreachable(address: string, timeoutMs: number): Promise<void> {

@@ -4,7 +4,7 @@ import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#operations/coverage.ts'
 import { withState } from './data.ts'
 import { queryOwner } from './data-owner.ts'
-import { note, print, printJson, table } from './print.ts'
+import { note, paint, print, printJson, type Tone, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ShownStream extends Stream {
@@ -53,15 +53,28 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
 /** A stream that is not syncing has no source by configuration, so it is no problem. */
 const needsAttention = ({ status }: Stream): boolean => status === 'stale' || status === 'gaps'
 
+const tones: Readonly<Partial<Record<Stream['status'], Tone>>> = {
+  healthy: 'ok',
+  'catching up': 'warning',
+  stale: 'error',
+  gaps: 'error',
+}
+
+function formatStatus(stream: Stream): string {
+  const tone = tones[stream.status]
+  const text = needsAttention(stream) ? stream.status.toUpperCase() : stream.status
+  return tone ? paint(tone, text) : text
+}
+
 /** A push source before its first rate. */
 const isWaiting = ({ group, status }: Stream): boolean => group === 'fx' && status === 'not syncing'
 
 function printStreams(streams: readonly ShownStream[]): void {
   const rows = streams.map((stream) => {
-    const { name, status, from, until, read, gapsCount, ageSeconds, addresses } = stream
+    const { name, from, until, read, gapsCount, ageSeconds, addresses } = stream
     const total = from === null || until === null ? 0 : until - from
     return [
-      ...[needsAttention(stream) ? status.toUpperCase() : status, name],
+      ...[formatStatus(stream), name],
       total === 0 || from === null || until === null ? '-' : `${from}-${until - 1}`,
       total === 0 || read === null ? '-' : `${shareText(read, total)} %`,
       ...[total === 0 ? '-' : String(gapsCount), ageSeconds === null ? '-' : ageText(ageSeconds)],

@@ -1,6 +1,6 @@
 // Output of commands: tables for people, JSON for scripts. Results go to standard output, everything else to standard
 // error. util.styleText uses colour only on a terminal and without NO_COLOR.
-import { styleText } from 'node:util'
+import { stripVTControlCharacters, styleText } from 'node:util'
 import { stringifyJson } from '#api/json.ts'
 
 export const print = (text: string): void => {
@@ -23,10 +23,12 @@ export const paint = (tone: Tone, text: string, stream: NodeJS.WriteStream = pro
 export const bold = (text: string): string => styleText('bold', text, { stream: process.stdout })
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)))
+  // Without colours, which take no room.
+  const widthOf = (cell = '') => stripVTControlCharacters(cell).length
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => widthOf(row[column]))))
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
       .join('  ')
       .trimEnd()
   return [bold(line(head)), ...rows.map(line)].join('\n')
