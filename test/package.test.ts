@@ -145,6 +145,18 @@ describe('the package', () => {
     assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
   })
 
+  test('has a Node for each platform that the launcher knows', async () => {
+    const launcher = await readFile(join(root, manifest.bin.tetrad), 'utf8')
+    const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+    const names: string[] = []
+    for (const [, platform, arch, name = ''] of launcher.matchAll(/'(\w+)-(\w+)': '([\w-]+)'/g)) {
+      const { os, cpu } = lock.packages[`node_modules/${name}`]
+      assert.deepEqual([os, cpu].flat(), [platform, arch])
+      names.push(name)
+    }
+    assert.deepEqual(names.sort(), Object.keys(manifest.optionalDependencies))
+  })
+
   for (const folder of ['.', 'api']) {
     test(`npm publish of ${folder} has nothing to correct or to warn about`, async () => {
       const cwd = join(source.workDir, folder)
