@@ -1,29 +1,22 @@
 // Builds the console into console/dist as static files, which the server delivers.
 import { chmodSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
-import { defineConfig, type Plugin, type ResolvedConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 /** The server may run as another user than the one who built the console, for example root with umask 077. */
-function makeReadable(): Plugin {
-  let config: ResolvedConfig
-  return {
-    name: 'make-readable',
-    configResolved(resolved) {
-      config = resolved
-    },
-    closeBundle() {
-      const dir = resolve(config.root, config.build.outDir)
-      chmodSync(dir, 0o755)
-      for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }))
-        chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)
-    },
-  }
+const makeReadable: Plugin = {
+  name: 'make-readable',
+  writeBundle({ dir = '' }) {
+    chmodSync(dir, 0o755)
+    for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }))
+      chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)
+  },
 }
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), makeReadable()],
+  plugins: [react(), makeReadable],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -3,10 +3,15 @@
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { appendFile, cp, mkdir, symlink } from 'node:fs/promises'
-import { basename, dirname, join, matchesGlob, relative, resolve } from 'node:path'
+import { basename, delimiter, dirname, join, matchesGlob, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
+
+/** The programs of this machine, without those of this checkout. */
+export const hostFolders: readonly string[] = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
 
 export interface Step {
   readonly instruction: string
@@ -66,7 +71,7 @@ export async function buildStage(
   await makeBaseImage(root)
   const isIgnored = readIgnoreFile(options.ignoreFile)
   let workDir = root
-  let env: Record<string, string> = { PATH: `${join(root, 'usr/local/bin')}:/usr/bin:/bin` }
+  let env: Record<string, string> = { PATH: [join(root, 'usr/local/bin'), ...hostFolders].join(delimiter) }
   for (const { instruction, text } of steps) {
     if (instruction === 'WORKDIR') {
       workDir = join(root, text)

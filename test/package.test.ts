@@ -14,7 +14,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
-import { type BuiltStage, buildStage, parseContainerFile, settingOf } from './container-file.ts'
+import { type BuiltStage, buildStage, hostFolders, parseContainerFile, settingOf } from './container-file.ts'
 import { isLongRun, onlyInLongRun } from './long.ts'
 import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts'
 import { copyDemo } from './template.ts'
@@ -48,9 +48,8 @@ before(async () => {
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
   }
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$)/i.test(name))
-  env = { ...Object.fromEntries(own), ...npmEnv, PATH: folders.join(delimiter) }
+  env = { ...Object.fromEntries(own), ...npmEnv, PATH: hostFolders.join(delimiter) }
 
   const options = { context: root, ignoreFile: join(root, 'ops/Dockerfile.dockerignore'), env: npmEnv }
   source = await buildStage(
@@ -202,8 +201,7 @@ const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).std
 
 /** A Node of this machine that is too old for the server. */
 function findOldNode(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
-  return folders
+  return hostFolders
     .map((folder) => join(folder, 'node'))
     .find((node) => {
       const { stdout } = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
