@@ -120,6 +120,8 @@ async function copy(
   isIntoFolder: boolean,
   isLeftOut: (path: string) => boolean,
 ): Promise<void> {
+  if (source === '.')
+    return cp(origin, place, { recursive: true, filter: (file) => !isLeftOut(relative(origin, file)) })
   const found = globSync(source.replace(/^\//, ''), { cwd: origin })
   if (found.length === 0) throw new Error(`COPY ${source}: there is no such file`)
   for (const path of found) {
@@ -137,6 +139,7 @@ async function copy(
 export function readIgnoreFile(file: string): (path: string) => boolean {
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   return (path) => {
+    if (path === '') return false
     const parts = path.split('/')
     const prefixes = parts.map((_, at) => parts.slice(0, at + 1).join('/'))
     const decisive = lines.findLast((line) => prefixes.some((prefix) => matchesGlob(prefix, line.replace(/^!/, ''))))

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -96,6 +96,9 @@ async function checkConsole(url: string): Promise<void> {
   assert.equal((await fetch(new URL(script ?? 'missing', url))).status, 200, page)
 }
 
+/** Scoped packages have two parts, and a path may follow. */
+const packageOf = (name: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name
+
 describe('the package', () => {
   test('contains built JavaScript, declarations and the console, and nothing else', async () => {
     const { stdout } = await run('tar', ['-tzf', tarball])
@@ -106,7 +109,7 @@ describe('the package', () => {
     const expected = [
       /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent)\.js|dist\/package\.json|api\/package\.json)$/,
       /^dist\/(?!console\/).*\.js$/,
-      /^dist\/console\/dist\/.*\.(html|js|css|svg|woff2)$/,
+      /^dist\/console\/dist\//,
       /^api\/dist\/.*\.(js|d\.ts)$/,
     ]
     assert.deepEqual(
@@ -138,10 +141,24 @@ describe('the package', () => {
       for (const [, name = ''] of code.matchAll(/^(?:import|export|\}) [^'\n]* from '([^'#.][^']*)'$/gm))
         imported.add(name)
     }
-    // Scoped packages have two parts, and a path may follow.
-    const packageOf = (name: string) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name
     const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
     assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
+  })
+
+  test('can be built after npm ci --omit=dev: what builds the console is not a development package', async () => {
+    const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+    const files = globSync(['console/**/*.{ts,tsx}', 'docs/site/**/*.ts'], { cwd: root, exclude: ['**/*.test.ts'] })
+    const imported = new Set(['vite'])
+    for (const file of files) {
+      const code = await readFile(join(root, file), 'utf8')
+      for (const [, name = ''] of code.matchAll(/ from '([^'#.][^']*)'$/gm))
+        if (!isBuiltin(name)) imported.add(packageOf(name))
+    }
+    assert.deepEqual(
+      [...imported].filter((name) => packages[`node_modules/${name}`]?.dev === true),
+      [],
+    )
+    assert.ok(imported.has('react'))
   })
 
   test('has a Node for each platform that the launcher knows', async () => {
