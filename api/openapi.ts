@@ -6,7 +6,7 @@ import type { Endpoint } from './kit.ts'
 import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
-import { clientOf, curlOf } from './samples.ts'
+import { clientOf, curlOf, pythonOf } from './samples.ts'
 
 export interface OpenapiOptions {
   /** URL of the server; default: the origin of the document. */
@@ -86,6 +86,7 @@ function samplesOf({ id, example, auth }: Endpoint, baseUrl: string): SchemaObje
   return [
     { lang: 'Shell', label: `${id}: curl`, source: curlOf(id, baseUrl, input, key) },
     { lang: 'TypeScript', label: `${id}: client`, source: clientOf(id, baseUrl, input) },
+    { lang: 'Python', label: `${id}: Python`, source: pythonOf(id, baseUrl, input) },
   ]
 }
 

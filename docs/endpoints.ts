@@ -1,7 +1,6 @@
 // Generates the page of each endpoint in docs/endpoints/ from the contract: inputs, reply, errors and an example.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { failuresOf } from '#api/failures.ts'
@@ -9,8 +8,8 @@ import { faults } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { recordName } from '#api/openapi-schemas.ts'
-import { toRequest } from '#api/request.ts'
 import { inputLocation } from '#api/routes.ts'
+import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
 
 interface Schema {
   readonly type?: string | readonly string[]
@@ -74,6 +73,7 @@ function page(endpoint: Endpoint): string {
     summary,
     notes,
     table(['', ''], facts(endpoint)),
+    ...requestSamples(endpoint),
     '## Inputs',
     inputs.length === 0
       ? 'None, except the key.'
@@ -90,7 +90,8 @@ function page(endpoint: Endpoint): string {
     ...replySections(reply as unknown as Schema),
     '## Errors',
     errorTable(endpoint),
-    ...examples(endpoint),
+    '## Example reply',
+    codeBlock('json', stringifyJson(endpoint.example.reply, 2)),
   ]
     .map(wrapParagraph)
     .join('\n\n')
@@ -232,29 +233,17 @@ function errorTable(endpoint: Endpoint): string {
   return table(['code', 'status', 'body', '[try again](../errors.md#error-formats)'], rows)
 }
 
-function examples({ id, example, auth, stream }: Endpoint): string[] {
+function requestSamples({ id, example, auth }: Endpoint): string[] {
   const input = example.input as Record<string, unknown>
-  const { url, method, headers, body } = toRequest(id, base, input, '$TETRAD_KEY')
-  const lines = [`curl "${url.replace('%24TETRAD_KEY', '$TETRAD_KEY')}"`]
-  if (method === 'POST') lines.push(`-H "content-type: application/json"`)
-  if (headers.authorization && auth !== 'open') lines.push(`-H "authorization: ${headers.authorization}"`)
-  if (body) lines.push(`-d '${body}'`)
+  const key = auth === 'open' ? undefined : keyVariable
   return [
     '## Example',
     ...(example.needs ? [`Before you call it: ${example.needs}`] : []),
-    codeBlock('sh', lines.join(' \\\n  ')),
-    codeBlock(
-      'ts',
-      stream
-        ? `for await (const change of client.markets.watchChanges(${inputText(input)})) console.log(change)`
-        : `const reply = await client.${id}(${inputText(input)})`,
-    ),
-    codeBlock('json', stringifyJson(example.reply, 2)),
+    codeBlock('sh', curlOf(id, base, input, key, ' \\\n  ')),
+    codeBlock('ts', clientOf(id, base, input)),
+    codeBlock('python', pythonOf(id, base, input)),
   ]
 }
-
-const inputText = (input: object): string =>
-  Object.keys(input).length === 0 ? '' : inspect(input, { depth: 9, breakLength: 100 })
 
 const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 
