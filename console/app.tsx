@@ -39,7 +39,6 @@ const pages: Readonly<Record<PageName, PageEntry>> = {
   validators: lazyPage('Validators', () => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
   markets: lazyPage('Markets', () => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
   keys: lazyPage('Keys', () => import('./pages/keys.tsx').then(({ Keys }) => Keys)),
-  reference: lazyPage('API reference', () => import('./pages/reference.tsx').then(({ Reference }) => Reference)),
   'sign-in': {
     ...lazyPage('Sign in', () => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
     isHidden: true,
@@ -75,6 +74,7 @@ export function App() {
                 {pages[name].title}
               </a>
             ))}
+          <a href="/docs/">Documentation</a>
         </nav>
         <div className="foot">
           <SessionStatus />

@@ -1,5 +1,5 @@
 // The current page and its parameters, kept in the fragment of the URL (after `#`). Fragments are not sent to the server,
-// and bookmarks and the back button work. Only the API reference has a path of its own, `/docs`.
+// and bookmarks and the back button work.
 import { useSyncExternalStore } from 'react'
 
 export const pageNames = [
@@ -9,7 +9,6 @@ export const pageNames = [
   'validators',
   'markets',
   'keys',
-  'reference',
   'sign-in',
   'not-found',
 ] as const
@@ -28,11 +27,10 @@ export interface PageProps {
 
 const isPage = (name: string): name is PageName => (pageNames as readonly string[]).includes(name)
 
-export function parseRoute(pathname: string, hash: string): PageRoute {
+export function parseRoute(hash: string): PageRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const segments = path.split('/').filter(Boolean).map(decodeSegment)
   const params = new URLSearchParams(query)
-  if (pathname === '/docs') return { page: 'reference', parts: segments, query: params }
   const [first = '', ...parts] = segments
   if (first === '') return { page: 'overview', parts, query: params }
   return isPage(first) ? { page: first, parts, query: params } : { page: 'not-found', parts: segments, query: params }
@@ -54,9 +52,7 @@ export function hrefOf(page: PageName, parts: readonly (string | number)[] = [],
     value === undefined || value === '' ? [] : [[name, String(value)]],
   )
   const search = params.length > 0 ? `?${new URLSearchParams(params)}` : ''
-  const segments = page === 'reference' ? parts : [page, ...parts]
-  if (page === 'reference' && segments.length === 0) return '/docs'
-  return `${page === 'reference' ? '/docs' : '/'}#/${segments.map(encodeURIComponent).join('/')}${search}`
+  return `/#/${[page, ...parts].map(encodeURIComponent).join('/')}${search}`
 }
 
 export function go(page: PageName, parts: readonly (string | number)[] = [], query: Query = {}): void {
@@ -70,5 +66,5 @@ function onHashChange(changed: () => void): () => void {
 
 export function useRoute(): PageRoute {
   const hash = useSyncExternalStore(onHashChange, () => window.location.hash)
-  return parseRoute(window.location.pathname, hash)
+  return parseRoute(hash)
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseRoute } from './route.ts'
 import { titleOf } from './titles.ts'
 
-const title = (hash: string, pageTitle: string, path = '/') => titleOf(parseRoute(path, hash), pageTitle)
+const title = (hash: string, pageTitle: string) => titleOf(parseRoute(hash), pageTitle)
 
 test('the title names the item that is shown, or else only the page', () => {
   const address = `0x${'ab'.repeat(20)}`
@@ -16,7 +16,6 @@ test('the title names the item that is shown, or else only the page', () => {
       title(`#/explorer/1/${address}`, 'Explorer'),
       title('#/explorer/1', 'Explorer'),
       title('#/keys/anonymous', 'Keys'),
-      title('#/fx.createQuote', 'API reference', '/docs'),
       title('', 'Overview'),
     ],
     [
@@ -27,7 +26,6 @@ test('the title names the item that is shown, or else only the page', () => {
       '0xababab…ababab on chain 1 · Explorer · Tetrad',
       'Chain 1 · Explorer · Tetrad',
       'Requests without a key · Keys · Tetrad',
-      'fx.createQuote · API reference · Tetrad',
       'Overview · Tetrad',
     ],
   )

@@ -15,7 +15,6 @@ const itemTitles: Readonly<Partial<Record<PageName, FormatItem>>> = {
   },
   markets: ([slug]) => `${slug}`,
   keys: ([id]) => (id === 'anonymous' ? 'Requests without a key' : `Key ${id}`),
-  reference: ([id]) => `${id}`,
 }
 
 export function titleOf({ page, parts, query }: PageRoute, pageTitle: string): string {

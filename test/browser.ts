@@ -139,7 +139,7 @@ export async function openBrowser(): Promise<Browser> {
 
 /** `npm test` builds the console first; a single test file may run without a build. */
 function buildConsole(): void {
-  if (existsSync(join(root, 'console/dist/index.html'))) return
+  if (existsSync(join(root, 'console/dist/docs/index.html'))) return
   const result = spawnSync('npm', ['run', '--silent', 'console'], { cwd: root, encoding: 'utf8' })
   assert.equal(result.status, 0, result.stderr)
 }

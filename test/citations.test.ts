@@ -4,17 +4,11 @@ import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { anchorOf } from '../docs/site/markdown.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const namesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => name !== 'README.md')
-
-/** The anchor that GitHub gives a heading. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
 
 const sections = new Set(
   namesIn('docs/behaviour').flatMap((page) =>

@@ -100,6 +100,10 @@ export async function build(dir: string, version: string): Promise<void> {
   await mkdir(join(dir, 'assets'), { recursive: true })
   await writeFile(join(dir, 'assets', `index-${version}.js`), `export const version = '${version}'\n`.repeat(100))
   await writeFile(join(dir, 'assets', `index-${version}.css`), 'body { margin: 0 }\n')
+  await mkdir(join(dir, 'docs/endpoints'), { recursive: true })
+  await writeFile(join(dir, 'docs/endpoints/one.html'), `<!doctype html><title>Endpoint ${version}</title>`)
+  await writeFile(join(dir, 'docs/endpoints/index.html'), '<!doctype html><title>Endpoints</title>')
+  await writeFile(join(dir, 'docs/index.html'), `<!doctype html><title>Documentation ${version}</title>`)
   await writeFile(join(dir, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
   await writeFile(join(dir, 'index.html'), `<!doctype html><script src="/assets/index-${version}.js"></script>`)
 }

@@ -19,7 +19,6 @@ describe('every page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
     for (const [link, shown] of [
       ['Keys', 'All keys'],
-      ['API reference', 'explorer'],
       ['FX', 'Request a quote'],
       ['Overview', 'Requests per second'],
     ] as const) {
@@ -36,13 +35,11 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('unknown pages, endpoints and quotes show an error', async () => {
+  test('unknown pages and quotes show an error', async () => {
     const page = await browser.page('/#/nope/x')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await page.getByText('#/nope/x').waitFor()
     await browser.accessible(page)
-    await page.goto(new URL('/docs#/fx.nothing', browser.demo.url).href)
-    await page.getByText('Endpoint fx.nothing does not exist.').waitFor()
     await page.goto(new URL('/#/fx/nope', browser.demo.url).href)
     await page.getByText('nope is not a quote id.').waitFor()
     await browser.accessible(page)
@@ -65,10 +62,6 @@ describe('every page', { skip: noBrowser }, () => {
     await page.goto(new URL('/#/validators/12', browser.demo.url).href)
     await focused('12')
     await titled('Validator 12 · Validators · Tetrad')
-    await page.getByRole('navigation').getByRole('link', { name: 'API reference' }).click()
-    await page.getByRole('link', { name: 'fx.createQuote', exact: true }).click()
-    await focused('fx.createQuote')
-    await titled('fx.createQuote · API reference · Tetrad')
     await browser.accessible(page)
     await browser.leave(page)
   })

@@ -15,9 +15,9 @@ const statusOf = (url: string, path: string) =>
   })
 
 describe('the page', () => {
-  test('200: at / and /docs, without a session, with a policy that blocks external content', async () => {
+  test('200: without a session, with a policy that blocks external content', async () => {
     await using site = await openConsole()
-    for (const url of ['/', '/docs', '/?utm=1']) {
+    for (const url of ['/', '/?utm=1']) {
       const reply = await site.request(url)
       assert.equal(reply.status, 200)
       assert.match(reply.body, /index-one\.js/)
@@ -84,6 +84,65 @@ describe('the page', () => {
     await using site = await openConsole()
     const reply = await site.request('/', { method: 'POST' })
     assert.deepEqual([reply.status, reply.headers.allow], [405, 'GET, HEAD'])
+  })
+})
+
+describe('the documentation', () => {
+  test('200: pages with the policy of the console; the address without a slash redirects', async () => {
+    await using site = await openConsole()
+    const redirect = await site.request('/docs')
+    assert.deepEqual([redirect.status, redirect.headers.location], [308, '/docs/'])
+    for (const [url, title] of [
+      ['/docs/', 'Documentation one'],
+      ['/docs/index.html', 'Documentation one'],
+      ['/docs/endpoints/', 'Endpoints'],
+      ['/docs/endpoints/one.html', 'Endpoint one'],
+    ] as const) {
+      const reply = await site.request(url)
+      assert.equal(reply.status, 200, url)
+      assert.ok(reply.body.includes(`<title>${title}</title>`), url)
+      assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
+      assert.equal(reply.headers['cache-control'], 'no-cache')
+      assert.match(String(reply.headers['content-security-policy']), /^default-src 'self';/)
+      const again = await site.request(url, { headers: { 'if-none-match': String(reply.headers.etag) } })
+      assert.equal(again.status, 304, url)
+    }
+  })
+
+  test('200: a new build is detected, and pages that it does not have are gone', async () => {
+    await using site = await openConsole()
+    await writeFile(join(site.dir, 'docs/old.html'), 'old')
+    assert.equal((await site.request('/docs/old.html')).status, 200)
+    await rm(site.dir, { recursive: true })
+    await build(site.dir, 'another')
+    assert.match((await site.request('/docs/endpoints/one.html')).body, /Endpoint another/)
+    assert.equal((await site.request('/docs/old.html')).status, 404)
+  })
+
+  test('404: only files of the build, whatever the path', async () => {
+    await using site = await openConsole()
+    for (const path of [
+      ...[
+        'nothing.html',
+        '..%2findex.html',
+        '..%2f..%2ffavicon.svg',
+        'endpoints/nothing.html',
+        'endpoints',
+        'nothing/',
+      ],
+      ...['endpoints/..%2f..%2findex.html', '..%2fassets/index-one.js', 'constructor', '__proto__/x', 'a/b/c'],
+    ]) {
+      assert.equal(await statusOf(site.url, `/docs/${path}`), 404, path)
+    }
+  })
+
+  test('503: documentation that is not built explains how to build it', async () => {
+    await using site = await openConsole({}, { built: false })
+    for (const url of ['/docs/', '/docs/errors.html']) {
+      const reply = await site.request(url)
+      assert.equal(reply.status, 503)
+      assert.match(reply.body, /npm run console/)
+    }
   })
 })
 

@@ -1,7 +1,7 @@
-// Serves the built console (`npm run console`) from memory (behaviour/operations.md#console-files). Request paths are
-// never looked up on disk, so path traversal is impossible.
+// Serves the built console and the documentation site (`npm run console`) from memory
+// (behaviour/operations.md#console-files). Request paths are never looked up on disk, so path traversal is impossible.
 //
-// 1. The build is read on the first request, and again when its page or its list of assets has changed.
+// 1. A build is read on the first request, and again when its start page or its list of assets has changed.
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
 // 3. Each file is compressed once per encoding, off the main thread.
 import { join } from 'node:path'
@@ -32,6 +32,8 @@ const types: Readonly<Record<string, string>> = {
   json: 'application/json; charset=utf-8',
   map: 'application/json; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
+  yaml: 'text/plain; charset=utf-8',
+  yml: 'text/plain; charset=utf-8',
 }
 
 /** Supported encodings, best first. */
@@ -80,53 +82,48 @@ class StaticFile {
   }
 }
 
-interface Build {
-  readonly stamp: string
-  /** `index.html`, `favicon.svg`. */
-  readonly top: ReadonlyMap<string, StaticFile>
-  readonly assets: ReadonlyMap<string, StaticFile>
-}
+/** `index.html`, `assets/index-4f2a.js`. */
+type FilesByPath = ReadonlyMap<string, StaticFile>
 
 class StaticFiles {
   readonly #dir: string
-  #build: Promise<Build> | undefined
-  #previousAssets: ReadonlyMap<string, StaticFile> = new Map()
+  readonly #folders: readonly string[]
+  #build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
+  #previous: FilesByPath = new Map()
 
-  constructor(dir: string) {
+  constructor(dir: string, folders: readonly string[]) {
     this.#dir = dir
+    this.#folders = folders
   }
 
-  async page(): Promise<StaticFile | undefined> {
-    const [page, assets] = await Promise.all(['index.html', 'assets'].map((name) => fileStamp(join(this.#dir, name))))
-    const stamp = `${page} ${assets}`
+  /** A file of the current build. */
+  async find(path: string): Promise<StaticFile | undefined> {
+    const stamps = ['index.html', ...this.#folders].map((name) => fileStamp(join(this.#dir, name)))
+    const stamp = (await Promise.all(stamps)).join(' ')
     const known = await this.#build
     if (!known || known.stamp !== stamp) {
-      if (known?.assets.size) this.#previousAssets = known.assets
+      if (known && known.files.size > 0) this.#previous = known.files
       this.#build = this.#read(stamp)
       // Retry a build that is still being written.
       this.#build.catch(() => {
         this.#build = undefined
       })
     }
-    return (await this.#build)?.top.get('index.html')
+    return (await this.#build)?.files.get(path)
   }
 
-  async rootFile(name: string): Promise<StaticFile | undefined> {
-    await this.page()
-    return (await this.#build)?.top.get(name)
+  /** A file whose name changes with its content: also of the previous build. */
+  async findAsset(path: string): Promise<StaticFile | undefined> {
+    return (await this.#build)?.files.get(path) ?? (await this.find(path)) ?? this.#previous.get(path)
   }
 
-  async asset(name: string): Promise<StaticFile | undefined> {
-    const known = (await this.#build)?.assets.get(name)
-    if (known) return known
-    await this.page()
-    return (await this.#build)?.assets.get(name) ?? this.#previousAssets.get(name)
-  }
-
-  async #read(stamp: string): Promise<Build> {
-    const readFiles = async (dir: string) =>
-      new Map([...(await readFolder(dir, limits))].map(([name, bytes]) => [name, new StaticFile(name, bytes)] as const))
-    return { stamp, top: await readFiles(this.#dir), assets: await readFiles(join(this.#dir, 'assets')) }
+  async #read(stamp: string) {
+    const files = new Map<string, StaticFile>()
+    for (const folder of ['', ...this.#folders]) {
+      for (const [name, bytes] of await readFolder(join(this.#dir, folder), limits))
+        files.set(folder === '' ? name : `${folder}/${name}`, new StaticFile(name, bytes))
+    }
+    return { stamp, files }
   }
 }
 
@@ -137,30 +134,68 @@ function policyOf({ groups }: Settings): string {
   return `default-src 'self'; img-src 'self' data:; connect-src ${connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 }
 
+type PageHeaders = Readonly<Record<'cache-control' | 'content-security-policy', string>>
+
+const unbuilt = (headers: PageHeaders): ApiResponse => unbuiltPage(headers['content-security-policy'])
+
 export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute[] {
-  const files = new StaticFiles(dir)
   const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': policyOf(settings) }
-  const page: ExtraRoute['read'] = async (request) =>
-    (await files.page())?.toResponse(request, pageHeaders) ?? unbuiltPage(pageHeaders['content-security-policy'])
+  return [...consolePageRoutes(dir, pageHeaders), ...documentationRoutes(join(dir, 'docs'), pageHeaders)]
+}
+
+function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
+  const files = new StaticFiles(dir, ['assets'])
   return [
-    { path: '/', sameOrigin: true, read: page },
-    { path: '/docs', sameOrigin: true, read: page },
+    {
+      path: '/',
+      sameOrigin: true,
+      read: async (request) =>
+        (await files.find('index.html'))?.toResponse(request, pageHeaders) ?? unbuilt(pageHeaders),
+    },
     {
       path: '/favicon.svg',
       sameOrigin: true,
-      read: async (request) => sendFile(await files.rootFile('favicon.svg'), request, 'public, max-age=86400'),
+      read: async (request) => sendFile(await files.find('favicon.svg'), request, dayCache),
     },
     {
       path: '/assets/{file}',
       sameOrigin: true,
       // The name of an asset changes with its content.
       read: async (request) =>
-        sendFile(await files.asset(request.params.file ?? ''), request, 'public, max-age=31536000, immutable'),
+        sendFile(await files.findAsset(`assets/${request.params.file ?? ''}`), request, immutableCache),
     },
   ]
 }
 
-async function sendFile(file: StaticFile | undefined, request: ApiRequest, cacheControl: string): Promise<ApiResponse> {
+/** Folders of the documentation site. */
+const documentationFolders = ['endpoints', 'behaviour', 'decisions', 'files']
+
+/** The links between the pages are relative, so the start page needs the slash at its end. */
+function documentationRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
+  const files = new StaticFiles(dir, documentationFolders)
+  const read: ExtraRoute['read'] = async (request) => {
+    const { folder, file = 'index.html' } = request.params
+    const found = await files.find(folder === undefined ? file : `${folder}/${file}`)
+    if (found) return found.toResponse(request, pageHeaders)
+    if (!(await files.find('index.html'))) return unbuilt(pageHeaders)
+    throw new Fault('route.unknown')
+  }
+  return [
+    { path: '/docs', sameOrigin: true, read: async () => ({ status: 308, headers: { location: '/docs/' }, body: '' }) },
+    ...['/docs/', '/docs/{file}', '/docs/{folder}/', '/docs/{folder}/{file}'].map((path) => ({
+      ...{ path, sameOrigin: true as const, read },
+    })),
+  ]
+}
+
+const dayCache = { 'cache-control': 'public, max-age=86400' }
+const immutableCache = { 'cache-control': 'public, max-age=31536000, immutable' }
+
+async function sendFile(
+  file: StaticFile | undefined,
+  request: ApiRequest,
+  headers: Record<string, string>,
+): Promise<ApiResponse> {
   if (!file) throw new Fault('route.unknown')
-  return file.toResponse(request, { 'cache-control': cacheControl })
+  return file.toResponse(request, headers)
 }

@@ -1,0 +1,115 @@
+// The search box: `/` focuses it, the arrow keys choose a result, Enter opens it, Escape closes the list. The index loads
+// on first use, as a script, because browsers do not fetch files from the file system.
+import { Searcher, type SearchIndex, type SearchResult } from '../search.ts'
+
+declare global {
+  var tetradSearchIndex: SearchIndex | undefined
+}
+
+export function addSearch(siteRoot: URL): void {
+  const input = document.querySelector<HTMLInputElement>('#docs-search')
+  const list = document.querySelector<HTMLElement>('#docs-search-results')
+  const status = document.querySelector<HTMLElement>('#docs-search-status')
+  if (!input || !list || !status) return
+  let loading: Promise<Searcher> | undefined
+  let selected = -1
+
+  const load = () => {
+    loading ??= loadIndex(siteRoot).then((index) => new Searcher(index))
+    // Try again with the next character.
+    loading.catch(() => {
+      loading = undefined
+    })
+    return loading
+  }
+  const options = () => [...list.querySelectorAll<HTMLAnchorElement>('[role=option]')]
+  const select = (at: number) => {
+    const all = options()
+    selected = all.length === 0 ? -1 : (at + all.length) % all.length
+    for (const [i, option] of all.entries()) option.setAttribute('aria-selected', String(i === selected))
+    const option = all[selected]
+    if (option) input.setAttribute('aria-activedescendant', option.id)
+    else input.removeAttribute('aria-activedescendant')
+    option?.scrollIntoView({ block: 'nearest' })
+  }
+  const close = () => {
+    list.hidden = true
+    input.setAttribute('aria-expanded', 'false')
+    select(-1)
+  }
+  const show = async () => {
+    const query = input.value.trim()
+    if (query === '') {
+      list.replaceChildren()
+      status.textContent = ''
+      return close()
+    }
+    const searcher = await load().catch(() => undefined)
+    // The user has typed on meanwhile.
+    if (query !== input.value.trim()) return
+    const results = searcher?.find(query) ?? []
+    list.replaceChildren(...results.map((result, at) => renderResult(result, at, siteRoot)))
+    status.textContent = results.length === 1 ? '1 result' : `${results.length} results`
+    if (results.length === 0) {
+      const text = searcher ? `No results for "${query}".` : 'The search index could not be loaded.'
+      list.replaceChildren(element('div', 'no-results', text))
+    }
+    list.hidden = false
+    input.setAttribute('aria-expanded', 'true')
+    select(results.length > 0 ? 0 : -1)
+  }
+
+  input.addEventListener('focus', () => void load().catch(() => {}))
+  input.addEventListener('input', () => void show())
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault()
+      select(selected + (event.key === 'ArrowDown' ? 1 : -1))
+    } else if (event.key === 'Enter') options()[selected]?.click()
+    else if (event.key === 'Escape') close()
+  })
+  // A result on this page changes only the fragment, so the list must close by itself.
+  list.addEventListener('click', close)
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select') !== null
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    input.focus()
+    input.select()
+  })
+  document.addEventListener('click', (event) => {
+    if (!(event.target as Element).closest('.search-box')) close()
+  })
+}
+
+function loadIndex(siteRoot: URL): Promise<SearchIndex> {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = new URL('search-index.js', siteRoot).href
+    script.onload = () => (globalThis.tetradSearchIndex ? resolve(globalThis.tetradSearchIndex) : reject(new Error()))
+    script.onerror = () => reject(new Error(`${script.src} could not be loaded.`))
+    document.head.append(script)
+  })
+}
+
+function renderResult({ path, anchor, title, heading, excerpt }: SearchResult, at: number, siteRoot: URL): HTMLElement {
+  const link = document.createElement('a')
+  link.href = new URL(`${path}${anchor === '' ? '' : `#${anchor}`}`, siteRoot).href
+  link.id = `docs-search-result-${at}`
+  link.tabIndex = -1
+  link.setAttribute('role', 'option')
+  link.append(
+    element('span', 'result-title', heading),
+    ...(heading === title ? [] : [' ', element('span', 'result-page', title)]),
+    ' ',
+    element('span', 'result-text', excerpt),
+  )
+  return link
+}
+
+function element(name: string, className: string, text: string): HTMLElement {
+  const created = document.createElement(name)
+  created.className = className
+  created.textContent = text
+  return created
+}

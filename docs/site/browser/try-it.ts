@@ -1,0 +1,137 @@
+// The form of an endpoint page: calls the endpoint and shows the response unchanged. The samples of the page follow the
+// values in the form. Pages that a Tetrad server delivers call that server, with the key of the console.
+import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
+import { toRequest } from '#api/request.ts'
+import { type AnyId, allRoutes } from '#api/routes.ts'
+import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
+import { indentJson } from './indent-json.ts'
+
+/** The same key as in the console, until the tab is closed. */
+const keyStorageKey = 'tetrad-key'
+
+type Input = Readonly<Record<string, unknown>>
+
+export async function connectTryIt(form: HTMLFormElement): Promise<void> {
+  const id = form.dataset.endpoint as AnyId
+  const isServed = document.documentElement.dataset.served !== undefined
+  const field = <T extends HTMLElement = HTMLInputElement>(name: string) => form.elements.namedItem(name) as T | null
+  const server = field(':server')
+  const key = field(':key')
+  if (server && isServed) server.value = location.origin
+
+  if (key) key.value = sessionStorage.getItem(keyStorageKey) ?? ''
+  key?.addEventListener('input', () => sessionStorage.setItem(keyStorageKey, key.value.trim()))
+  form.addEventListener('input', () => updateSamples(id, form))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void send(id, form)
+  })
+  updateSamples(id, form)
+  if (!isServed) return
+
+  const session = await readConsole<ConsoleSession>('GET', 'session')
+  const host = session?.groups[allRoutes[id].group].host ?? ''
+  if (server && host !== '') {
+    server.value = `${location.protocol}//${host}${location.port && `:${location.port}`}`
+    updateSamples(id, form)
+  }
+  if (!key) return
+  const setKey = (text: string) => {
+    key.value = text
+    sessionStorage.setItem(keyStorageKey, text)
+  }
+  if (session?.signedIn && key.value === '') setKey((await readConsole<ConsoleKey>('POST', 'key'))?.key ?? '')
+  const demoButton = form.querySelector<HTMLButtonElement>('.demo-key')
+  const { demoKey } = session ?? {}
+  if (!demoButton || demoKey === undefined || key.value === demoKey) return
+  demoButton.hidden = false
+  demoButton.addEventListener('click', () => {
+    setKey(demoKey)
+    demoButton.hidden = true
+  })
+}
+
+/** The console's calls; undefined if the server refuses, or does not respond. */
+async function readConsole<T>(method: 'GET' | 'POST', name: string): Promise<T | undefined> {
+  const init = method === 'GET' ? {} : { method, headers: { 'content-type': 'application/json' }, body: '{}' }
+  const response = await fetch(`/console/${name}`, init).catch(() => undefined)
+  return response?.ok ? ((await response.json()) as T) : undefined
+}
+
+/** The values in the form without empty fields. */
+function inputOf(form: HTMLFormElement): Input {
+  const entries = [...new FormData(form)].flatMap(([name, value]) => {
+    const text = String(value).trim()
+    if (name.startsWith(':') || text === '') return []
+    const isList = (form.elements.namedItem(name) as HTMLElement).dataset.list !== undefined
+    return [[name, isList ? text.split(',').map((item) => item.trim()) : text]]
+  })
+  const body = (form.elements.namedItem(':body') as HTMLTextAreaElement | null)?.value
+  return { ...Object.fromEntries(entries), ...(body !== undefined && (JSON.parse(body) as object)) }
+}
+
+const serverOf = (form: HTMLFormElement): string =>
+  (form.elements.namedItem(':server') as HTMLInputElement).value.trim().replace(/\/+$/, '')
+
+function updateSamples(id: AnyId, form: HTMLFormElement): void {
+  const show = (language: string, text: string) => {
+    const block = document.querySelector(`.samples [data-language=${language}] code`)
+    if (block) block.textContent = text
+  }
+  try {
+    const [input, server] = [inputOf(form), serverOf(form)]
+    const key = allRoutes[id].auth === 'open' ? undefined : keyVariable
+    show('sh', curlOf(id, server, input, key, ' \\\n  '))
+    show('ts', clientOf(id, server, input))
+    show('python', pythonOf(id, server, input))
+  } catch {
+    // The values are incomplete while the user types. The samples stay as they were.
+  }
+}
+
+async function send(id: AnyId, form: HTMLFormElement): Promise<void> {
+  const result = form.querySelector('.result')
+  const button = form.querySelector<HTMLButtonElement>('button[type=submit]')
+  if (!result || !button) return
+  button.disabled = true
+  button.textContent = 'Sending…'
+  try {
+    const key = sessionStorage.getItem(keyStorageKey) || undefined
+    const { url, method, headers, body } = toRequest(id, serverOf(form), inputOf(form), key)
+    const startMs = performance.now()
+    const response = await fetch(url, { method, headers, ...(body !== undefined && { body }) })
+    const text = await response.text()
+    result.replaceChildren(...renderResponse(response, text, performance.now() - startMs))
+  } catch (error) {
+    const note = document.createElement('div')
+    note.className = 'note bad'
+    note.setAttribute('role', 'alert')
+    note.textContent = `The request failed: ${(error as Error).message}`
+    result.replaceChildren(note)
+  }
+  button.disabled = false
+  button.textContent = 'Send'
+}
+
+function renderResponse(response: Response, text: string, tookMs: number): HTMLElement[] {
+  const summary = document.createElement('p')
+  summary.setAttribute('role', 'status')
+  const status = document.createElement('span')
+  status.className = `badge ${response.status < 400 ? 'good' : 'bad'}`
+  status.textContent = String(response.status)
+  const size = document.createElement('span')
+  size.className = 'soft small'
+  size.textContent = ` ${tookMs.toFixed(0)} ms, ${text.length.toLocaleString('en')} characters`
+  summary.append(status, size)
+
+  const region = document.createElement('div')
+  region.className = 'scroll'
+  region.tabIndex = 0
+  region.setAttribute('role', 'region')
+  region.setAttribute('aria-label', 'Response body')
+  const shownHeaders = [...response.headers].filter(([name]) => /^(x-|etag|retry|content-type|cache)/.test(name))
+  const content = document.createElement('pre')
+  content.textContent = `${shownHeaders.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${indentJson(text)}`
+  region.append(content)
+  return [summary, region]
+}

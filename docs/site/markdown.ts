@@ -1,0 +1,177 @@
+// Renders a page of the documentation: HTML, its headings, and its sections as plain text for the search. Raw HTML in a
+// source is shown as text. Anchors are those of GitHub, because code and other pages cite them.
+import { Marked, type Token, type Tokens } from 'marked'
+import { escapeHtml } from './escape-html.ts'
+
+export interface Heading {
+  readonly depth: number
+  readonly text: string
+  readonly anchor: string
+}
+
+export interface SectionText {
+  readonly heading: Heading
+  readonly text: string
+  /** Its first paragraph. */
+  readonly summary: string
+}
+
+export interface RenderedPage {
+  readonly title: string
+  readonly html: string
+  readonly headings: readonly Heading[]
+  readonly sections: readonly SectionText[]
+}
+
+/** The anchor that GitHub gives a heading. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+/** `resolveLink` returns the address of a link, or undefined to show its text only. */
+export function renderMarkdown(source: string, resolveLink: (href: string) => string | undefined): RenderedPage {
+  const headings = new Map<Token, Heading>()
+  const marked = new Marked({
+    renderer: {
+      heading(token) {
+        const { depth } = token
+        const heading = headings.get(token)
+        const content = this.parser.parseInline(token.tokens)
+        if (!heading || depth === 1) return `<h${depth}>${content}</h${depth}>\n`
+        const link = `<a class="anchor" href="#${heading.anchor}" aria-hidden="true" tabindex="-1">#</a>`
+        return `<h${depth} id="${heading.anchor}">${content}${link}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        const content = this.parser.parseInline(tokens)
+        const target = resolveLink(href)
+        return target === undefined ? content : `<a href="${escapeHtml(target)}">${content}</a>`
+      },
+      codespan: ({ text }) => `<code${text.length <= shortCodeMax ? ' class="short"' : ''}>${escapeHtml(text)}</code>`,
+      image: ({ text }) => escapeHtml(text),
+      html: ({ text }) => escapeHtml(text),
+      code: ({ text, lang = '' }) => codeBlock(lang, text),
+      table({ header, rows }) {
+        const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
+          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`
+        const hasHead = header.some(({ text }) => text !== '')
+        const size = header.length > 3 ? ' class="wide"' : ''
+        const head = hasHead ? `<thead>${row(header, 'th')}</thead>` : ''
+        const body = rows.map((cells) => row(cells, 'td')).join('')
+        return `<div class="scroll" tabindex="0"><table${size}>${head}<tbody>${body}</tbody></table></div>\n`
+      },
+    },
+  })
+  const tokens = marked.lexer(source).filter(({ type }) => type !== 'space')
+  addHeadings(tokens, headings)
+  const list = [...headings.values()]
+  return {
+    title: list[0]?.text ?? '',
+    html: groupSamples(tokens)
+      .map((group) => (group.length === 1 ? marked.parser(group) : sampleGroup(group as Tokens.Code[])))
+      .join(''),
+    headings: list,
+    sections: sectionsOf(tokens, headings),
+  }
+}
+
+function addHeadings(tokens: readonly Token[], headings: Map<Token, Heading>): void {
+  const used = new Map<string, number>()
+  for (const token of tokens) {
+    if (token.type !== 'heading') continue
+    const text = plainText(token.text)
+    const anchor = anchorOf(text)
+    const count = used.get(anchor) ?? 0
+    used.set(anchor, count + 1)
+    headings.set(token, { depth: token.depth, text, anchor: count === 0 ? anchor : `${anchor}-${count}` })
+  }
+}
+
+/** Request samples, in the order in which pages have them. */
+const sampleNames: readonly (readonly [language: string, name: string])[] = [
+  ['sh', 'curl'],
+  ['ts', 'TypeScript'],
+  ['python', 'Python'],
+]
+
+/** A curl, a TypeScript and a Python sample that follow each other form one group. Any other token is alone. */
+function groupSamples(tokens: readonly Token[]): Token[][] {
+  const groups: Token[][] = []
+  for (let at = 0; at < tokens.length; at += groups.at(-1)?.length ?? 1) {
+    const next = tokens.slice(at, at + sampleNames.length)
+    const isGroup = sampleNames.every(([language], i) => next[i]?.type === 'code' && next[i].lang === language)
+    groups.push(isGroup ? next : next.slice(0, 1))
+  }
+  return groups
+}
+
+/** The browser shows the blocks of a group as tabs. */
+const sampleGroup = (blocks: readonly Tokens.Code[]): string =>
+  `<div class="samples">\n${blocks.map(({ lang = '', text }, at) => codeBlock(lang, text, sampleNames[at]?.[1])).join('')}</div>\n`
+
+/** Shorter code does not break in the middle of a word in a table. */
+const shortCodeMax = 36
+
+const languageNames: Readonly<Record<string, string>> = {
+  sh: 'Shell',
+  ts: 'TypeScript',
+  python: 'Python',
+  json: 'JSON',
+  yaml: 'YAML',
+  sql: 'SQL',
+  csv: 'CSV',
+  '': 'Text',
+}
+
+function codeBlock(language: string, text: string, name = languageNames[language] ?? language): string {
+  return `<div class="code" data-language="${escapeHtml(language)}">
+<div class="code-bar"><span>${escapeHtml(name)}</span><button type="button" class="plain copy js-only">Copy</button></div>
+<pre tabindex="0"><code>${highlightComments(language, text)}</code></pre>
+</div>
+`
+}
+
+const commentPatterns: Readonly<Record<string, RegExp>> = {
+  sh: /^(\s*|.*\s{2})(#.*)$/,
+  yaml: /^(\s*|.*\s)(#.*)$/,
+  python: /^(\s*|.*\s{2})(#.*)$/,
+  ts: /^(\s*|.*\s)(\/\/ .*)$/,
+}
+
+function highlightComments(language: string, text: string): string {
+  const pattern = commentPatterns[language]
+  return text
+    .split('\n')
+    .map((line) => {
+      const [, code = '', comment] = pattern?.exec(line) ?? []
+      return comment === undefined
+        ? escapeHtml(line)
+        : `${escapeHtml(code)}<span class="comment">${escapeHtml(comment)}</span>`
+    })
+    .join('\n')
+}
+
+function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Heading>): SectionText[] {
+  const sections: { heading: Heading; text: string; summary: string }[] = []
+  for (const token of tokens) {
+    const heading = headings.get(token)
+    if (heading) sections.push({ heading, text: '', summary: '' })
+    const section = sections.at(-1)
+    // Example replies repeat the field names of the tables.
+    if (heading || !section || (token.type === 'code' && token.lang === 'json')) continue
+    section.text += `${plainText(token.raw)} `
+    if (token.type === 'paragraph') section.summary ||= plainText(token.raw)
+  }
+  return sections
+}
+
+const plainText = (markdown: string): string =>
+  markdown
+    .replaceAll(/^\s*```.*$/gm, '')
+    .replaceAll(/\]\([^)]*\)/g, '')
+    .replaceAll(/\|(?:\s*-{3,}\s*\|)+/g, ' ')
+    .replaceAll(/\*\*|[`|[\]]|^#+ |^\s*[-*] /gm, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ([.,;:!?)])/g, '$1')
+    .trim()

@@ -1,0 +1,108 @@
+// Renders all pages of the documentation site and its search index, from the Markdown files in docs/.
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { renderLayout } from './layout.ts'
+import { type RenderedPage, renderMarkdown, type SectionText } from './markdown.ts'
+import { buildIndex, type PageKind, type SearchIndex } from './search.ts'
+import { pathOf, relativeLink } from './site-map.ts'
+import { renderTryItForm, tryItAnchor } from './try-it-form.ts'
+
+const docs = join(import.meta.dirname, '..')
+const endpoints = new Map(
+  ([...Object.values(contract), ...Object.values(extensions)] as Endpoint[]).map((endpoint) => [endpoint.id, endpoint]),
+)
+
+export interface Site {
+  /** HTML by path, relative to the root of the site. */
+  readonly pages: ReadonlyMap<string, string>
+  /** Files of the repository that pages link to, by their path in the site. */
+  readonly files: ReadonlyMap<string, string>
+  readonly searchIndex: SearchIndex
+}
+
+/** Source files, relative to docs/. */
+export const sourceFiles = (): string[] => [...globSync('{*,*/*}.md', { cwd: docs }).toSorted(), '../CHANGELOG.md']
+
+export function renderSite({ isServed }: { readonly isServed: boolean }): Site {
+  const sources = sourceFiles()
+  const known = new Set(sources)
+  const files = new Map<string, string>()
+  const rendered = sources.map((source) => {
+    const text = readFileSync(join(docs, source), 'utf8')
+    return { source, path: pathOf(source), ...renderMarkdown(text, (href) => resolveLink(source, href, known, files)) }
+  })
+  const pages = new Map(
+    rendered.map((page) => [
+      page.path,
+      renderLayout({
+        ...page,
+        ...addTryItForm(page),
+        description: excerptOf(page.sections[0]),
+        endpointIds: [...endpoints.keys()],
+        isServed,
+      }),
+    ]),
+  )
+  return { pages, files, searchIndex: indexOf(rendered) }
+}
+
+/** The address that a page of the site uses for a link in its source. */
+function resolveLink(source: string, href: string, known: ReadonlySet<string>, files: Map<string, string>): string {
+  if (/^https?:/.test(href)) return href
+  const [path = '', fragment] = href.split('#', 2)
+  const anchor = fragment === undefined ? '' : `#${fragment}`
+  if (path === '') return anchor
+  const target = normalize(join(dirname(source), path))
+  if (known.has(target)) return `${relativeLink(pathOf(source), pathOf(target))}${anchor}`
+  if (!existsSync(join(docs, target))) throw new Error(`docs/${source} links to ${href}, which does not exist.`)
+  const copy = `files/${basename(target)}`
+  if (files.has(copy) && files.get(copy) !== join(docs, target)) throw new Error(`Two linked files are named ${copy}.`)
+  files.set(copy, join(docs, target))
+  return relativeLink(pathOf(source), copy)
+}
+
+/** Puts the form before the samples of the page of an endpoint. */
+function addTryItForm({
+  path,
+  html,
+  headings,
+}: RenderedPage & { readonly path: string }): Pick<RenderedPage, 'html' | 'headings'> {
+  const endpoint = endpoints.get((/^endpoints\/(.+)\.html$/.exec(path)?.[1] ?? '') as Endpoint['id'])
+  const at = headings.findIndex(({ anchor }) => anchor === 'example')
+  if (!endpoint || at < 0) return { html, headings }
+  return {
+    html: html.replace('<h2 id="example">', (heading) => `${renderTryItForm(endpoint)}${heading}`),
+    headings: headings.toSpliced(at, 0, { depth: 2, text: 'Try it', anchor: tryItAnchor }),
+  }
+}
+
+const kinds: Readonly<Record<string, PageKind>> = {
+  endpoints: 'endpoint',
+  behaviour: 'behaviour',
+  decisions: 'decision',
+}
+
+const kindOf = (path: string): PageKind =>
+  basename(path) === 'index.html' ? 'list' : (kinds[dirname(path)] ?? 'guide')
+
+function indexOf(rendered: readonly (RenderedPage & { readonly path: string })[]): SearchIndex {
+  const pages = rendered.map(({ path, title }) => ({ path, title, kind: kindOf(path) }))
+  const sections = rendered.flatMap((page, at) =>
+    page.sections.map(({ heading, text, summary }) => ({
+      ...{ page: at, heading: heading.text, text, excerpt: excerptOf({ text, summary }) },
+      anchor: heading.depth === 1 ? '' : heading.anchor,
+    })),
+  )
+  return buildIndex(pages, sections)
+}
+
+const excerptMax = 110
+
+function excerptOf({ summary, text: all }: Pick<SectionText, 'summary' | 'text'> = { summary: '', text: '' }): string {
+  const text = summary || all.trim()
+  if (text.length <= excerptMax) return text
+  return `${text.slice(0, text.lastIndexOf(' ', excerptMax))} …`
+}

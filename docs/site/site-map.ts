@@ -1,0 +1,87 @@
+// The sidebar of the documentation site, and the address of each page.
+import { groups } from '#api/routes.ts'
+
+/** A label and the source file, relative to docs/. */
+type Entry = readonly [label: string, source: string]
+
+export interface SidebarSection {
+  readonly title: string
+  readonly entries: readonly Entry[]
+}
+
+/** Endpoint pages are listed under "Endpoints" by group; decisions are listed on their own page. */
+export const sidebar: readonly SidebarSection[] = [
+  {
+    title: 'Start',
+    entries: [
+      ['Overview', 'README.md'],
+      ['Getting started', 'getting-started.md'],
+      ['Console', 'console.md'],
+      ['TypeScript client', 'client.md'],
+    ],
+  },
+  {
+    title: 'Data',
+    entries: [
+      ['Explorer', 'explorer.md'],
+      ['Labels', 'labels.md'],
+      ['Funding trail', 'trail.md'],
+      ['FX quotes', 'fx.md'],
+      ['Validator ratings', 'validators.md'],
+      ['Beacon nodes', 'beacon-nodes.md'],
+      ['Validator alerts', 'alerts.md'],
+      ['Markets', 'markets.md'],
+    ],
+  },
+  {
+    title: 'Run a server',
+    entries: [
+      ['Configuration', 'configuration.md'],
+      ['Operations', 'operations.md'],
+      ['Scaling', 'scaling.md'],
+      ['Security', 'security.md'],
+      ['Upgrading', 'upgrading.md'],
+      ['Conformance', 'conformance.md'],
+    ],
+  },
+  {
+    title: 'Reference',
+    entries: [
+      ['Errors', 'errors.md'],
+      ['Rating method', 'methodology.md'],
+      ['Endpoints', 'endpoints/README.md'],
+    ],
+  },
+  {
+    title: 'Behaviour',
+    entries: [
+      ['Overview', 'behaviour/README.md'],
+      ['HTTP', 'behaviour/http.md'],
+      ['Explorer', 'behaviour/explorer.md'],
+      ['FX', 'behaviour/fx.md'],
+      ['Validators', 'behaviour/validators.md'],
+      ['Markets', 'behaviour/markets.md'],
+      ['Operations', 'behaviour/operations.md'],
+    ],
+  },
+  {
+    title: 'Project',
+    entries: [
+      ['Decisions', 'decisions/README.md'],
+      ['Changelog', '../CHANGELOG.md'],
+    ],
+  },
+]
+
+/** Groups of endpoint pages, in the order of the contract. */
+export const endpointGroups = groups
+
+/** Address of a page, relative to the root of the site: `errors.html`, `behaviour/index.html`. */
+export const pathOf = (source: string): string =>
+  source
+    .replace(/^\.\.\/(\w+)\.md$/, (_, name: string) => `${name.toLowerCase()}.html`)
+    .replace(/(^|\/)README\.md$/, '$1index.html')
+    .replace(/\.md$/, '.html')
+
+/** How a page in `from` links to the page or file at `to`; both are relative to the root of the site. */
+export const relativeLink = (from: string, to: string): string => `${'../'.repeat(from.split('/').length - 1)}${to}`

@@ -1,0 +1,59 @@
+// The form of an endpoint page that calls the endpoint. browser/try-it.ts sends it.
+import type { Endpoint } from '#api/kit.ts'
+import { type AnyId, inputLocation } from '#api/routes.ts'
+import { escapeHtml } from './escape-html.ts'
+
+interface InputSchema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+}
+
+export const tryItAnchor = 'try-it'
+
+export function renderTryItForm(endpoint: Endpoint): string {
+  const inputs = Object.entries(endpoint.input.properties as Record<string, InputSchema>)
+  const example = endpoint.example.input as Readonly<Record<string, unknown>>
+  const fields = inputs
+    .filter(([name]) => inputLocation(endpoint, name) !== 'body')
+    .map(([name, schema]) => renderField(endpoint, name, schema, example[name]))
+  const body = Object.fromEntries(Object.entries(example).filter(([name]) => inputLocation(endpoint, name) === 'body'))
+  const hasBody = inputs.some(([name]) => inputLocation(endpoint, name) === 'body')
+  return `<section class="js-only" aria-labelledby="${tryItAnchor}">
+<h2 id="${tryItAnchor}">Try it</h2>
+<form class="card try-it" data-endpoint="${endpoint.id satisfies AnyId}">
+<div class="row">
+<label class="field wide server">Server<input class="mono" name=":server" value="http://127.0.0.1:8080"></label>
+${fields.join('')}</div>
+${hasBody ? `<label class="field">Body (JSON)<textarea name=":body" rows="10" spellcheck="false">${escapeHtml(JSON.stringify(body, null, 2))}</textarea></label>\n` : ''}${endpoint.auth === 'open' ? '' : keyField}${
+  endpoint.stream
+    ? '<p class="soft">This endpoint is a stream. Run one of the samples below.</p>'
+    : '<p class="row"><button type="submit" class="main">Send</button></p>'
+}
+<div class="result"></div>
+</form>
+</section>
+`
+}
+
+const keyField = `<div class="row"><label class="field wide">API key<input class="mono" name=":key" type="password" autocomplete="off" placeholder="tetrad:&lt;id&gt;:&lt;secret&gt;" required></label>
+<button type="button" class="demo-key" hidden>Use the demo key</button></div>
+`
+
+function renderField(endpoint: Endpoint, name: string, schema: InputSchema, example: unknown): string {
+  const required = (endpoint.input as { readonly required?: readonly string[] }).required?.includes(name)
+  const isRequired = required === true && schema.default === undefined
+  const types = [schema.type ?? []].flat()
+  const isList = types.includes('array')
+  const choices = schema.enum ?? (types.includes('boolean') ? [true, false] : undefined)
+  const value = example === undefined ? '' : [example].flat().join(',')
+  const isWide = isList || inputLocation(endpoint, name) === 'path'
+  const attributes = `name="${name}"${isList ? ' data-list' : ''}${isRequired ? ' required' : ''}`
+  const control = choices
+    ? `<select ${attributes}><option value="">–</option>${choices
+        .map((choice) => `<option${String(choice) === value ? ' selected' : ''}>${escapeHtml(String(choice))}</option>`)
+        .join('')}</select>`
+    : `<input class="mono" ${attributes} value="${escapeHtml(value)}" placeholder="${escapeHtml(schema.default === undefined ? '' : String(schema.default))}">`
+  const label = `${endpoint.headers?.[name] ?? name}${isRequired ? ' (required)' : ''}`
+  return `<label class="field${isWide ? ' wide' : ''}">${escapeHtml(label)}${control}</label>\n`
+}
