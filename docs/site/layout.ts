@@ -40,8 +40,7 @@ export function renderLayout({ path, title, description, html, headings, endpoin
 <div id="docs-search-results" role="listbox" aria-label="Search results" hidden></div>
 <p id="docs-search-status" role="status" class="unseen"></p>
 </div>
-<div class="docs-tools">${isServed ? '<a href="/">Console</a>' : ''}
-<label class="js-only">Theme <select id="docs-theme"><option>system</option><option>light</option><option>dark</option></select></label></div>
+${isServed ? '<a class="console-link" href="/">Console</a>\n' : ''}<label class="theme js-only">Theme <select id="docs-theme"><option>system</option><option>light</option><option>dark</option></select></label>
 </header>
 <div class="docs-body">
 <nav id="docs-menu" class="docs-side" aria-label="Documentation">

@@ -53,13 +53,23 @@ export function renderMarkdown(source: string, resolveLink: (href: string) => st
       html: ({ text }) => escapeHtml(text),
       code: ({ text, lang = '' }) => codeBlock(lang, text),
       table({ header, rows }) {
-        const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
-          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`
-        const hasHead = header.some(({ text }) => text !== '')
-        const size = header.length > 3 ? ' class="wide"' : ''
-        const head = hasHead ? `<thead>${row(header, 'th')}</thead>` : ''
-        const body = rows.map((cells) => row(cells, 'td')).join('')
-        return `<div class="scroll" tabindex="0"><table${size}>${head}<tbody>${body}</tbody></table></div>\n`
+        const isWide = header.length > narrowColumnsMax
+        const cell = ({ tokens, text }: Tokens.TableCell, column: number) => {
+          const content = this.parser.parseInline(tokens)
+          if (!isWide) return `<td>${content}</td>`
+          const name = escapeHtml(plainText(header[column]?.text ?? ''))
+          // The element in the cell keeps the content together when the row is shown as a block.
+          return `<td role="cell" data-column="${name}"${text === '' ? ' class="empty"' : ''}><div>${content}</div></td>`
+        }
+        const role = (name: string) => (isWide ? ` role="${name}"` : '')
+        const titles = header
+          .map(({ tokens }) => `<th${role('columnheader')}>${this.parser.parseInline(tokens)}</th>`)
+          .join('')
+        const hasTitles = header.some(({ text }) => text !== '')
+        const head = hasTitles ? `<thead${role('rowgroup')}><tr${role('row')}>${titles}</tr></thead>\n` : ''
+        const body = rows.map((cells) => `<tr${role('row')}>${cells.map(cell).join('')}</tr>\n`).join('')
+        const table = `<table${isWide ? ' class="wide" role="table"' : ''}>${head}<tbody${role('rowgroup')}>${body}</tbody></table>`
+        return `<div class="scroll" tabindex="0">${table}</div>\n`
       },
     },
   })
@@ -110,6 +120,8 @@ function groupSamples(tokens: readonly Token[]): Token[][] {
 const sampleGroup = (blocks: readonly Tokens.Code[]): string =>
   `<div class="samples">\n${blocks.map(({ lang = '', text }, at) => codeBlock(lang, text, sampleNames[at]?.[1])).join('')}</div>\n`
 
+/** Tables with more columns are shown row by row on small screens. Their roles keep them tables for screen readers. */
+const narrowColumnsMax = 3
 /** Shorter code does not break in the middle of a word in a table. */
 const shortCodeMax = 36
 
