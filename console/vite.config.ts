@@ -1,19 +1,25 @@
 // Builds the console and the documentation site into console/dist as static files, which the server delivers.
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** Adds dist/docs, after the console is written. */
-const documentation: Plugin = {
-  name: 'documentation',
-  apply: 'build',
-  async closeBundle() {
-    // Loaded by Node, not by the bundler of this file: the build imports modules of the project by their aliases.
-    const { href } = pathToFileURL(join(import.meta.dirname, '../docs/site/build.ts'))
-    const { buildSite } = (await import(href)) as typeof import('../docs/site/build.ts')
-    await buildSite(join(import.meta.dirname, 'dist/docs'), { isServed: true })
-  },
+/** Adds the folder `docs` to the output, after the console is written. */
+function documentation(): Plugin {
+  let outDir = ''
+  return {
+    name: 'documentation',
+    apply: 'build',
+    configResolved({ root, build }) {
+      outDir = resolve(root, build.outDir)
+    },
+    async closeBundle() {
+      // Loaded by Node, not by the bundler of this file: the build imports modules of the project by their aliases.
+      const { href } = pathToFileURL(join(import.meta.dirname, '../docs/site/build.ts'))
+      const { buildSite } = (await import(href)) as typeof import('../docs/site/build.ts')
+      await buildSite(join(outDir, 'docs'), { isServed: true })
+    },
+  }
 }
 
 // The server may run as another user than the one who builds the console, for example root with umask 077.
@@ -21,7 +27,7 @@ process.umask(0o022)
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), documentation],
+  plugins: [react(), documentation()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

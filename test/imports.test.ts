@@ -32,6 +32,7 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['server/app.ts', 'app'],
   ['cli/', 'cli'],
   ['conformance/', 'conformance'],
+  ['console/vite.config.ts', 'console build'],
   ['console/', 'console'],
   ['simulator/', 'simulator'],
   ['docs/', 'docs'],
@@ -66,6 +67,7 @@ const allowedImports: Record<string, readonly string[]> = {
   docs: ['runtime', ...base],
   conformance: ['api'],
   console: ['api'],
+  'console build': ['docs'],
   cli: ['conformance', 'simulator', 'docs', ...server],
   bench: ['simulator', 'cli', 'test', ...server],
 }

@@ -16,7 +16,7 @@ const indexFile = 'search-index.js'
  * files exist.
  */
 export async function buildSite(outDir: string, { isServed }: { readonly isServed: boolean }): Promise<number> {
-  const names = await readdir(outDir).catch(() => [])
+  const names = await readdir(outDir).catch((): string[] => [])
   if (names.length > 0 && !names.includes(indexFile))
     throw new Error(`${outDir} contains other files. Name a new or an empty folder.`)
   const { pages, files, searchIndex } = renderSite({ isServed })
