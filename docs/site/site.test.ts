@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
+import { createLink } from '#admin/sessions.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 import { buildSite } from './build.ts'
 
@@ -98,6 +99,24 @@ describe('the documentation site', { skip: noBrowser }, () => {
       assert.equal(copied, await samples.locator('pre:visible').textContent())
       assert.ok(copied.includes(text) && copied.includes(browser.demo.url) && !copied.includes(browser.demo.key))
     }
+    await samples.getByRole('button', { name: 'TypeScript' }).click()
+    await open(page, 'endpoints/validators.aggregateEffectiveness.html')
+    await page.getByLabel('size').fill('3')
+    await samples.getByText('indices: [12, 34], size: 3,').waitFor()
+    await browser.leave(page)
+  })
+
+  test('an operator calls endpoints with the key of the session', async () => {
+    const { token } = await createLink(browser.demo.server.context)
+    const page = await browser.page('/docs/', { key: '' })
+    await page.evaluate(async (link) => {
+      const headers = { 'content-type': 'application/json' }
+      await fetch('/console/session', { method: 'POST', headers, body: JSON.stringify({ token: link }) })
+    }, token)
+    await open(page, 'endpoints/fx.currencies.html')
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=":key"]')?.value !== '')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('region', { name: 'Response body' }).getByText('"USDC"').first().waitFor()
     await browser.leave(page)
   })
 

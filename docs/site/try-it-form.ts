@@ -7,6 +7,7 @@ interface InputSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly default?: unknown
+  readonly items?: InputSchema
 }
 
 export const tryItAnchor = 'try-it'
@@ -22,6 +23,7 @@ export function renderTryItForm(endpoint: Endpoint): string {
   return `<section class="js-only" aria-labelledby="${tryItAnchor}">
 <h2 id="${tryItAnchor}">Try it</h2>
 <form class="card try-it" data-endpoint="${endpoint.id satisfies AnyId}">
+<p class="demo" role="note" hidden><strong>Demo data.</strong> All names, prices and ratings are generated.</p>
 <div class="row">
 <label class="field wide server">Server<input class="mono" name=":server" value="http://127.0.0.1:8080"></label>
 ${fields.join('')}</div>
@@ -48,7 +50,8 @@ function renderField(endpoint: Endpoint, name: string, schema: InputSchema, exam
   const choices = schema.enum ?? (types.includes('boolean') ? [true, false] : undefined)
   const value = example === undefined ? '' : [example].flat().join(',')
   const isWide = isList || inputLocation(endpoint, name) === 'path'
-  const attributes = `name="${name}"${isList ? ' data-list' : ''}${isRequired ? ' required' : ''}`
+  const type = [(isList ? schema.items?.type : schema.type) ?? ''].flat()[0]
+  const attributes = `name="${name}" data-type="${type}"${isList ? ' data-list' : ''}${isRequired ? ' required' : ''}`
   const control = choices
     ? `<select ${attributes}><option value="">–</option>${choices
         .map((choice) => `<option${String(choice) === value ? ' selected' : ''}>${escapeHtml(String(choice))}</option>`)

@@ -1,16 +1,28 @@
 // Code blocks: copy buttons, and tabs for samples in several languages. The chosen language applies to all pages.
-const storageKey = 'tetrad-docs-language'
+import { readItem, storeItem } from './stored-items.ts'
+
+const itemName = 'tetrad-docs-language'
 
 export function addCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('button.copy')) {
     button.addEventListener('click', async () => {
-      const text = button.closest('.code')?.querySelector('pre')?.textContent ?? ''
-      await navigator.clipboard.writeText(text)
-      button.textContent = 'Copied'
-      setTimeout(() => {
-        button.textContent = 'Copy'
-      }, 2000)
+      const code = button.closest('.code')?.querySelector('pre')
+      if (code) button.textContent = (await copyText(code)) ? 'Copied' : 'Press Ctrl+C'
     })
+    button.addEventListener('blur', () => {
+      button.textContent = 'Copy'
+    })
+  }
+}
+
+/** Selects the text where the browser allows no access to the clipboard: on pages without https. */
+async function copyText(code: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(code.textContent ?? '')
+    return true
+  } catch {
+    getSelection()?.selectAllChildren(code)
+    return false
   }
 }
 
@@ -37,8 +49,8 @@ export function addSampleTabs(): void {
         buttons[at]?.setAttribute('aria-pressed', String(!block.hidden))
       }
     }
-    sessionStorage.setItem(storageKey, language)
+    storeItem('sessionStorage', itemName, language)
   }
-  const stored = sessionStorage.getItem(storageKey)
+  const stored = readItem('sessionStorage', itemName)
   choose(stored === 'ts' || stored === 'python' ? stored : 'sh')
 }

@@ -1,16 +1,9 @@
 // The choice of the light or dark theme, shared with the console. The default follows the system.
-const storageKey = 'tetrad-theme'
+import { readItem, storeItem } from './stored-items.ts'
 
-function storedTheme(): string {
-  try {
-    return localStorage.getItem(storageKey) ?? 'system'
-  } catch {
-    // Storage can be blocked, for example for files.
-    return 'system'
-  }
-}
+const itemName = 'tetrad-theme'
 
-export function applyTheme(theme = storedTheme()): void {
+export function applyTheme(theme = readItem('localStorage', itemName)): void {
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
   else delete document.documentElement.dataset.theme
 }
@@ -21,10 +14,6 @@ export function connectThemeChoice(): void {
   select.value = document.documentElement.dataset.theme ?? 'system'
   select.addEventListener('change', () => {
     applyTheme(select.value)
-    try {
-      localStorage.setItem(storageKey, select.value)
-    } catch {
-      // The choice then applies to this page only.
-    }
+    storeItem('localStorage', itemName, select.value)
   })
 }

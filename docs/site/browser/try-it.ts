@@ -5,9 +5,10 @@ import { toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
 import { indentJson } from './indent-json.ts'
+import { readItem, storeItem } from './stored-items.ts'
 
 /** The same key as in the console, until the tab is closed. */
-const keyStorageKey = 'tetrad-key'
+const keyItem = 'tetrad-key'
 
 type Input = Readonly<Record<string, unknown>>
 
@@ -19,8 +20,8 @@ export async function connectTryIt(form: HTMLFormElement): Promise<void> {
   const key = field(':key')
   if (server && isServed) server.value = location.origin
 
-  if (key) key.value = sessionStorage.getItem(keyStorageKey) ?? ''
-  key?.addEventListener('input', () => sessionStorage.setItem(keyStorageKey, key.value.trim()))
+  if (key) key.value = readItem('sessionStorage', keyItem)
+  key?.addEventListener('input', () => storeItem('sessionStorage', keyItem, key.value.trim()))
   form.addEventListener('input', () => updateSamples(id, form))
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -35,14 +36,15 @@ export async function connectTryIt(form: HTMLFormElement): Promise<void> {
     server.value = `${location.protocol}//${host}${location.port && `:${location.port}`}`
     updateSamples(id, form)
   }
+  const { demoKey } = session ?? {}
+  if (demoKey !== undefined) form.querySelector('.demo')?.removeAttribute('hidden')
   if (!key) return
   const setKey = (text: string) => {
     key.value = text
-    sessionStorage.setItem(keyStorageKey, text)
+    storeItem('sessionStorage', keyItem, text)
   }
   if (session?.signedIn && key.value === '') setKey((await readConsole<ConsoleKey>('POST', 'key'))?.key ?? '')
   const demoButton = form.querySelector<HTMLButtonElement>('.demo-key')
-  const { demoKey } = session ?? {}
   if (!demoButton || demoKey === undefined || key.value === demoKey) return
   demoButton.hidden = false
   demoButton.addEventListener('click', () => {
@@ -63,11 +65,19 @@ function inputOf(form: HTMLFormElement): Input {
   const entries = [...new FormData(form)].flatMap(([name, value]) => {
     const text = String(value).trim()
     if (name.startsWith(':') || text === '') return []
-    const isList = (form.elements.namedItem(name) as HTMLElement).dataset.list !== undefined
-    return [[name, isList ? text.split(',').map((item) => item.trim()) : text]]
+    const { type = '', list } = (form.elements.namedItem(name) as HTMLElement).dataset
+    const values = (list === undefined ? [text] : text.split(',')).map((item) => toTyped(item.trim(), type))
+    return [[name, list === undefined ? values[0] : values]]
   })
   const body = (form.elements.namedItem(':body') as HTMLTextAreaElement | null)?.value
   return { ...Object.fromEntries(entries), ...(body !== undefined && (JSON.parse(body) as object)) }
+}
+
+/** A value that is not of the type stays text, so that the server reports it. */
+function toTyped(text: string, type: string): unknown {
+  if (type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
+  const isNumber = (type === 'integer' || type === 'number') && String(Number(text)) === text
+  return isNumber ? Number(text) : text
 }
 
 const serverOf = (form: HTMLFormElement): string =>
@@ -96,7 +106,8 @@ async function send(id: AnyId, form: HTMLFormElement): Promise<void> {
   button.disabled = true
   button.textContent = 'Sending…'
   try {
-    const key = sessionStorage.getItem(keyStorageKey) || undefined
+    const keyField = form.elements.namedItem(':key') as HTMLInputElement | null
+    const key = (keyField?.value.trim() ?? readItem('sessionStorage', keyItem)) || undefined
     const { url, method, headers, body } = toRequest(id, serverOf(form), inputOf(form), key)
     const startMs = performance.now()
     const response = await fetch(url, { method, headers, ...(body !== undefined && { body }) })
