@@ -62,7 +62,7 @@ test('Python: every sample runs and sends the request that the client sends', { 
   // One process for all samples: `urlopen` prints the request instead of sending it.
   const samples = all.map(({ id, example }) => pythonOf(id, base, { ...example.input }))
   const quoted = { note: "it's \\ a\nline", isOpen: true, none: [null, 2n ** 64n] }
-  samples.push(pythonOf('fx.createQuote', base, quoted))
+  samples.push(pythonOf('markets.bySlug', base, { slug: "it's" }), pythonOf('fx.createQuote', base, quoted))
   const output = execFileSync('python3', ['-c', printRequests, JSON.stringify(samples)], {
     encoding: 'utf8',
     env: { ...process.env, TETRAD_KEY: key },

@@ -52,6 +52,11 @@ export function pythonOf(id: AnyId, baseUrl: string, input: Inputs): string {
     literal(content, pythonValues)
       .replace(`'${keyVariable}'`, pythonKey)
       .replace(`'Bearer ${keyVariable}'`, `'Bearer ' + ${pythonKey}`)
+  const requestArguments = [
+    `${value(`${origin}${pathname}${hasQuery ? '?' : ''}`)}${hasQuery ? ' + urlencode(query)' : ''}`,
+    ...(hasHeaders ? ['headers=headers'] : []),
+    ...(request.body === undefined ? [] : ['data=json.dumps(body).encode()']),
+  ]
   const lines = [
     stream ? '' : 'import json',
     auth === 'open' ? '' : 'import os',
@@ -60,7 +65,7 @@ export function pythonOf(id: AnyId, baseUrl: string, input: Inputs): string {
     hasQuery ? `query = ${value(query)}` : '',
     hasHeaders ? `headers = ${value(headers)}` : '',
     request.body === undefined ? '' : `body = ${value(parseJson(request.body))}`,
-    `request = Request('${origin}${pathname}${hasQuery ? "?' + urlencode(query)" : "'"}${hasHeaders ? ', headers=headers' : ''}${request.body === undefined ? '' : ', data=json.dumps(body).encode()'})`,
+    `request = Request(${requestArguments.join(', ')})`,
     'with urlopen(request) as reply:',
     stream ? "    for line in reply:\n        print(line.decode(), end='')" : '    print(json.load(reply))',
   ]

@@ -53,6 +53,14 @@ describe('the documentation site', { skip: noBrowser }, () => {
     await page.getByText('No results for "zzzzqqq".').waitFor()
     await page.keyboard.press('Escape')
     await page.getByText('No results for "zzzzqqq".').waitFor({ state: 'hidden' })
+    // A closed list has no selected result that Enter could open.
+    await page.getByRole('combobox', { name: 'Search the documentation' }).fill('backup')
+    await results(page).first().waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await page.locator('[role=option][aria-selected=true]').count(), 0)
+    assert.equal(await results(page).first().isVisible(), false)
+    await page.keyboard.press('ArrowDown')
+    await results(page).first().waitFor()
     await browser.leave(page)
   })
 

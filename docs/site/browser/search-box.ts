@@ -23,9 +23,10 @@ export function addSearch(siteRoot: URL): void {
     return loading
   }
   const options = () => [...list.querySelectorAll<HTMLAnchorElement>('[role=option]')]
-  const select = (at: number) => {
+  /** None if `at` is undefined. */
+  const select = (at: number | undefined) => {
     const all = options()
-    selected = all.length === 0 ? -1 : (at + all.length) % all.length
+    selected = at === undefined || all.length === 0 ? -1 : (at + all.length) % all.length
     for (const [i, option] of all.entries()) option.setAttribute('aria-selected', String(i === selected))
     const option = all[selected]
     if (option) input.setAttribute('aria-activedescendant', option.id)
@@ -35,28 +36,29 @@ export function addSearch(siteRoot: URL): void {
   const close = () => {
     list.hidden = true
     input.setAttribute('aria-expanded', 'false')
-    select(-1)
+    showStatus('', false)
+    select(undefined)
+  }
+  const showStatus = (text: string, isVisible: boolean) => {
+    status.textContent = text
+    status.className = isVisible ? 'no-results' : 'unseen'
   }
   const show = async () => {
     const query = input.value.trim()
-    if (query === '') {
-      list.replaceChildren()
-      status.textContent = ''
-      return close()
-    }
+    if (query === '') return close()
     const searcher = await load().catch(() => undefined)
     // The user has typed on meanwhile.
     if (query !== input.value.trim()) return
     const results = searcher?.find(query) ?? []
     list.replaceChildren(...results.map((result, at) => renderResult(result, at, siteRoot)))
-    status.textContent = results.length === 1 ? '1 result' : `${results.length} results`
     if (results.length === 0) {
-      const text = searcher ? `No results for "${query}".` : 'The search index could not be loaded.'
-      list.replaceChildren(element('div', 'no-results', text))
+      close()
+      return showStatus(searcher ? `No results for "${query}".` : 'The search index could not be loaded.', true)
     }
+    showStatus(results.length === 1 ? '1 result' : `${results.length} results`, false)
     list.hidden = false
     input.setAttribute('aria-expanded', 'true')
-    select(results.length > 0 ? 0 : -1)
+    select(0)
   }
 
   input.addEventListener('focus', () => void load().catch(() => {}))
@@ -64,9 +66,14 @@ export function addSearch(siteRoot: URL): void {
   input.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault()
-      select(selected + (event.key === 'ArrowDown' ? 1 : -1))
+      if (list.hidden) void show()
+      else select(selected + (event.key === 'ArrowDown' ? 1 : -1))
     } else if (event.key === 'Enter') options()[selected]?.click()
-    else if (event.key === 'Escape') close()
+    else if (event.key === 'Escape' && !list.hidden) {
+      // Keep the text, which the browser would delete.
+      event.preventDefault()
+      close()
+    } else if (event.key === 'Escape') close()
   })
   // A result on this page changes only the fragment, so the list must close by itself.
   list.addEventListener('click', close)
