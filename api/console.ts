@@ -107,7 +107,8 @@ export interface StreamView {
   readonly from: number | null
   readonly until: number | null
   readonly read: number | null
-  readonly gaps: readonly { readonly from: number; readonly until: number }[]
+  /** `reason`: why these epochs could not be read; only for operators. */
+  readonly gaps: readonly { readonly from: number; readonly until: number; readonly reason?: string }[]
   readonly gapsCount: number
   readonly ageSeconds: number | null
   readonly complete: boolean

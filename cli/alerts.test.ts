@@ -25,7 +25,13 @@ test('deliveries are listed, newest first, as text and as JSON', async () => {
   const state = await openState(join(at.dir, 'data'))
   try {
     assert.match((await at.run()).stdout, /^No deliveries yet\.\n$/)
-    const delivery = { webhook: 'ops', network: 'mainnet', validators: 3, body: '{"count":3}' } as const
+    const delivery = {
+      webhook: 'ops',
+      network: 'mainnet',
+      validators: 3,
+      body: '{"count":3}',
+      finality: 'finalized',
+    } as const
     const older = { ...delivery, id: 'd-1', event: 'slashed', epoch: 7 }
     await state.write((tx) => storeDeliveries(tx, [older], Date.UTC(2026, 10, 16, 12)))
     const newer = { ...delivery, id: 'd-2', event: 'exit', epoch: 8 }
@@ -37,8 +43,11 @@ test('deliveries are listed, newest first, as text and as JSON', async () => {
   const { stdout, code } = await at.run()
   assert.equal(code, 0)
   const lines = stdout.trimEnd().split('\n')
-  assert.match(lines[1] ?? '', /^2026-11-16 13:00 +pending +0 +ops +exit +mainnet +8 +3 +-$/)
-  assert.match(lines[2] ?? '', /^2026-11-16 12:00 +failed +1 +ops +slashed +mainnet +7 +3 +returned status 500$/)
+  assert.match(lines[1] ?? '', /^2026-11-16 13:00 +pending +0 +ops +exit +finalized +mainnet +8 +3 +-$/)
+  assert.match(
+    lines[2] ?? '',
+    /^2026-11-16 12:00 +failed +1 +ops +slashed +finalized +mainnet +7 +3 +returned status 500$/,
+  )
   const listed = JSON.parse((await at.run('list', '--limit', '1', '--json')).stdout)
   assert.deepEqual([listed.length, listed[0].id, listed[0].body], [1, 'd-2', { count: 3 }])
 })

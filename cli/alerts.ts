@@ -36,12 +36,13 @@ async function list(options: ListOptions): Promise<void> {
     return printJson(deliveries.map(({ body, ...delivery }) => ({ ...delivery, body: JSON.parse(body) })))
   if (deliveries.length === 0) return print('No deliveries yet.')
   const rows = deliveries.map(
-    ({ createdMs, status, attempts, webhook, event, network, epoch, validators, lastError }) => [
-      ...[minuteText(createdMs), status, String(attempts), webhook, event, network, String(epoch), String(validators)],
-      lastError ?? '-',
+    ({ createdMs, status, attempts, webhook, event, finality, network, epoch, validators, lastError }) => [
+      ...[minuteText(createdMs), status, String(attempts), webhook, event, finality, network, String(epoch)],
+      ...[String(validators), lastError ?? '-'],
     ],
   )
-  print(table(['time', 'status', 'attempts', 'webhook', 'event', 'network', 'epoch', 'validators', 'error'], rows))
+  const columns = ['time', 'status', 'attempts', 'webhook', 'event', 'finality', 'network', 'epoch', 'validators']
+  print(table([...columns, 'error'], rows))
 }
 
 async function sendTest(id: string, options: CommonOptions): Promise<void> {

@@ -15,6 +15,7 @@ import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { dutiesHere } from '#validators/duties/store.ts'
+import { storeGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 
@@ -51,11 +52,18 @@ test('ingest beacon --once reads all finalized epochs, and none when it runs aga
 test('ingest beacon with a range fills gaps, and none is missing when it runs again', async () => {
   await using at = await openScene({ fromEpoch: 9 })
   await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--from-epoch', '4', '--until-epoch', '5')
+  const stores = await openStores(join(at.dir, 'data'))
+  await storeGapReasons(stores.state, 'hoodi', [{ from: 5, until: 9, reason: 'the node has no states' }], 0)
+  await stores.close()
+  const coverage = await at.run('coverage')
+  assert.match(coverage.stdout, /\nnetwork hoodi: 5-8 not read: the node has no states\n/)
+  assert.match(coverage.stderr, /To fill the gaps, add an archive node to validators\.networks\.hoodi\.beacon\.urls/)
   const range = ['--from-epoch', '4', '--until-epoch', '20']
   const first = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range, '--json')
   assert.equal(first.code, 0, first.stderr)
   const { network, filled, missing } = JSON.parse(first.stdout)
-  assert.deepEqual({ network, filled, missing }, { network: 'hoodi', filled: 5, missing: 0 })
+  assert.deepEqual({ network, filled, missing }, { network: 'hoodi', filled: 4, missing: 0 })
   const second = await at.run('ingest', 'beacon', '--network', 'hoodi', ...range)
   assert.match(second.stdout, /^hoodi: 0 missing epochs read, 0 still missing/)
   assert.match(second.stderr, /epochs from 13 on are not gaps: they have not been read yet/)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#operations/coverage.ts'
+import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { withState } from './data.ts'
 import { queryOwner } from './data-owner.ts'
 import { note, paint, print, printJson, type Tone, table } from './print.ts'
@@ -83,7 +84,8 @@ function printStreams(streams: readonly ShownStream[]): void {
   })
   print(table(['status', 'stream', 'blocks or epochs', 'read', 'gaps', 'age', 'addresses'], rows))
   for (const { name, gaps, gapsCount } of streams) {
-    for (const { from, until } of gaps.slice(0, gapsShown)) print(`${name}: ${from}-${until - 1} not read`)
+    for (const { from, until, reason } of gaps.slice(0, gapsShown))
+      print(`${name}: ${from}-${until - 1} not read${reason === undefined ? '' : `: ${reason}`}`)
     if (gapsCount > gapsShown) print(`${name}: … and ${gapsCount - gapsShown} more`)
   }
   for (const { name, missingPast } of streams)
@@ -98,6 +100,10 @@ function printStreams(streams: readonly ShownStream[]): void {
   }
   const broken = streams.find(({ chain, status }) => chain !== undefined && status === 'gaps')
   if (broken) note(`Fill the gaps with: tetrad repair --chain ${broken.chain}`)
+  const network = streams.find(
+    ({ group, status, gapsCount }) => group === 'validators' && gapsCount > 0 && status !== 'not syncing',
+  )
+  if (network) note(`To fill the gaps, ${missingTodo(network.name.split(' ')[1] ?? '')}.`)
 }
 
 function summary(streams: readonly Stream[]): string {

@@ -14,6 +14,7 @@ import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { dutiesHere } from '#validators/duties/store.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { dayText } from './validators.ts'
 
 /** A recorded network that has been ingested, in days of four epochs. Validator 1 misses the vote of epoch 7. */
 async function openScene() {
@@ -66,6 +67,13 @@ test('explain shows missed duties, by index or key, as text and as JSON', async 
   assert.equal(byKey.stdout, plain.stdout)
   const paged = await at.run('explain', '1', '--limit', '1')
   assert.match(paged.stderr, /For more days, add --offset 1\./)
+})
+
+test('explain marks epochs that are not final', async () => {
+  const { stdout } = await at.run('explain', '1', '--from-day', '1', '--to-day', '1', '--json')
+  const [day] = JSON.parse(stdout).results
+  const epochs = day.epochs.map((epoch: object) => ({ ...epoch, final: false }))
+  assert.match(dayText({ ...day, epochs }), /\n {2}epoch 7 \(not final\): the vote of slot 56 is missing$/)
 })
 
 test('with a running server, the commands get the same results over its control socket', async () => {

@@ -84,7 +84,7 @@ async function explain(validator: string, options: ExplainOptions): Promise<void
   if (reply.next) note(`For more days, add --offset ${offset + limit}.`)
 }
 
-function dayText(day: Explained['results'][number]): string {
+export function dayText(day: Explained['results'][number]): string {
   const votes = `${day.totalUniqueAttestations} of ${day.totalAttestationAssignments} votes`
   const counted = [
     [day.sumMissedAttestations, 'missed'],
@@ -97,7 +97,9 @@ function dayText(day: Explained['results'][number]): string {
   const score = day.validatorEffectiveness === null ? 'no score' : day.validatorEffectiveness.toFixed(2)
   return [
     `\n${bold(`day ${day.day}`)}  ${day.date}  ${score}  ${[votes, ...problems, ...blocks].join(', ')}`,
-    ...day.epochs.map(({ epoch, messages }) => `  epoch ${epoch}: ${messages.join('; ')}`),
+    ...day.epochs.map(
+      ({ epoch, final, messages }) => `  epoch ${epoch}${final ? '' : ' (not final)'}: ${messages.join('; ')}`,
+    ),
     ...(day.epochsKnown ? [] : ['  single duties are not stored for all epochs of this day']),
   ].join('\n')
 }

@@ -2,16 +2,19 @@
 //
 // | epochs | what happens |
 // |---|---|
-// | 3 to 5 | validators 20 to 29 do not vote (`outage` of them) |
+// | 3 to 5 | validators 20 to 29 do not vote |
 // | 4 | validator 3 does not vote, only once |
 // | 4 | validator 8 proposes no block in slot 36 |
 // | 5 | validator 5 is slashed in slot 42 |
 // | 5 | validator 7 asks to exit in slot 44 |
+import type { Range } from '#core/ranges.ts'
+import { ManualClock } from '#runtime/clock.ts'
 import { type Behaviour, noMistakes, noOperations } from '#simulator/beacon/behaviour.ts'
 import { type CompletedNetwork, simulateScenario } from '#simulator/beacon/networks.ts'
 import { openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
-import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { addCoverage } from '#storage/coverage.ts'
+import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { catchUp } from '#test/ingest-oracle.ts'
 
 const slotsPerEpoch = 8
@@ -20,17 +23,13 @@ const epochCount = 14
 export const epochMs = slotsPerEpoch * slotSeconds * 1000
 const genesisUnix = testNowMs / 1000 - 1_000_000
 
-export interface NetworkSize {
-  readonly validators: number
-  /** Validators that do not vote for three epochs. */
-  readonly outage: number
-}
-
 const isIn = (value: number, from: number, until: number): boolean => value >= from && value < until
 
-const behaviourOf = ({ outage, validators }: NetworkSize): Behaviour => ({
+const validatorCount = 64
+
+const behaviour: Behaviour = {
   mistakeRates(validator, epoch) {
-    const isOut = isIn(validator, 20, 20 + outage) && isIn(epoch, 3, 6)
+    const isOut = isIn(validator, 20, 30) && isIn(epoch, 3, 6)
     const isLapse = validator === 3 && epoch === 4
     return { ...noMistakes, noVote: isOut || isLapse ? 1 : 0, missed: validator === 8 && epoch === 4 ? 1 : 0 }
   },
@@ -40,37 +39,40 @@ const behaviourOf = ({ outage, validators }: NetworkSize): Behaviour => ({
     exits: slot === 44 ? [7] : [],
   }),
   // The last validators, which always vote, so that only the scripted block is missing.
-  proposer: (slot) => (slot === 36 ? 8 : validators - 1 - (slot % 20)),
+  proposer: (slot) => (slot === 36 ? 8 : validatorCount - 1 - (slot % 20)),
   newValidator: (_, draws) => ({
     pubkey: `0x${draws.hex(96)}`,
     depositor: `0x${draws.hex(40)}`,
     credentials: `0x01${'0'.repeat(22)}${draws.hex(40)}`,
   }),
-})
+}
 
-const simulated = new Map<string, CompletedNetwork>()
-function simulate(size: NetworkSize): CompletedNetwork {
-  const key = JSON.stringify(size)
+let simulated: CompletedNetwork | undefined
+export function simulateAlertsNetwork(): CompletedNetwork {
   const plan = {
-    ...{ slotsPerEpoch, slotSeconds, validators: size.validators, committeesPerSlot: 2, syncSeats: 8, syncPeriod: 4 },
+    ...{ slotsPerEpoch, slotSeconds, validators: validatorCount, committeesPerSlot: 2, syncSeats: 8, syncPeriod: 4 },
     ...{ forkEpochs: presentForks, hasExecution: false },
   }
-  const network =
-    simulated.get(key) ??
-    ({
-      ...simulateScenario({ seed: 'alerts', behaviour: behaviourOf(size), plan }, epochCount),
-      genesisUnix,
-    } as unknown as CompletedNetwork)
-  simulated.set(key, network)
-  return network
+  const scenario = { seed: 'alerts', behaviour, plan }
+  simulated ??= { ...simulateScenario(scenario, epochCount), scenario, genesisUnix } as unknown as CompletedNetwork
+  return simulated
 }
 
 export interface AlertsTest extends AsyncDisposable {
   readonly context: TestContext
   readonly node: SimulatedBeaconNode
   readonly network: CompletedNetwork
-  /** Stores the epochs before `until`, and moves the clock to the end of epoch `until` + 2. */
+  /** The node finalizes what the epochs before `until` need. The clock moves to the end of epoch `until` + 2. */
+  finalize(until: number): void
+  /** Finalizes and stores the epochs before `until`. */
   store(until: number): Promise<void>
+  /** Hides stored epochs from alerts, as if they had not been read yet. */
+  showOnly(...epochs: readonly Range[]): Promise<void>
+  /**
+   * The same stored epochs with other settings, without events, all of them shown, and with the clock after the last
+   * one. Much cheaper than storing them again.
+   */
+  startAgain(validators?: object): Promise<AlertsTest>
 }
 
 export const epochEndMs = (epoch: number): number => genesisUnix * 1000 + (epoch + 1) * epochMs
@@ -88,28 +90,48 @@ export const testWebhook = (changes: object = {}) => ({
 export async function openAlertsTest(
   validators: object = {},
   watch: readonly number[] = watchedIndices,
-  size: NetworkSize = { validators: 64, outage: 10 },
 ): Promise<AlertsTest> {
-  const network = simulate(size)
+  const network = simulateAlertsNetwork()
   let finalized = 0
   const node = await openNode(network, { finalized: () => finalized })
   const hoodi = {
     ...{ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
     ...{ watch: watch.map(String), beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 } },
   }
-  const context = await openContext({ validators: { ...validators, networks: { hoodi } } }, genesisUnix * 1000)
-  return {
+  const overrides = (own: object) => ({ validators: { ...own, networks: { hoodi } } })
+  const shared = await openContext(overrides(validators), genesisUnix * 1000)
+  const testOf = (context: TestContext): AlertsTest => ({
     context,
     node,
     network,
-    async store(until) {
+    finalize(until) {
       finalized = until + 1
-      await catchUp(context, node.url)
       context.clock.advance(Math.max(0, epochEndMs(until + 2) - context.clock.now()))
     },
+    async store(until) {
+      this.finalize(until)
+      await catchUp(context, node.url)
+    },
+    showOnly: (...epochs) =>
+      context.dutiesState.write(async (tx) => {
+        await tx.run('delete from coverage where stream = ?', 'missed/hoodi')
+        for (const { from, until } of epochs) await addCoverage(tx, 'missed/hoodi', from, until)
+      }),
+    async startAgain(own = {}) {
+      const until = finalized - 1
+      await this.showOnly({ from: 0, until })
+      await context.state.write(async (tx) => {
+        for (const table of ['open_alerts', 'head_alerts', 'webhook_deliveries', 'validator_entities'])
+          await tx.run(`delete from ${table}`)
+        await tx.run('delete from cursors where stream = ?', 'alerts/hoodi')
+      })
+      const settings = { ...settingsWith(overrides(own)), store: context.settings.store }
+      return testOf({ ...shared, settings, clock: new ManualClock(epochEndMs(until + 2)) })
+    },
     async [Symbol.asyncDispose]() {
-      await context[Symbol.asyncDispose]()
+      await shared[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
     },
-  }
+  })
+  return testOf(shared)
 }

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { faults } from '#api/faults.ts'
 import { allRoutes } from '#api/routes.ts'
 import { openMetrics } from '#runtime/metrics.ts'
-import { watchedDuties } from '#runtime/watched-metrics.ts'
+import { queueNames, watchedDuties } from '#runtime/watched-metrics.ts'
 import { watchedStatuses } from '#validators/alerts/series.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
@@ -33,10 +33,12 @@ function metricsIn(text: string): Map<string, Set<string>> {
 /** The demo has no watch list, so these metrics are empty there. */
 async function watchedMetrics(): Promise<string> {
   const metrics = openMetrics({ process: false })
-  const [network, series] = ['mainnet', { pool: 'North', validator: '7' }]
+  const [network, series] = ['mainnet', { pool: 'North', operator: 'Ops', validator: '7' }]
   metrics.watched.addMissed(network, [{ ...series, duty: 'attestation', count: 1 }])
   metrics.watched.setExamined(network, 7)
-  metrics.watched.setStatuses(network, [{ pool: 'North', status: 'active', count: 1 }])
+  metrics.watched.setHead(network, [{ ...series, duty: 'block', count: 1 }])
+  metrics.watched.setStatuses(network, [{ pool: 'North', operator: 'Ops', status: 'active', count: 1 }])
+  metrics.watched.setQueues(network, [{ pool: 'North', operator: 'Ops', queue: 'exit', epoch: 9 }])
   metrics.watched.setDay(network, [
     { ...series, effectiveness: 99, proposerDuties: 1, proposed: 1, syncSignatures: 32 },
   ])
@@ -130,6 +132,7 @@ describe('dashboard and alerts', () => {
       operation: ['get', 'all', 'write', 'query'],
       duty: watchedDuties,
       status: watchedStatuses,
+      queue: queueNames,
     }
     const expressions = [...(await dashboardExpressions()), ...(await rules()).map(({ expr }) => expr)]
     const seen = expressions.flatMap(metricUses).flatMap(({ values }) => values)

@@ -64,6 +64,7 @@ export const ExplainedVote = Type.Object({
 export const ExplainedEpoch = Type.Object({
   epoch: { ...Count, description: 'Number of the epoch.' },
   startTimestamp: { ...DateTime, description: 'Start time of the epoch.' },
+  final: Type.Boolean({ description: 'False if the epoch is not final yet: what is listed here may change.' }),
   vote: Type.Optional({ ...ExplainedVote, description: 'The attestation; absent if it has no problem.' }),
   missedBlocks: Type.Array(Whole, { description: 'Slots in which it should have proposed a block and did not.' }),
   emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
@@ -144,6 +145,7 @@ export const explain = endpoint('validators.explain', {
             {
               epoch: 475910,
               startTimestamp: '2026-09-16T15:44:23.000Z',
+              final: true,
               vote: {
                 slot: 15229133,
                 included: true,
@@ -165,6 +167,7 @@ export const explain = endpoint('validators.explain', {
             {
               epoch: 475911,
               startTimestamp: '2026-09-16T15:50:47.000Z',
+              final: true,
               vote: {
                 slot: 15229160,
                 included: false,

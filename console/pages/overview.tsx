@@ -162,7 +162,26 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
           </>
         )}
       </p>
+      <GapReasons stream={stream} />
     </div>
+  )
+}
+
+const reasonsShown = 3
+
+/** Why epochs are missing, the newest first. */
+function GapReasons({ stream }: { readonly stream: StreamView }) {
+  const explained = stream.gaps.filter(({ reason }) => reason !== undefined).slice(-reasonsShown)
+  if (explained.length === 0) return null
+  return (
+    <ul className="small">
+      {explained.toReversed().map(({ from, until, reason }) => (
+        <li key={from}>
+          Epochs {formatCount(from)} to {formatCount(until - 1)} are missing: {reason}. To fill the gap, add a node that
+          has these states.
+        </li>
+      ))}
+    </ul>
   )
 }
 

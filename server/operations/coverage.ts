@@ -12,6 +12,7 @@ import { findFeedProblem, newFeedState, readFeedStates } from '#markets/feeds/fe
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
+import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { chainStream, isFollowed } from './chain-progress.ts'
 
@@ -20,6 +21,11 @@ import { chainStream, isFollowed } from './chain-progress.ts'
  * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
  */
 export type StreamStatus = 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
+
+export interface StreamGap extends Range {
+  /** Why these epochs could not be read, with the names of nodes. Not in the public report. */
+  readonly reason?: string
+}
 
 export interface Stream {
   readonly group: Group
@@ -31,7 +37,7 @@ export interface Stream {
   /** How many of them have been read. */
   readonly read: number | null
   /** Ranges that have not been read, at most `gapsShown` of them. */
-  readonly gaps: readonly Range[]
+  readonly gaps: readonly StreamGap[]
   readonly gapsCount: number
   /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
   readonly ageSeconds: number | null
@@ -132,10 +138,15 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     if (!first && !isFollowed) continue
     const position = measureCoverage({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
     const missingPast = await readMissingPast(context, network)
+    const reasons = position.gapsCount === 0 ? [] : await readGapReasons(context.state, network)
     const stream: StreamWithoutStatus = {
       group: 'validators',
       name: networkStream(network),
       ...position,
+      gaps: position.gaps.map((gap) => {
+        const reason = findGapReason(reasons, gap)
+        return reason === undefined ? gap : { ...gap, reason }
+      }),
       ageSeconds,
       complete: position.gapsCount === 0 && last !== undefined,
       fresh: isFollowed ? health.isFresh : null,
@@ -189,12 +200,17 @@ async function feedStreams({ state, settings, clock }: AppContext): Promise<Stre
 export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =>
   oncePerSecond(context.clock, () => coverageReport(context))
 
-/** GET /coverage. It needs no key, because nothing in it is secret. */
+/** GET /coverage. It needs no key, because nothing in it is secret: reasons of gaps, which name nodes, are left out. */
 export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute => ({
   path: '/coverage',
   read: async () => ({
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(await coverage()),
+    body: JSON.stringify(withoutReasons(await coverage())),
   }),
+})
+
+const withoutReasons = ({ streams, ...report }: Coverage): Coverage => ({
+  ...report,
+  streams: streams.map((stream) => ({ ...stream, gaps: stream.gaps.map(({ from, until }) => ({ from, until })) })),
 })

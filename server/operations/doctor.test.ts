@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod } from 'node:fs/promises'
+import { chmod, mkdir, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -330,6 +330,11 @@ describe('machine', () => {
     assert.equal(named(await machineFindings(join(context.dir, 'no')), 'data folder').level, 'fail')
     assert.match(named(await machineFindings(context.dir), 'state.sqlite').message, /intact/)
     assert.match(named(await machineFindings(context.dir), 'disk').message, /[GM]iB free/)
+    // Recorded states are in subfolders.
+    await mkdir(join(context.dir, 'beacon', 'hoodi'), { recursive: true })
+    await writeFile(join(context.dir, 'beacon', 'hoodi', '7-record'), '')
+    await truncate(join(context.dir, 'beacon', 'hoodi', '7-record'), 3 * 2 ** 40)
+    assert.match(named(await machineFindings(context.dir), 'disk').message, /free, 3072\.0 GiB of data$/)
   })
 
   test('settings that are valid but probably not intended are warnings', () => {

@@ -9,7 +9,7 @@ import { findFeedProblem, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
 import { listKeys } from '#storage/keys.ts'
 import { queryDuties } from '#validators/duties/store.ts'
-import { missingTodo } from '#validators/ingest/health.ts'
+import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { chainStream } from './chain-progress.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
@@ -107,6 +107,7 @@ function aboutStream(stream: Stream): DoctorFinding {
   const [first] = gaps
   const unit = group === 'explorer' ? 'blocks' : 'epochs'
   const more = gapsCount > 1 ? ` (first of ${gapsCount} gaps)` : ''
+  const reason = first?.reason === undefined ? '' : `: ${first.reason}`
   const missing = first ? `${unit} ${first.from} to ${first.until - 1} are missing${more}` : 'nothing has been read yet'
   const total = (until ?? 0) - (from ?? 0)
   switch (status) {
@@ -119,7 +120,7 @@ function aboutStream(stream: Stream): DoctorFinding {
     case 'gaps':
       return failFinding(
         name,
-        `${missing}${age}`,
+        `${missing}${age}${reason}`,
         group === 'explorer'
           ? `tetrad repair --chain ${name.split(' ')[1]}, or keep the server running`
           : missingTodo(name.split(' ')[1] ?? ''),

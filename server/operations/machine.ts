@@ -61,10 +61,16 @@ async function diskFindings(dataDir: string): Promise<DoctorFinding[]> {
   return [okFinding('disk', message)]
 }
 
+/** With subfolders, such as recorded states. */
 async function sizeOf(dir: string): Promise<number> {
   let bytes = 0
-  for (const entry of await readdir(dir, { withFileTypes: true }))
-    if (entry.isFile()) bytes += (await stat(join(dir, entry.name))).size
+  // A running server replaces files.
+  for (const entry of await readdir(dir, { withFileTypes: true, recursive: true }))
+    if (entry.isFile())
+      bytes += await stat(join(entry.parentPath, entry.name)).then(
+        ({ size }) => size,
+        () => 0,
+      )
   return bytes
 }
 

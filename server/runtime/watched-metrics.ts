@@ -1,10 +1,14 @@
 // Metrics of watched validators and of webhooks. The caller bounds the number of series (validators/alerts/series.ts).
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** The labels of a validator or of a pool. */
-export interface Series {
+export interface EntityLabels {
   readonly pool: string
-  /** Empty if there is one series per pool. */
+  readonly operator: string
+}
+
+/** The labels of a validator, or of the validators of one pool and operator. */
+export interface Series extends EntityLabels {
+  /** Empty if there is one series per pool and operator. */
   readonly validator: string
 }
 
@@ -16,10 +20,16 @@ export const watchedDuties = [
   'wrong_head',
   'block',
   'empty_block',
+  'wrong_fee_recipient',
+  'unknown_relay',
   'sync_signature',
   'slashed',
 ] as const
 export type WatchedDuty = (typeof watchedDuties)[number]
+
+/** Values of `queue`. */
+export const queueNames = ['deposit', 'activation', 'exit'] as const
+export type QueueName = (typeof queueNames)[number]
 
 /** Figures of the last day. */
 export interface DayFigures extends Series {
@@ -34,20 +44,27 @@ export interface WatchedMetrics {
   /** `count` 0 creates the series, so that Prometheus sees its first increase. */
   addMissed(network: string, counts: readonly (Series & { readonly duty: WatchedDuty; readonly count: number })[]): void
   setExamined(network: string, epoch: number): void
+  /** Missed duties of epochs that are not final. */
+  setHead(network: string, counts: readonly (Series & { readonly duty: WatchedDuty; readonly count: number })[]): void
   setStatuses(
     network: string,
-    counts: readonly { readonly pool: string; readonly status: string; readonly count: number }[],
+    counts: readonly (EntityLabels & { readonly status: string; readonly count: number })[],
   ): void
   setDay(network: string, figures: readonly DayFigures[]): void
   /** Proposals of the current and the next epoch that are still due. */
   setUpcoming(network: string, counts: readonly (Series & { readonly count: number })[]): void
+  /** The epoch in which the last watched validator leaves a queue. */
+  setQueues(
+    network: string,
+    queues: readonly (EntityLabels & { readonly queue: QueueName; readonly epoch: number })[],
+  ): void
   /** `ok`, `retried` or `failed`. */
   addDelivery(webhook: string, outcome: string): void
   /** This process no longer examines epochs: old values would look current. */
   clear(): void
 }
 
-const seriesLabels = ['network', 'pool', 'validator']
+const seriesLabels = ['network', 'pool', 'operator', 'validator']
 
 export function createWatchedMetrics(registry: Registry): WatchedMetrics {
   const registers = [registry]
@@ -65,22 +82,36 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
     labelNames: ['webhook', 'outcome'],
     registers,
   })
+  const head = gauge(
+    'head_missed_duties',
+    'Missed blocks and attestations of watched validators in epochs that are not final.',
+    [...seriesLabels, 'duty'],
+  )
   const examined = gauge('examined_epoch', 'The last epoch that was examined for events.', ['network'])
-  const statuses = gauge('validators', 'Watched validators by status.', ['network', 'pool', 'status'])
+  const statuses = gauge('validators', 'Watched validators by status.', ['network', 'pool', 'operator', 'status'])
   const effectiveness = gauge('effectiveness', 'Mean effectiveness of watched validators in the last day, 0 to 100.')
   const proposerDuties = gauge('proposer_duties', 'Blocks that watched validators had to propose in the last day.')
   const proposed = gauge('proposed', 'Blocks that watched validators proposed in the last day.')
   const syncSignatures = gauge('sync_signatures', 'Sync committee signatures of watched validators in the last day.')
   const upcoming = gauge('upcoming_proposals', 'Blocks that are due in the current and the next epoch.')
+  const queueEpoch = gauge('queue_epoch', 'The epoch in which the last watched validator leaves a queue.', [
+    ...['network', 'pool', 'operator', 'queue'],
+  ])
   return {
     addMissed(network, counts) {
-      for (const { pool, validator, duty, count } of counts) missed.inc({ network, pool, validator, duty }, count)
+      for (const { duty, count, ...series } of counts) missed.inc({ network, ...labelsOf(series), duty }, count)
+    },
+    setHead(network, counts) {
+      head.replace(
+        network,
+        counts.map(({ duty, count, ...series }) => ({ labels: { ...labelsOf(series), duty }, value: count })),
+      )
     },
     setExamined: (network, epoch) => examined.replace(network, [{ labels: {}, value: epoch }]),
     setStatuses(network, counts) {
       statuses.replace(
         network,
-        counts.map(({ pool, status, count }) => ({ labels: { pool, status }, value: count })),
+        counts.map(({ pool, operator, status, count }) => ({ labels: { pool, operator, status }, value: count })),
       )
     },
     setDay(network, figures) {
@@ -100,9 +131,25 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
         counts.map((series) => ({ labels: labelsOf(series), value: series.count })),
       )
     },
+    setQueues(network, queues) {
+      queueEpoch.replace(
+        network,
+        queues.map(({ pool, operator, queue, epoch }) => ({ labels: { pool, operator, queue }, value: epoch })),
+      )
+    },
     addDelivery: (webhook, outcome) => deliveries.inc({ webhook, outcome }),
     clear() {
-      for (const metric of [examined, statuses, effectiveness, proposerDuties, proposed, syncSignatures, upcoming])
+      for (const metric of [
+        head,
+        examined,
+        statuses,
+        effectiveness,
+        proposerDuties,
+        proposed,
+        syncSignatures,
+        upcoming,
+        queueEpoch,
+      ])
         metric.clear()
     },
   }
@@ -110,7 +157,7 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
 
 type Labels = Readonly<Record<string, string>>
 
-const labelsOf = ({ pool, validator }: Series): Labels => ({ pool, validator })
+const labelsOf = ({ pool, operator, validator }: Series): Labels => ({ pool, operator, validator })
 
 /** A gauge whose values of one network are replaced together, so that values of former pools disappear. */
 class NetworkGauge {

@@ -5,6 +5,7 @@ import { cellsOf, formatTally, incidentsOf } from './incidents.ts'
 const fine = {
   epoch: 100,
   startTimestamp: '2026-09-16T15:44:23.000Z',
+  final: true,
   missedBlocks: [],
   emptyBlocks: [],
   missedSyncSignatures: 0,

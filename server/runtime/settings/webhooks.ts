@@ -1,15 +1,20 @@
-// Settings of the webhooks that report events of watched validators.
+// Settings of alerts about watched validators: webhooks, and what the blocks of these validators are compared with.
+
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { networks } from '#api/wire/validators.ts'
 
 /** In the order of the documentation (docs/alerts.md). */
 export const webhookEvents = [
   'attestations_missed',
   'block_missed',
   'block_empty',
+  'fee_recipient_wrong',
+  'relay_unknown',
   'slashed',
   'balance_decreased',
   'exit',
   'recovered',
+  'withdrawn',
 ] as const
 export type WebhookEvent = (typeof webhookEvents)[number]
 
@@ -51,6 +56,35 @@ export const Webhook = Type.Object(
 )
 export type WebhookSettings = Static<typeof Webhook>
 
+const ExpectedFeeRecipients = Type.Object(
+  {
+    network: oneOf(networks, { description: 'Network of the validators.' }),
+    pool: Type.Optional(Type.String({ description: 'Only validators of this pool.' })),
+    operator: Type.Optional(Type.String({ description: 'Only validators whose first node operator this is.' })),
+    validators: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000, description: 'Only these indices.' }),
+    ),
+    addresses: Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Accepted fee recipients.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type ExpectedFeeRecipients = Static<typeof ExpectedFeeRecipients>
+
+const Relay = Type.Object(
+  {
+    network: oneOf(networks, { description: 'Network of the relay.' }),
+    url: PatternText('^https?://', 'begin with http:// or https://', {
+      format: 'uri',
+      description: 'URL of the relay, without a path. Its data API must be public.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
 export const webhooksSettings = {
   webhooks: withDefault(
     Type.Array(Webhook, {
@@ -66,5 +100,23 @@ export const webhooksSettings = {
       description: 'Epochs that ended longer ago cause no events, for example while the server catches up.',
     }),
     180,
+  ),
+  expectedFeeRecipients: withDefault(
+    Type.Array(ExpectedFeeRecipients, {
+      maxItems: 1000,
+      description:
+        'Fee recipients that the blocks of watched validators must have. The first entry that matches a validator ' +
+        'applies. Validators without an entry are not checked.',
+    }),
+    [],
+  ),
+  relays: withDefault(
+    Type.Array(Relay, {
+      maxItems: 32,
+      description:
+        'MEV relays that your validators use. Blocks of watched validators that none of them delivered are reported. ' +
+        'Empty: relays are not asked.',
+    }),
+    [],
   ),
 }

@@ -97,12 +97,14 @@ function attestationOf(view: View, committeeBytes: number): Attestation {
 
 function payloadFrom(view: View, fork: Fork): Payload {
   const hasWithdrawals = isFrom(fork, 'capella')
+  const transactions = view.variable(504, hasWithdrawals ? 508 : undefined)
   return {
     feeRecipient: view.hex(32, 20),
     prevRandao: view.part(372, 404).bytes,
     number: view.u64(404),
     hash: view.hex(472, 32),
-    transactions: view.variable(504, hasWithdrawals ? 508 : undefined).countVariable(),
+    transactions: transactions.countVariable(),
+    lastTransactions: transactions.lastVariable(3).map(({ bytes }) => bytes),
     withdrawals: hasWithdrawals
       ? view
           .variable(508)

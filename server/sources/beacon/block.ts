@@ -25,6 +25,8 @@ export interface Payload {
   readonly hash: string
   readonly feeRecipient: string
   readonly transactions: number
+  /** The last three, encoded. One of them may be the payment of a builder. */
+  readonly lastTransactions: readonly Uint8Array[]
   /** The RANDAO mix before this block. The chain verifies it. */
   readonly prevRandao: Uint8Array
   readonly withdrawals: readonly Withdrawal[]

@@ -30,6 +30,8 @@ export interface SingleBeacon {
   /** Its responses contradicted each other: prefer the other nodes for a while. */
   distrust(reason: string): void
   isDistrusted(): boolean
+  /** How the node last answered that it does not have the requested data, such as `status 404: …`. */
+  lastNotFound(): string | undefined
 }
 
 /** No node returned a usable response; the message is the last error. A later attempt may succeed. */
@@ -93,6 +95,7 @@ export function openBeacon(options: BeaconOptions): Beacon {
           beacon: viewOf([node]),
           distrust: (reason) => node.distrust(reason),
           isDistrusted: () => node.isDistrusted(),
+          lastNotFound: () => node.lastNotFound,
         })),
       health: () => nodes.map(({ name, lastError }) => ({ name, lastError })),
     }

@@ -75,6 +75,8 @@ export class BeaconEndpoint {
   /** Buffer of the last response with `reusesBuffer`. */
   #buffer: Uint8Array | undefined
   lastError: string | undefined
+  /** The last answer that the node does not have something. */
+  lastNotFound: string | undefined
 
   constructor(url: string, name: string, options: BeaconOptions) {
     this.name = name
@@ -195,10 +197,20 @@ export class BeaconEndpoint {
     try {
       return toReply(await fetchBytes(this.#addressOf(path), options), accept)
     } catch (error) {
-      if (error instanceof FetchError && isNotFound(error)) return undefined
-      throw error
+      if (!(error instanceof FetchError && isNotFound(error))) throw error
+      this.lastNotFound = describeNotFound(error)
+      return undefined
     }
   }
+}
+
+const notFoundTextMax = 120
+
+/** Error bodies are JSON with `message`, or text. */
+function describeNotFound({ status, text = '' }: FetchError): string {
+  const message = /"message"\s*:\s*"([^"]+)"/.exec(text)?.[1] ?? text
+  const short = message.replace(/\s+/g, ' ').trim().slice(0, notFoundTextMax)
+  return short === '' ? `status ${status}` : `status ${status}: ${short}`
 }
 
 const isNotFound = ({ failure, status = 0, text = '' }: FetchError): boolean =>

@@ -20,6 +20,11 @@ export interface PendingDeposit {
   readonly slot: number
 }
 
+export interface QueuedDeposit extends PendingDeposit {
+  /** The withdrawal address in the credentials, as lower-case 0x text. */
+  readonly address: string | undefined
+}
+
 export interface PendingConsolidation {
   readonly source: number
   readonly target: number
@@ -80,6 +85,13 @@ export function pendingChange(before: PendingQueues, after: PendingQueues): Pend
     ),
   }
 }
+
+/** In the order of the queue. */
+export const queuedDepositsIn = (deposits: Uint8Array): QueuedDeposit[] =>
+  new View(deposits).list(depositSize).map((record) => {
+    const prefix = record.bytes[48] ?? 0
+    return { ...depositIn(record.bytes), address: prefix === 1 || prefix === 2 ? record.hex(60, 20) : undefined }
+  })
 
 function depositIn(record: Uint8Array): PendingDeposit {
   const view = new View(record)

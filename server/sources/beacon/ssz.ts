@@ -66,10 +66,17 @@ export class View {
   }
 
   listVariable(): View[] {
+    return this.lastVariable(Number.POSITIVE_INFINITY)
+  }
+
+  /** The last members of a list of variable-size members. */
+  lastVariable(max: number): View[] {
     const count = this.countVariable()
-    return Array.from({ length: count }, (_, at) =>
-      this.part(this.u32(at * 4), at + 1 < count ? this.u32(at * 4 + 4) : this.length),
-    )
+    const first = Math.max(0, count - max)
+    return Array.from({ length: count - first }, (_, offset) => {
+      const at = first + offset
+      return this.part(this.u32(at * 4), at + 1 < count ? this.u32(at * 4 + 4) : this.length)
+    })
   }
 
   #checkBounds(at: number, size: number): void {

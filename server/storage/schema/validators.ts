@@ -42,6 +42,15 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
     foreign key (network, validator_index) references validators (network, validator_index)
   ) ${clustered}`,
   'create index validator_deposits_by_address on validator_deposits (network, address)',
+  // Missing epochs that could not be filled, and why. Replaced with every attempt.
+  `create table epoch_gaps (
+    network text not null,
+    from_epoch bigint not null,
+    until_epoch bigint not null,
+    reason text not null,
+    tried_ms bigint not null,
+    primary key (network, from_epoch)
+  ) ${clustered}`,
 ]
 
 const entityTables = ({ strict, clustered }: StateDialect): readonly string[] => {
@@ -98,6 +107,15 @@ const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => 
     since_epoch bigint not null,
     primary key (network, webhook, event, validator_index)
   ) ${clustered}`,
+  // Events about epochs that are not final yet. When the epoch is final, the event is sent again or withdrawn.
+  `create table head_alerts (
+    network text not null,
+    webhook text not null,
+    event text not null,
+    epoch bigint not null,
+    validator_index bigint not null,
+    primary key (network, webhook, event, epoch, validator_index)
+  ) ${clustered}`,
   // Requests to webhooks: those to send, and a log of the last ones. Written in the transaction that moves the cursor
   // alerts/<network>, so that no event is lost or found twice.
   `create table webhook_deliveries (
@@ -106,6 +124,7 @@ const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => 
     event text not null,
     network text not null,
     epoch bigint not null,
+    finality text not null, -- head or finalized
     validators bigint not null, -- how many the event is about
     body text not null,
     status text not null, -- pending, delivered or failed
@@ -113,8 +132,9 @@ const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => 
     created_ms bigint not null,
     next_attempt_ms bigint, -- null: delivered or failed
     finished_ms bigint, -- null: pending
-    last_error text, -- of the last attempt, if it failed
-    unique (webhook, network, event, epoch)
+    last_error text -- of the last attempt, if it failed
   ) ${strict}`,
+  `create unique index webhook_deliveries_by_event on webhook_deliveries (webhook, network, event, epoch)
+    where finality = 'finalized'`,
   'create index webhook_deliveries_by_time on webhook_deliveries (status, next_attempt_ms)',
 ]

@@ -1,9 +1,10 @@
 // The stored deliveries: what is to be sent to webhooks, and a log of what was sent.
 //
-// 1. A delivery is unique by webhook, network, event and epoch. Storing it again changes nothing.
+// 1. A delivery about a final epoch is unique by webhook, network, event and epoch. Storing it again changes nothing.
 // 2. The log is bounded: of the finished deliveries, only the last `finishedMax` are kept.
 import type { Network } from '#api/wire/validators.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import type { Finality } from './delivery-body.ts'
 
 export interface NewDelivery {
   readonly id: string
@@ -11,6 +12,7 @@ export interface NewDelivery {
   readonly event: string
   readonly network: Network
   readonly epoch: number
+  readonly finality: Finality
   /** How many validators the event is about. */
   readonly validators: number
   readonly body: string
@@ -29,7 +31,7 @@ export interface Delivery extends NewDelivery {
 
 const finishedMax = 1000
 
-const columns = `id, webhook, event, network, epoch, validators, body, status, attempts, created_ms as "createdMs",
+const columns = `id, webhook, event, network, epoch, finality, validators, body, status, attempts, created_ms as "createdMs",
   next_attempt_ms as "nextAttemptMs", finished_ms as "finishedMs", last_error as "lastError"`
 
 export async function storeDeliveries(
@@ -41,14 +43,14 @@ export async function storeDeliveries(
   await tx.insertMany(
     'webhook_deliveries',
     [
-      ...['id', 'webhook', 'event', 'network', 'epoch', 'validators', 'body'],
+      ...['id', 'webhook', 'event', 'network', 'epoch', 'finality', 'validators', 'body'],
       ...['status', 'attempts', 'created_ms', 'next_attempt_ms'],
     ],
-    deliveries.map(({ id, webhook, event, network, epoch, validators, body }) => [
-      ...[id, webhook, event, network, epoch, validators, body],
+    deliveries.map(({ id, webhook, event, network, epoch, finality, validators, body }) => [
+      ...[id, webhook, event, network, epoch, finality, validators, body],
       ...['pending', 0, nowMs, nowMs],
     ]),
-    'on conflict (webhook, network, event, epoch) do nothing',
+    'on conflict do nothing',
   )
   await tx.run(
     `delete from webhook_deliveries where status <> 'pending' and id not in (

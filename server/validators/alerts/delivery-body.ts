@@ -10,6 +10,8 @@ export const listedMax = 100
 /** Validators in the text. */
 const namedMax = 5
 
+export type Finality = 'head' | 'finalized'
+
 export interface DeliveryBody {
   readonly id: string
   readonly event: WebhookEvent
@@ -19,8 +21,8 @@ export interface DeliveryBody {
   readonly network: Network
   readonly epoch: number
   readonly epochEndedAt: string
-  /** `head` is reserved for epochs that are not final. */
-  readonly finality: 'finalized'
+  /** `head`: the epoch is not final, so that the event may be withdrawn. */
+  readonly finality: Finality
   readonly count: number
   readonly validators: readonly AlertedValidator[]
 }
@@ -31,17 +33,18 @@ export interface BodyInput {
   readonly time: ChainTime
   readonly nowMs: number
   readonly alert: Alert
+  readonly finality: Finality
 }
 
-export const deliveryBody = ({ id, network, time, nowMs, alert }: BodyInput): DeliveryBody => ({
+export const deliveryBody = ({ id, network, time, nowMs, alert, finality }: BodyInput): DeliveryBody => ({
   id,
   event: alert.event,
-  text: alertText(network, alert),
+  text: alertText(network, alert, finality),
   createdAt: new Date(nowMs).toISOString(),
   network,
   epoch: alert.epoch,
   epochEndedAt: new Date(epochStartMs(time, (alert.epoch + 1) as Epoch)).toISOString(),
-  finality: 'finalized',
+  finality,
   count: alert.validators.length,
   validators: alert.validators.slice(0, listedMax),
 })
@@ -50,17 +53,21 @@ const eventTexts: Readonly<Record<WebhookEvent, string>> = {
   attestations_missed: 'missed attestations in a row',
   block_missed: 'missed a block',
   block_empty: 'proposed a block without transactions',
+  fee_recipient_wrong: 'proposed a block that pays an unexpected fee recipient',
+  relay_unknown: 'proposed a block that no configured relay delivered',
   slashed: 'slashed',
   balance_decreased: 'lost balance in the last chain hour',
   exit: 'leaving the network',
   recovered: 'back to normal',
+  withdrawn: 'not affected: the chain was reorganized',
 }
 
-function alertText(network: Network, { event, epoch, validators }: Alert): string {
+function alertText(network: Network, { event, epoch, validators }: Alert, finality: Finality): string {
   const named = validators.slice(0, namedMax).map(({ index }) => index)
   const more = validators.length > namedMax ? ` and ${validators.length - namedMax} more` : ''
   const subject = validators.length === 1 ? '1 validator' : `${validators.length} validators`
-  return `${network}, epoch ${epoch}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
+  const place = `${network}, epoch ${epoch}${finality === 'head' ? ' (not final)' : ''}`
+  return `${place}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
 }
 
 /** A body to test a webhook with. */

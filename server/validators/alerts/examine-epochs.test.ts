@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { addCoverage } from '#storage/coverage.ts'
+import { after, before, test } from 'node:test'
 import {
   type AlertsTest,
   epochEndMs,
@@ -12,6 +11,13 @@ import {
 import { listDeliveries } from './deliveries.ts'
 import type { DeliveryBody } from './delivery-body.ts'
 import { examineEpochs } from './examine-epochs.ts'
+
+/** Stored by the first test. The others begin with `world.startAgain`. */
+let world: AlertsTest
+before(async () => {
+  world = await openAlertsTest({ webhooks: [webhook()] })
+})
+after(() => world[Symbol.asyncDispose]())
 
 async function examineAll({ context }: AlertsTest): Promise<number> {
   let stored = 0
@@ -37,29 +43,43 @@ const summaries = (all: readonly DeliveryBody[]) =>
 
 const outage = watchedIndices.filter((index) => index >= 20 && index < 30)
 
+const events = [
+  `4 attestations_missed: ${outage}`,
+  '4 block_missed: 8',
+  `5 balance_decreased: 5,${outage}`,
+  '5 exit: 5,7',
+  '5 slashed: 5',
+  `6 recovered: ${outage}`,
+  `7 recovered: ${outage}`,
+]
+
 test('finds exactly the scripted events, and nothing about validators that are not watched', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook()] })
+  const at = world
   for (let until = 1; until <= 11; until++) {
     await at.store(until)
     await examineAll(at)
   }
   const bodies = await bodiesOf(at)
-  assert.deepEqual(summaries(bodies), [
-    `4 attestations_missed: ${outage}`,
-    '4 block_missed: 8',
-    `5 balance_decreased: 5,${outage}`,
-    '5 exit: 5,7',
-    '5 slashed: 5',
-    `6 recovered: ${outage}`,
-    `7 recovered: ${outage}`,
-  ])
+  assert.deepEqual(summaries(bodies), events)
   const details = (epoch: number, event: string) =>
     bodies.find((body) => body.epoch === epoch && body.event === event)?.validators.at(-1)
-  assert.deepEqual(details(4, 'attestations_missed'), { index: 29, pool: null, missedInARow: 2, fromEpoch: 3 })
-  assert.deepEqual(details(4, 'block_missed'), { index: 8, pool: null, slots: [36] })
-  assert.deepEqual(details(5, 'slashed'), { index: 5, pool: null, slots: [42] })
-  assert.deepEqual(details(5, 'exit'), { index: 7, pool: null, exitEpoch: 7 })
-  assert.deepEqual(details(6, 'recovered'), { index: 29, pool: null, after: ['attestations_missed'], sinceEpoch: 4 })
+  assert.deepEqual(details(4, 'attestations_missed'), {
+    index: 29,
+    pool: null,
+    operator: null,
+    missedInARow: 2,
+    fromEpoch: 3,
+  })
+  assert.deepEqual(details(4, 'block_missed'), { index: 8, pool: null, operator: null, slots: [36] })
+  assert.deepEqual(details(5, 'slashed'), { index: 5, pool: null, operator: null, slots: [42] })
+  assert.deepEqual(details(5, 'exit'), { index: 7, pool: null, operator: null, exitEpoch: 7 })
+  assert.deepEqual(details(6, 'recovered'), {
+    index: 29,
+    pool: null,
+    operator: null,
+    after: ['attestations_missed'],
+    sinceEpoch: 4,
+  })
   // The truth of the simulation: earnings of the chain hour of epochs 4 and 5.
   const lossOf = (validator: number) =>
     -[4, 5].reduce((sum, epoch) => sum + (at.network.truth.rows(epoch).get(validator)?.earnings ?? 0), 0)
@@ -68,8 +88,7 @@ test('finds exactly the scripted events, and nothing about validators that are n
 })
 
 test('a body names network, epoch and time, and is stored with the id of its delivery', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook({ events: ['block_missed'] })] })
-  await at.store(6)
+  const at = await world.startAgain({ webhooks: [webhook({ events: ['block_missed'] })] })
   await examineAll(at)
   const [delivery] = await listDeliveries(at.context.state, 10)
   assert.deepEqual(JSON.parse(delivery?.body ?? ''), {
@@ -82,28 +101,23 @@ test('a body names network, epoch and time, and is stored with the id of its del
     epochEndedAt: new Date(epochEndMs(4)).toISOString(),
     finality: 'finalized',
     count: 1,
-    validators: [{ index: 8, pool: null, slots: [36] }],
+    validators: [{ index: 8, pool: null, operator: null, slots: [36] }],
   })
 })
 
 test('the same events are found whether epochs arrive one by one or together', async () => {
-  const events = ['attestations_missed', 'block_missed', 'slashed', 'balance_decreased', 'recovered']
-  await using single = await openAlertsTest({ webhooks: [webhook({ events })] })
-  for (let until = 1; until <= 11; until++) {
-    await single.store(until)
-    await examineAll(single)
-  }
-  await using together = await openAlertsTest({ webhooks: [webhook({ events })] })
-  await together.store(11)
-  await examineAll(together)
-  assert.deepEqual(summaries(await bodiesOf(together)), summaries(await bodiesOf(single)))
+  const at = await world.startAgain({ webhooks: [webhook()] })
+  await examineAll(at)
+  // An exit is found in the last of the epochs that are examined together.
+  const together = events.filter((event) => !event.includes('exit'))
+  assert.deepEqual(summaries(await bodiesOf(at)), [...together, '10 exit: 5,7'])
 })
 
 test('an exit that is known only after the exit epoch is still reported once', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook({ events: ['exit'] })] })
-  await at.store(9)
+  const at = await world.startAgain({ webhooks: [webhook({ events: ['exit'] })] })
+  await at.showOnly({ from: 0, until: 9 })
   await examineAll(at)
-  await at.store(11)
+  await at.showOnly({ from: 0, until: 11 })
   await examineAll(at)
   assert.deepEqual(summaries(await bodiesOf(at)), ['8 exit: 5,7'])
 })
@@ -115,8 +129,7 @@ test('each webhook gets its own events, with its own number of missed attestatio
     webhook({ id: 'three', events, minMissedInARow: 3 }),
     webhook({ id: 'four', events, minMissedInARow: 4 }),
   ]
-  await using at = await openAlertsTest({ webhooks })
-  await at.store(10)
+  const at = await world.startAgain({ webhooks })
   await examineAll(at)
   assert.deepEqual(summaries(await bodiesOf(at, 'one')), [
     `3 attestations_missed: ${outage}`,
@@ -133,16 +146,14 @@ test('each webhook gets its own events, with its own number of missed attestatio
 
 test('a loss below the minimum is not reported', async () => {
   const webhooks = [webhook({ events: ['balance_decreased'], minLossGwei: 5_000_000 })]
-  await using at = await openAlertsTest({ webhooks })
-  await at.store(10)
+  const at = await world.startAgain({ webhooks })
   await examineAll(at)
   assert.deepEqual(summaries(await bodiesOf(at)), ['5 balance_decreased: 5'])
 })
 
 test('epochs that ended longer ago than the limit cause no events, newer ones do', async () => {
   const maxAgeMinutes = 30
-  await using at = await openAlertsTest({ webhooks: [webhook()], alertMaxAgeMinutes: maxAgeMinutes })
-  await at.store(11)
+  const at = await world.startAgain({ webhooks: [webhook()], alertMaxAgeMinutes: maxAgeMinutes })
   const oldest = 5
   at.context.clock.advance(epochEndMs(oldest) + maxAgeMinutes * 60_000 - at.context.clock.now())
   await examineAll(at)
@@ -152,6 +163,7 @@ test('epochs that ended longer ago than the limit cause no events, newer ones do
   assert.deepEqual(bodies.find(({ event }) => event === 'attestations_missed')?.validators[0], {
     index: 20,
     pool: null,
+    operator: null,
     missedInARow: 2,
     fromEpoch: 4,
   })
@@ -160,34 +172,32 @@ test('epochs that ended longer ago than the limit cause no events, newer ones do
 })
 
 test('nothing is examined when all epochs are too old', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook()], alertMaxAgeMinutes: 30 })
-  await at.store(11)
+  const at = await world.startAgain({ webhooks: [webhook()], alertMaxAgeMinutes: 30 })
   at.context.clock.advance(86_400_000)
   assert.equal(await examineEpochs(at.context, 'hoodi'), undefined)
   assert.deepEqual(await bodiesOf(at), [])
 })
 
-test('an outage of more validators than a body lists is one delivery with their number', async () => {
-  const everyone = Array.from({ length: 264 }, (_, index) => index)
-  const webhooks = [webhook({ events: ['attestations_missed'] })]
-  await using at = await openAlertsTest({ webhooks }, everyone, { validators: 264, outage: 150 })
-  await at.store(5)
-  assert.equal(await examineAll(at), 1)
-  const [body] = await bodiesOf(at)
-  assert.equal(body?.count, 150)
-  assert.deepEqual(
-    body?.validators.map(({ index }) => index),
-    Array.from({ length: 100 }, (_, index) => 20 + index),
-  )
-  assert.equal(
-    body?.text,
-    'hoodi, epoch 4: 150 validators missed attestations in a row: 20, 21, 22, 23, 24 and 145 more',
-  )
+test('problems of blocks are events of the epoch of the block', async () => {
+  const at = await world.startAgain({ webhooks: [webhook({ events: ['fee_recipient_wrong', 'relay_unknown'] })] })
+  const problem = { validator: 50, epoch: 6, slot: 50, feeRecipient: `0x${'b1'.repeat(20)}` }
+  const examined = await examineEpochs(at.context, 'hoodi', {
+    checkBlocks: async (epochs, watched) => {
+      assert.deepEqual([epochs, watched.has(50)], [{ from: 0, until: 11 }, true])
+      return [
+        { ...problem, duty: 'wrong_fee_recipient' },
+        { ...problem, duty: 'unknown_relay' },
+      ]
+    },
+  })
+  assert.equal(examined?.blockProblems.length, 2)
+  const bodies = await bodiesOf(at)
+  assert.deepEqual(summaries(bodies), ['6 fee_recipient_wrong: 50', '6 relay_unknown: 50'])
+  assert.deepEqual(bodies[0]?.validators[0]?.feeRecipients, [problem.feeRecipient])
 })
 
 test('a failed write changes nothing, and the next attempt finds the same events', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook()] })
-  await at.store(11)
+  const at = await world.startAgain({ webhooks: [webhook()] })
   const failing = {
     ...at.context,
     state: {
@@ -209,23 +219,19 @@ test('a failed write changes nothing, and the next attempt finds the same events
   assert.deepEqual(await bodiesOf(at), before)
 })
 
-test('a network without a watch list has no events', async () => {
-  await using at = await openAlertsTest({ webhooks: [webhook()] }, [])
-  await at.store(10)
-  await examineAll(at)
-  assert.deepEqual(await bodiesOf(at), [])
-})
-
 test('epochs that are not known are not examined, and those after them are', async () => {
   const events = ['attestations_missed', 'block_missed', 'exit']
-  await using at = await openAlertsTest({ webhooks: [webhook({ events })] })
-  await at.store(11)
+  const at = await world.startAgain({ webhooks: [webhook({ events })] })
   // Epoch 4, in which a block was missed, counts as not read.
-  await at.context.dutiesState.write(async (tx) => {
-    await tx.run('delete from coverage where stream = ?', 'missed/hoodi')
-    await addCoverage(tx, 'missed/hoodi', 0, 4)
-    await addCoverage(tx, 'missed/hoodi', 5, 11)
-  })
+  await at.showOnly({ from: 0, until: 4 }, { from: 5, until: 11 })
   await examineAll(at)
   assert.deepEqual(summaries(await bodiesOf(at)), ['3 exit: 5,7', `5 attestations_missed: ${outage}`])
+})
+
+test('a network without a watch list has no events', async () => {
+  const at = await world.startAgain({ webhooks: [webhook()] })
+  // Without ranges, all validators are stored.
+  await at.context.dutiesState.write((tx) => tx.run('delete from watch_ranges'))
+  await examineAll(at)
+  assert.deepEqual(await bodiesOf(at), [])
 })

@@ -4,6 +4,7 @@
 //    neither loses nor repeats an event.
 // 2. Epochs that ended longer ago than `validators.alertMaxAgeMinutes` are skipped, so that catching up is silent.
 // 3. Only epochs are examined whose missed duties are known. Epochs that are repaired later are not examined again.
+// 4. Events that were sent before their epoch was final (examine-head.ts) are sent again, or withdrawn.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, type Epoch, epochsOfHour, hourOf } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
@@ -14,9 +15,10 @@ import type { ValidatorsContext } from '../context.ts'
 import { plainTime } from '../duties/layout.ts'
 import { type MissedDuty, type MissedKind, missedEpochs, missedKinds } from '../duties/missed.ts'
 import { queryDuties } from '../duties/store.ts'
-import { type NewDelivery, storeDeliveries } from './deliveries.ts'
-import { deliveryBody } from './delivery-body.ts'
+import type { CheckBlocks, FoundBlockProblem } from './check-blocks.ts'
+import { storeDeliveries } from './deliveries.ts'
 import { type EpochFindings, findAlerts, type OpenAlerts } from './find-alerts.ts'
+import { readHeadAlerts, toDelivery, type WebhookAlert, withdrawAlerts, writeHeadAlerts } from './head-alerts.ts'
 import { addHourSums } from './hour-sums.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
@@ -27,6 +29,7 @@ export interface ExaminedEpochs {
   readonly watched: ReadonlyMap<number, WatchedValidator>
   /** Missed duties of watched validators in these epochs. */
   readonly missed: readonly MissedDuty[]
+  readonly blockProblems: readonly FoundBlockProblem[]
   /** Stored deliveries. */
   readonly deliveries: number
 }
@@ -34,26 +37,36 @@ export interface ExaminedEpochs {
 /** Epochs per transaction. */
 const epochsAtOnce = 32
 
+/** The first epoch that was not examined; undefined: none was. */
+export const examinedUntil = (state: StateReader, network: Network): Promise<number | undefined> =>
+  cursorOf(state, cursorName(network))
+
 const cursorName = (network: Network): string => `alerts/${network}`
+
+export interface ExamineOptions {
+  /** Undefined: blocks are not checked. */
+  readonly checkBlocks?: CheckBlocks | undefined
+  readonly signal?: AbortSignal
+}
 
 /** Undefined: there was nothing to examine. Call it again until it returns undefined. */
 export async function examineEpochs(
   context: ExamineContext,
   network: Network,
-  signal?: AbortSignal,
+  { checkBlocks, signal }: ExamineOptions = {},
 ): Promise<ExaminedEpochs | undefined> {
   const { state, duties, settings, clock } = context
   const time = plainTime(settings.validators.networks[network])
   const known = await missedEpochs(duties, network)
   const maxAgeMs = settings.validators.alertMaxAgeMinutes * 60_000
   const epochs = epochsToExamine(known, {
-    from: Math.max((await cursorOf(state, cursorName(network))) ?? 0, firstEpochEndingAt(time, clock.now() - maxAgeMs)),
+    from: Math.max((await examinedUntil(state, network)) ?? 0, firstEpochEndingAt(time, clock.now() - maxAgeMs)),
     until: known.at(-1)?.until ?? 0,
   })
   if (!epochs) return undefined
   const watched = await readWatchedValidators(context, network)
   const { webhooks } = settings.validators
-  const longest = Math.max(1, ...webhooks.map(({ minMissedInARow }) => minMissedInARow))
+  const longest = longestRow(webhooks)
   const span = { from: Math.max(0, epochs.from - longest + 1), until: epochs.until }
   const missed = await queryDuties(
     duties,
@@ -61,33 +74,45 @@ export async function examineEpochs(
     { network, time, validators: [...watched.keys()], epochs: span },
     signal,
   )
+  const blockProblems = (await checkBlocks?.(epochs, watched, signal)) ?? []
   const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
-  const source = { network, time, known, watched, byEpoch, longest, epochs }
-  const deliveries: NewDelivery[] = []
+  const source = { network, time, known, watched, byEpoch, longest, epochs, blockProblems }
+  const found: WebhookAlert[] = []
   let open = await readOpenAlerts(state, network, webhooks)
   for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
     const findings = await findingsOf(context, source, epoch as Epoch, signal)
     open = new Map(
       webhooks.map((webhook) => {
-        const found = findAlerts(findings, webhook, open.get(webhook.id) ?? new Map())
-        for (const alert of found.alerts) {
-          const id = context.random.uuid()
-          const body = JSON.stringify(deliveryBody({ id, network, time, nowMs: clock.now(), alert }))
-          const validators = alert.validators.length
-          deliveries.push({ id, webhook: webhook.id, event: alert.event, network, epoch, validators, body })
-        }
-        return [webhook.id, found.open]
+        const { alerts, open: next } = findAlerts(findings, webhook, open.get(webhook.id) ?? new Map())
+        found.push(...alerts.map((alert) => ({ webhook: webhook.id, alert })))
+        return [webhook.id, next]
       }),
     )
   }
+  const sentBefore = await readHeadAlerts(state, network)
+  const withdrawn = withdrawAlerts(
+    sentBefore.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until),
+    found,
+    { webhooks, watched },
+  )
+  const deliveries = [...found, ...withdrawn].map((own) => toDelivery(context, network, own, 'finalized'))
   await state.write(async (tx) => {
     await storeDeliveries(tx, deliveries, clock.now())
     await writeOpenAlerts(tx, network, open)
+    await writeHeadAlerts(
+      tx,
+      network,
+      sentBefore.filter(({ epoch }) => epoch >= epochs.until),
+    )
     await moveCursor(tx, cursorName(network), epochs.until)
   })
   const examined = missed.filter(({ epoch }) => epoch >= epochs.from)
-  return { epochs, watched, missed: examined, deliveries: deliveries.length }
+  return { epochs, watched, missed: examined, blockProblems, deliveries: deliveries.length }
 }
+
+/** Missed attestations in a row are counted up to this number. */
+export const longestRow = (webhooks: readonly WebhookSettings[]): number =>
+  Math.max(1, ...webhooks.map(({ minMissedInARow }) => minMissedInARow))
 
 /** The first epoch that ends at this time or later. */
 const firstEpochEndingAt = (time: ChainTime, atMs: number): number =>
@@ -105,9 +130,9 @@ interface EpochSource {
   readonly known: readonly Range[]
   readonly watched: ReadonlyMap<number, WatchedValidator>
   readonly byEpoch: ReadonlyMap<number, readonly MissedDuty[]>
-  /** Missed attestations in a row are counted up to this number. */
   readonly longest: number
   readonly epochs: Range
+  readonly blockProblems: readonly FoundBlockProblem[]
 }
 
 async function findingsOf(
@@ -116,7 +141,20 @@ async function findingsOf(
   epoch: Epoch,
   signal: AbortSignal | undefined,
 ): Promise<EpochFindings> {
-  const { watched, byEpoch, longest, epochs } = source
+  const { watched, byEpoch, longest, epochs, blockProblems } = source
+  return {
+    ...dutyFindings({ watched, byEpoch, longest }, epoch),
+    blockProblems: blockProblems.filter((problem) => problem.epoch === epoch),
+    hourEarningsGwei: await readHourEarnings(duties, source, epoch, signal),
+    exitEpochs: epoch + 1 === epochs.until ? exitsFrom(watched, epochs.from) : undefined,
+  }
+}
+
+/** Only what missed duties show. */
+export function dutyFindings(
+  { watched, byEpoch, longest }: Pick<EpochSource, 'watched' | 'byEpoch' | 'longest'>,
+  epoch: number,
+): EpochFindings {
   const missed = byEpoch.get(epoch) ?? []
   const slotsOf = (kind: MissedKind): ReadonlyMap<number, readonly number[]> => {
     const own = missed.filter((duty) => missedKinds[duty.kind] === kind)
@@ -130,8 +168,9 @@ async function findingsOf(
     missedBlocks: slotsOf('noBlock'),
     emptyBlocks: slotsOf('emptyBlock'),
     slashings: slotsOf('slashed'),
-    hourEarningsGwei: await readHourEarnings(duties, source, epoch, signal),
-    exitEpochs: epoch + 1 === epochs.until ? exitsFrom(watched, epochs.from) : undefined,
+    blockProblems: [],
+    hourEarningsGwei: undefined,
+    exitEpochs: undefined,
   }
 }
 
@@ -187,7 +226,7 @@ interface OpenAlertRow {
 }
 
 /** By webhook. */
-async function readOpenAlerts(
+export async function readOpenAlerts(
   state: StateReader,
   network: Network,
   webhooks: readonly WebhookSettings[],

@@ -2,9 +2,11 @@
 //
 // 1. An event about a state (missed attestations, decreasing balance, exit) is found when the state begins. It is not
 //    found again before the state has ended.
-// 2. An event about one duty (missed block, empty block, slashing) is found in the epoch of the duty.
+// 2. An event about one duty (missed block, problem of a block, slashing) is found in the epoch of the duty.
 // 3. `recovered` is found when a reported state ends, unless the validator is no longer active or watched.
+// 4. `withdrawn` is found elsewhere: it is about an earlier event (head-alerts.ts).
 import type { WebhookEvent, WebhookSettings } from '#runtime/settings/webhooks.ts'
+import type { FoundBlockProblem } from './check-blocks.ts'
 import { isActiveAt, type WatchedValidator } from './watched-validators.ts'
 
 /** What happened in an epoch, by validator. All validators are watched. */
@@ -16,6 +18,7 @@ export interface EpochFindings {
   readonly missedBlocks: ReadonlyMap<number, readonly number[]>
   readonly emptyBlocks: ReadonlyMap<number, readonly number[]>
   readonly slashings: ReadonlyMap<number, readonly number[]>
+  readonly blockProblems: readonly FoundBlockProblem[]
   /** Earnings of the chain hour that ends with this epoch; undefined: none ends, or some of its epochs are missing. */
   readonly hourEarningsGwei: ReadonlyMap<number, number> | undefined
   /**
@@ -28,6 +31,7 @@ export interface EpochFindings {
 export interface AlertedValidator {
   readonly index: number
   readonly pool: string | null
+  readonly operator: string | null
   readonly [detail: string]: unknown
 }
 
@@ -58,7 +62,7 @@ export function findAlerts(
   openBefore: OpenAlerts,
 ): { readonly alerts: readonly Alert[]; readonly open: OpenAlerts } {
   const { epoch, watched } = findings
-  const found = new Map<WebhookEvent, Map<number, Readonly<Record<string, unknown>>>>()
+  const found = new Map<WebhookEvent, Details>()
   const open = new Map<string, ReadonlyMap<number, number>>()
   const recovered = new Map<number, { after: string[]; sinceEpoch: number }>()
   for (const event of stateEvents) {
@@ -86,19 +90,41 @@ export function findAlerts(
   }
   found.set('block_missed', withSlots(findings.missedBlocks))
   found.set('block_empty', withSlots(findings.emptyBlocks))
+  found.set('fee_recipient_wrong', withRecipients(findings.blockProblems, 'wrong_fee_recipient'))
+  found.set('relay_unknown', withRecipients(findings.blockProblems, 'unknown_relay'))
   found.set('slashed', withSlots(findings.slashings))
   found.set('recovered', recovered)
   const alerts = webhook.events.flatMap((event): Alert[] => {
-    const validators = [...(found.get(event) ?? [])]
-      .sort(([a], [b]) => a - b)
-      .map(([index, details]) => ({ index, pool: watched.get(index)?.pool ?? null, ...details }))
+    const validators = describeValidators(watched, found.get(event) ?? new Map())
     return validators.length > 0 ? [{ event, epoch, validators }] : []
   })
   return { alerts, open }
 }
 
+/** By index, with the details of each. */
+export const describeValidators = (watched: EpochFindings['watched'], details: Details): AlertedValidator[] =>
+  [...details]
+    .sort(([a], [b]) => a - b)
+    .map(([index, own]) => {
+      const { pool = null, operator = null } = watched.get(index) ?? {}
+      return { index, pool, operator, ...own }
+    })
+
 const withSlots = (slots: ReadonlyMap<number, readonly number[]>) =>
   new Map([...slots].map(([validator, own]) => [validator, { slots: own }]))
+
+function withRecipients(problems: EpochFindings['blockProblems'], duty: FoundBlockProblem['duty']): Details {
+  const byValidator = Map.groupBy(
+    problems.filter((problem) => problem.duty === duty),
+    ({ validator }) => validator,
+  )
+  return new Map(
+    [...byValidator].map(([validator, own]) => {
+      const slots = own.map(({ slot }) => slot)
+      return [validator, { slots, feeRecipients: own.map(({ feeRecipient }) => feeRecipient) }]
+    }),
+  )
+}
 
 /** Undefined: nothing is known about this epoch, so that the state has not changed. */
 function stateNow(

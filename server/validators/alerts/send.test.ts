@@ -1,17 +1,30 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
+import { ManualClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import { testSecret, testWebhook } from '#test/alerts-network.ts'
-import { openContext, type TestContext } from '#test/context.ts'
+import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { type Delivery, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
 import { attemptsMax, giveUpMs, retryWaitsMs, sendDueDeliveries } from './send.ts'
 
-const openWith = (...webhooks: object[]) => openContext({ validators: { webhooks } })
+let shared: TestContext
+before(async () => {
+  shared = await openContext()
+})
+after(() => shared[Symbol.asyncDispose]())
+
+/** The same database, without deliveries. */
+async function openWith(...webhooks: object[]): Promise<TestContext> {
+  await shared.state.write((tx) => tx.run('delete from webhook_deliveries'))
+  const settings = { ...settingsWith({ validators: { webhooks } }), store: shared.settings.store }
+  return { ...shared, settings, clock: new ManualClock(testNowMs) }
+}
 
 const newDelivery = (changes: Partial<NewDelivery> = {}): NewDelivery => ({
   ...{ id: 'd-1', webhook: 'ops', event: 'slashed', network: 'hoodi', epoch: 7, validators: 1, body: '{"count":1}' },
+  finality: 'finalized',
   ...changes,
 })
 
@@ -28,7 +41,7 @@ async function onlyDelivery({ state }: TestContext): Promise<Delivery> {
 
 test('a delivery is one POST request with id, time and a signature over both and the body', async () => {
   await using receiver = await serveScript({ status: 204 })
-  await using context = await openWith(testWebhook({ url: `${receiver.url}/hook?token=1` }))
+  const context = await openWith(testWebhook({ url: `${receiver.url}/hook?token=1` }))
   await store(context, newDelivery())
   assert.equal(await sendDueDeliveries(context, running), 1)
   const [request] = receiver.requests
@@ -48,7 +61,7 @@ test('a delivery is one POST request with id, time and a signature over both and
 
 test('a receiver that answers 500 is tried again with growing waits, and the attempts are bounded', async () => {
   await using receiver = await serveScript({ status: 500 })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   const outcomes: string[] = []
   const send = () => sendDueDeliveries(context, running, (_, outcome) => outcomes.push(outcome))
   await store(context, newDelivery())
@@ -76,7 +89,7 @@ test('the last retry is within the time limit', () => {
 
 test('a receiver that recovers gets the delivery, and retry-after is respected', async () => {
   await using receiver = await serveScript({ status: 429, headers: { 'retry-after': '120' } }, { status: 200 })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
   await sendDueDeliveries(context, running)
   context.clock.advance(119_000)
@@ -90,7 +103,7 @@ test('a receiver that recovers gets the delivery, and retry-after is respected',
 test('redirects are not followed', async () => {
   await using target = await serveScript({ status: 200 })
   await using receiver = await serveScript({ status: 307, headers: { location: target.url } })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
   await sendDueDeliveries(context, running)
   assert.equal(target.requests.length, 0)
@@ -102,7 +115,7 @@ test('redirects are not followed', async () => {
 test('a receiver that hangs is given up after the timeout, without delaying other webhooks', async () => {
   await using hanging = await serveScript({ instead: 'hang' })
   await using receiver = await serveScript({ status: 200 })
-  await using context = await openWith(
+  const context = await openWith(
     testWebhook({ id: 'slow', url: hanging.url, timeoutMs: 100 }),
     testWebhook({ url: receiver.url }),
   )
@@ -116,7 +129,7 @@ test('a receiver that hangs is given up after the timeout, without delaying othe
 
 test('a large response is not read', async () => {
   await using receiver = await serveScript({ body: 'x'.repeat(10_000_000) })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
   await sendDueDeliveries(context, running)
   assert.equal((await onlyDelivery(context)).status, 'delivered')
@@ -131,7 +144,7 @@ test('an attempt that is interrupted by stopping stays pending, and is sent afte
     },
     { status: 200 },
   )
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
   await sendDueDeliveries(context, stop.signal)
   const { status, attempts } = await onlyDelivery(context)
@@ -144,7 +157,7 @@ test('an attempt that is interrupted by stopping stays pending, and is sent afte
 
 test('a delivery that could not be sent in time, or whose webhook was removed, is not sent', async () => {
   await using receiver = await serveScript({ status: 200 })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery({ id: 'd-1' }), newDelivery({ id: 'd-2', webhook: 'gone' }))
   context.clock.advance(giveUpMs + 1)
   await sendDueDeliveries(context, running)
@@ -161,10 +174,13 @@ test('a delivery that could not be sent in time, or whose webhook was removed, i
 
 test('an event is stored once per webhook, network and epoch, and the log of finished deliveries is bounded', async () => {
   await using receiver = await serveScript({ status: 200 })
-  await using context = await openWith(testWebhook({ url: receiver.url }))
+  const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery({ id: 'first' }))
   await store(context, newDelivery({ id: 'again', body: '{}' }))
   assert.equal((await onlyDelivery(context)).id, 'first')
+  // At the head, one epoch may have several.
+  await store(context, newDelivery({ id: 'h-1', finality: 'head' }), newDelivery({ id: 'h-2', finality: 'head' }))
+  assert.equal((await listDeliveries(context.state, 10)).length, 3)
   const finished = "update webhook_deliveries set status = 'delivered', next_attempt_ms = null"
   for (let epoch = 100; epoch < 1200; epoch += 550) {
     const many = Array.from({ length: 550 }, (_, at) => newDelivery({ id: `m-${epoch + at}`, epoch: epoch + at }))
@@ -186,7 +202,7 @@ test('neither the secret nor the path of the URL is logged', async () => {
   const add = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }))
   const log: Log = { debug: add, info: add, warn: add, error: add, child: () => log }
   await using receiver = await serveScript({ status: 500 }, { status: 200 })
-  await using context = await openWith(testWebhook({ url: `${receiver.url}/private-token` }))
+  const context = await openWith(testWebhook({ url: `${receiver.url}/private-token` }))
   await store(context, newDelivery())
   await sendDueDeliveries({ ...context, log }, running)
   context.clock.advance(60_000)

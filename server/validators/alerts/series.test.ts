@@ -7,7 +7,15 @@ import type { WatchedValidator } from './watched-validators.ts'
 const watch = (count: number, poolOf: (index: number) => string | null, changes: Partial<WatchedValidator> = {}) =>
   new Map(
     Array.from({ length: count }, (_, index) => {
-      const validator = { index, pool: poolOf(index), activationEpoch: 0, exitEpoch: null, ...changes }
+      const validator = {
+        index,
+        pool: poolOf(index),
+        operator: null,
+        eligibilityEpoch: 0,
+        activationEpoch: 0,
+        exitEpoch: null,
+        ...changes,
+      }
       return [index, validator] as const
     }),
   )
@@ -48,6 +56,25 @@ test('blocks, slashings and each missing sync signature are counted', () => {
   })
 })
 
+test('problems of blocks are counted', () => {
+  const problems = [
+    { validator: 0, duty: 'unknown_relay' as const },
+    { validator: 0, duty: 'wrong_fee_recipient' as const },
+  ]
+  const counts = countMissed(
+    watch(1, () => null),
+    [],
+    [...problems, ...problems],
+  )
+  assert.deepEqual(
+    counts.filter(({ count }) => count > 0).map(({ duty, count }) => [duty, count]),
+    [
+      ['wrong_fee_recipient', 2],
+      ['unknown_relay', 2],
+    ],
+  )
+})
+
 test('up to 100 validators have their own series, more are added up by pool', () => {
   const seriesCount = (watched: ReturnType<typeof watch>) =>
     new Set([...watched.keys()].map(assignSeries(watched))).size
@@ -56,8 +83,24 @@ test('up to 100 validators have their own series, more are added up by pool', ()
   const many = watch(1000, (index) => `pool ${index % 300}`)
   assert.equal(seriesCount(many), 101)
   // The ten largest pools have four validators.
-  assert.deepEqual(assignSeries(many)(5), { pool: 'pool 5', validator: '' })
-  assert.deepEqual(assignSeries(many)(299), { pool: 'other', validator: '' })
+  assert.deepEqual(assignSeries(many)(5), { pool: 'pool 5', operator: 'none', validator: '' })
+  assert.deepEqual(assignSeries(many)(299), { pool: 'other', operator: 'other', validator: '' })
+})
+
+test('operators have series of their own, and the number of pairs of pool and operator is bounded', () => {
+  const byOperator = (count: number, operators: number) =>
+    new Map(
+      [...watch(count, () => 'North')].map(([index, validator]) => [
+        index,
+        { ...validator, operator: `operator ${index % operators}` },
+      ]),
+    )
+  const seriesOf = assignSeries(byOperator(200, 2))
+  assert.deepEqual(seriesOf(4), { pool: 'North', operator: 'operator 0', validator: '' })
+  assert.deepEqual(seriesOf(5), { pool: 'North', operator: 'operator 1', validator: '' })
+  const many = byOperator(1000, 400)
+  assert.equal(new Set([...many.keys()].map(assignSeries(many))).size, 101)
+  assert.deepEqual(assignSeries(byOperator(3, 3))(2), { pool: 'North', operator: 'operator 2', validator: '2' })
 })
 
 test('validators are counted by status', () => {
@@ -66,10 +109,10 @@ test('validators are counted by status', () => {
       watch(3, () => null, changes),
       10,
     ).filter(({ count }) => count > 0)
-  const pool = 'none'
-  assert.deepEqual(counts({ activationEpoch: null }), [{ pool, status: 'pending', count: 3 }])
-  assert.deepEqual(counts({ activationEpoch: 11 }), [{ pool, status: 'pending', count: 3 }])
-  assert.deepEqual(counts({}), [{ pool, status: 'active', count: 3 }])
-  assert.deepEqual(counts({ exitEpoch: 11 }), [{ pool, status: 'exiting', count: 3 }])
-  assert.deepEqual(counts({ exitEpoch: 10 }), [{ pool, status: 'exited', count: 3 }])
+  const none = { pool: 'none', operator: 'none' }
+  assert.deepEqual(counts({ activationEpoch: null }), [{ ...none, status: 'pending', count: 3 }])
+  assert.deepEqual(counts({ activationEpoch: 11 }), [{ ...none, status: 'pending', count: 3 }])
+  assert.deepEqual(counts({}), [{ ...none, status: 'active', count: 3 }])
+  assert.deepEqual(counts({ exitEpoch: 11 }), [{ ...none, status: 'exiting', count: 3 }])
+  assert.deepEqual(counts({ exitEpoch: 10 }), [{ ...none, status: 'exited', count: 3 }])
 })

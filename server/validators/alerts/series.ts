@@ -1,42 +1,60 @@
 // Which metric series a watched validator belongs to. The number of series is bounded: up to `validatorsMax` validators
-// have their own series, more are added up by pool, and pools beyond the `poolsMax` largest are called `other`.
-import { type Series, type WatchedDuty, watchedDuties } from '#runtime/watched-metrics.ts'
+// have their own series, more are added up by pool and operator. Pairs of these beyond the `pairsMax` largest are called
+// `other`.
+import { type EntityLabels, type Series, type WatchedDuty, watchedDuties } from '#runtime/watched-metrics.ts'
 import { type MissedDuty, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const validatorsMax = 100
-const poolsMax = 100
+const pairsMax = 100
 
 type Watched = ReadonlyMap<number, WatchedValidator>
 
 /** Returns the series of a validator. Validators of one series get the same object. */
 export function assignSeries(watched: Watched): (validator: number) => Series {
   const isAlone = watched.size <= validatorsMax
-  const poolOf = (index: number) => watched.get(index)?.pool ?? 'none'
-  const sizes = [...Map.groupBy(watched.keys(), poolOf)].sort(([, a], [, b]) => b.length - a.length)
-  const named = new Set(sizes.slice(0, poolsMax).map(([pool]) => pool))
+  const pairOf = (index: number) => JSON.stringify(entityLabels(watched.get(index)))
+  const sizes = [...Map.groupBy(watched.keys(), pairOf)].sort(([, a], [, b]) => b.length - a.length)
+  const named = new Set(sizes.slice(0, pairsMax).map(([pair]) => pair))
   const series = new Map<string, Series>()
   return (index) => {
-    const pool = named.has(poolOf(index)) ? poolOf(index) : 'other'
+    const pair = named.has(pairOf(index)) ? pairOf(index) : JSON.stringify({ pool: 'other', operator: 'other' })
     const validator = isAlone ? String(index) : ''
-    const key = isAlone ? validator : pool
-    const own = series.get(key) ?? { pool, validator }
+    const key = isAlone ? validator : pair
+    const own = series.get(key) ?? { ...(JSON.parse(pair) as EntityLabels), validator }
     series.set(key, own)
     return own
   }
 }
 
+const entityLabels = (validator: WatchedValidator | undefined): EntityLabels => ({
+  pool: validator?.pool ?? 'none',
+  operator: validator?.operator ?? 'none',
+})
+
+/** A problem of a proposed block. It is found by the alerts and not stored with the duties. */
+export interface BlockProblem {
+  readonly validator: number
+  readonly duty: 'wrong_fee_recipient' | 'unknown_relay'
+}
+
 type DutyCount = Series & { readonly duty: WatchedDuty; readonly count: number }
 
 /** Missed duties by series, with 0 for those that were not missed. */
-export function countMissed(watched: Watched, missed: readonly MissedDuty[]): DutyCount[] {
+export function countMissed(
+  watched: Watched,
+  missed: readonly MissedDuty[],
+  problems: readonly BlockProblem[] = [],
+): DutyCount[] {
   const seriesOf = assignSeries(watched)
   const bySeries = new Map<Series, Map<WatchedDuty, number>>()
   for (const index of watched.keys()) bySeries.set(seriesOf(index), new Map())
-  for (const duty of missed) {
-    const counts = bySeries.get(seriesOf(duty.validator))
-    for (const [name, count] of dutiesIn(duty)) counts?.set(name, (counts.get(name) ?? 0) + count)
+  const add = (validator: number, name: WatchedDuty, count: number) => {
+    const counts = bySeries.get(seriesOf(validator))
+    counts?.set(name, (counts.get(name) ?? 0) + count)
   }
+  for (const duty of missed) for (const [name, count] of dutiesIn(duty)) add(duty.validator, name, count)
+  for (const { validator, duty } of problems) add(validator, duty, 1)
   return [...bySeries].flatMap(([series, counts]) =>
     watchedDuties.map((duty) => ({ ...series, duty, count: counts.get(duty) ?? 0 })),
   )
@@ -69,17 +87,25 @@ function dutiesIn({ kind, delay, best_delay, wrong, missing }: MissedDuty): (rea
 export const watchedStatuses = ['pending', 'active', 'exiting', 'exited'] as const
 type WatchedStatus = (typeof watchedStatuses)[number]
 
-/** Watched validators by pool and status. */
+/** Watched validators by pool, operator and status. */
 export function countStatuses(
   watched: Watched,
   epoch: number,
-): { readonly pool: string; readonly status: WatchedStatus; readonly count: number }[] {
-  const seriesOf = assignSeries(watched)
-  const pools = Map.groupBy(watched.values(), ({ index }) => seriesOf(index).pool)
-  return [...pools].flatMap(([pool, own]) => {
+): (EntityLabels & { readonly status: WatchedStatus; readonly count: number })[] {
+  return [...groupByEntity(watched)].flatMap(([labels, own]) => {
     const byStatus = Map.groupBy(own, (validator) => statusAt(validator, epoch))
-    return watchedStatuses.map((status) => ({ pool, status, count: byStatus.get(status)?.length ?? 0 }))
+    return watchedStatuses.map((status) => ({ ...labels, status, count: byStatus.get(status)?.length ?? 0 }))
   })
+}
+
+/** Watched validators by pool and operator, as in the series. */
+export function groupByEntity(watched: Watched): ReadonlyMap<EntityLabels, readonly WatchedValidator[]> {
+  const seriesOf = assignSeries(watched)
+  const groups = Map.groupBy(watched.values(), ({ index }) => {
+    const { pool, operator } = seriesOf(index)
+    return JSON.stringify({ pool, operator })
+  })
+  return new Map([...groups].map(([labels, own]) => [JSON.parse(labels) as EntityLabels, own]))
 }
 
 function statusAt({ activationEpoch, exitEpoch }: WatchedValidator, epoch: number): WatchedStatus {

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
 import { openMetrics } from '#runtime/metrics.ts'
-import { startServer } from '#server/app.ts'
 import type { CompletedNetwork } from '#simulator/beacon/networks.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type AlertsTest, epochEndMs, openAlertsTest, testWebhook, watchedIndices } from '#test/alerts-network.ts'
@@ -16,6 +12,14 @@ import type { DeliveryBody } from './delivery-body.ts'
 import { examineEpochs } from './examine-epochs.ts'
 import { createAlerts, NetworkFigures } from './start.ts'
 import { UpcomingProposals } from './upcoming-proposals.ts'
+
+/** Ten epochs are stored. */
+let world: AlertsTest
+before(async () => {
+  world = await openAlertsTest()
+  await world.store(10)
+})
+after(() => world[Symbol.asyncDispose]())
 
 /** The value of a series; undefined if it does not exist. */
 function metricValue(text: string, name: string, labels: Readonly<Record<string, string>>): number | undefined {
@@ -53,9 +57,8 @@ function effectivenessOf(truth: CompletedNetwork['truth'], validator: number): n
 }
 
 test('the metrics of a short watch list have one series per validator and equal the truth', async () => {
-  await using at = await openAlertsTest()
+  const at = await world.startAgain()
   const until = 10
-  await at.store(until)
   const text = await metricsAfter(at)
   const total = (validator: number, name: 'assigned' | 'included', from = 0) =>
     Array.from(
@@ -82,8 +85,7 @@ test('the metrics of a short watch list have one series per validator and equal 
 })
 
 test('after a restart, counters start at 0 before the next epoch is examined', async () => {
-  await using at = await openAlertsTest()
-  await at.store(10)
+  const at = await world.startAgain()
   const metrics = openMetrics({ process: false })
   const figures = new NetworkFigures(at.context, metrics.watched, 'hoodi')
   await figures.update({ read: async () => undefined }, new AbortController().signal)
@@ -93,31 +95,59 @@ test('after a restart, counters start at 0 before the next epoch is examined', a
   assert.equal(metricValue(text, 'tetrad_watched_validators', { status: 'exited' }), 2)
 })
 
-test('more than 100 watched validators share one series per pool', async () => {
-  const everyone = Array.from({ length: 264 }, (_, index) => index)
-  await using at = await openAlertsTest({}, everyone, { validators: 264, outage: 10 })
-  await at.store(6)
-  const { state } = at.context
-  const rows = Array.from({ length: 101 }, (_, index) => [
-    ...['hoodi', index + 20, index < 5 ? 'North' : `pool ${index}`, null, null, '[]', '[]', 'test', 0],
-  ])
-  const columns = ['network', 'validator_index', 'pool', 'subpool', 'dvt_network']
-  columns.push('node_operators', 'dvt_operators', 'source', 'updated_ms')
-  await state.write((tx) => tx.insertMany('validator_entities', columns, rows))
-  const text = await metricsAfter(at)
+test('more than 100 watched validators share one series per pool and operator', async () => {
+  const metrics = openMetrics({ process: false })
+  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
+  const watched = new Map(
+    Array.from({ length: 264 }, (_, index) => {
+      const pool = index < 30 ? 'North' : `pool ${index % 50}`
+      return [index, { index, pool, operator: 'Ops', eligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null }]
+    }),
+  )
+  const vote = { epoch: 5, kind: 0, slot: 40, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
+  const missed = [20, 21, 22].map((validator) => ({ ...vote, validator }))
+  figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed, blockProblems: [], deliveries: 0 })
+  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  const text = await metrics.text()
   const series = text.split('\n').filter((line) => line.startsWith('tetrad_watched_effectiveness{'))
-  // The pool North, those without a pool, and 96 pools of one validator each.
-  assert.equal(series.length, 98)
-  assert.ok(series.every((line) => line.includes('validator=""')))
-  const missed = { network: 'hoodi', duty: 'attestation' }
-  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', { ...missed, pool: 'North' }), 15)
+  assert.ok(series.length > 1 && series.length <= 51)
+  assert.ok(series.every((line) => line.includes('operator="Ops",validator=""')))
+  const labels = { network: 'hoodi', duty: 'attestation', pool: 'North' }
+  assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', labels), 3)
+})
+
+test('missed duties at the head are a gauge that disappears when nothing is known about the head', async () => {
+  const metrics = openMetrics({ process: false })
+  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
+  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  const none = { slot: 90, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
+  const missedBy = async (validator: string) =>
+    metricValue(await metrics.text(), 'tetrad_watched_head_missed_duties', { validator, duty: 'attestation' })
+  figures.setHead([{ ...none, validator: 29, epoch: 11, kind: 0 }])
+  assert.deepEqual([await missedBy('29'), await missedBy('50')], [1, 0])
+  figures.setHead([])
+  assert.equal(await missedBy('29'), 0)
+  figures.setHead(undefined)
+  assert.equal(await missedBy('29'), undefined)
+})
+
+test('queues of watched validators are metrics', async () => {
+  const metrics = openMetrics({ process: false })
+  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
+  const labels = { eligibilityEpoch: 0, activationEpoch: 0, pool: 'North', operator: 'Ops' }
+  const watched = new Map([[7, { index: 7, ...labels, exitEpoch: 14 }]])
+  figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed: [], blockProblems: [], deliveries: 0 })
+  await figures.updateQueues({ read: async () => 33 }, new AbortController().signal)
+  const text = await metrics.text()
+  const exit = { network: 'hoodi', pool: 'North', operator: 'Ops', queue: 'exit' }
+  assert.equal(metricValue(text, 'tetrad_watched_queue_epoch', exit), 14)
+  assert.equal(metricValue(text, 'tetrad_watched_queue_epoch', { network: 'hoodi', queue: 'deposit' }), 33)
 })
 
 test('upcoming proposals are those after the current slot, up to the end of the next epoch', async () => {
-  await using at = await openAlertsTest({}, [63, 62, 50])
-  await at.store(10)
+  const at = await world.startAgain()
   // The clock is at the start of epoch 13, the last one that the node knows: the next epoch is unknown.
-  assert.equal(metricValue(await metricsAfter(at), 'tetrad_watched_upcoming_proposals', { validator: '63' }), undefined)
+  assert.equal(metricValue(await metricsAfter(at), 'tetrad_watched_upcoming_proposals', { validator: '50' }), undefined)
   at.context.clock.advance(-6 * 96_000)
   const beacon = openBeacon({ network: 'hoodi', urls: [at.node.url], timeoutMs: 10_000, clock: systemClock })
   const upcoming = new UpcomingProposals(beacon, at.context.settings.validators.networks.hoodi, at.context.clock)
@@ -136,50 +166,40 @@ test('upcoming proposals are those after the current slot, up to the end of the 
   assert.equal(at.node.requestCount(), before + 1, 'one request in the next epoch')
 })
 
-test('a server sends every event once, also if it is restarted between storing and sending', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tetrad-alerts-'))
+test('every event is sent once, also if the process is restarted between storing and sending', async () => {
   const accepted: RecordedRequest[] = []
   let isUp = false
   await using receiver = await serveScript((request) => {
     if (isUp) accepted.push(request)
     return { status: isUp ? 200 : 503 }
   })
-  await using at = await openAlertsTest({ webhooks: [testWebhook({ url: receiver.url })] })
-  await at.store(10)
-  const settings = { ...at.context.settings, server: { ...at.context.settings.server, port: 0 } }
-  /** Resolves when the server has logged this message `count` times. Both are logged after the result is stored. */
-  const startAt = async (nowMs: number, awaited: string, count: number) => {
-    const [logged, done] = [[] as string[], Promise.withResolvers<void>()]
+  const { context } = await world.startAgain({ webhooks: [testWebhook({ url: receiver.url })] })
+  /** Runs until this message was logged `count` times. It is logged after the result is stored. */
+  const runAt = async (nowMs: number, awaited: string, count: number) => {
+    const [logged, stop] = [[] as string[], new AbortController()]
     const add = (_: object, message: string) => {
-      if (message === awaited && logged.push(message) === count) done.resolve()
+      if (message === awaited && logged.push(message) === count) stop.abort()
     }
     const log: Log = { ...silentLog, debug() {}, info: add, warn: add, error: add, child: () => log }
-    const server = await startServer({ settings, dataDir, log, clock: { ...systemClock, now: () => nowMs } })
-    return { server, done: done.promise }
+    const metrics = openMetrics({ process: false })
+    const clock = { ...systemClock, now: () => nowMs }
+    await createAlerts({ ...context, log, clock }, metrics.watched).run(stop.signal)
+    return metrics.text()
   }
-  const nowMs = epochEndMs(12)
   const expected = [
     ...['4 attestations_missed', '4 block_missed', '5 balance_decreased', '5 slashed', '6 recovered', '7 recovered'],
     'exit',
   ]
-  try {
-    const first = await startAt(nowMs, 'webhook not delivered; will retry', 1)
-    await first.done
-    await first.server.close()
-    isUp = true
-    const second = await startAt(nowMs + 60_000, 'webhook delivered', expected.length)
-    await second.done
-    const metrics = await (await fetch(`${second.server.url}/metrics`)).text()
-    assert.match(metrics, /tetrad_webhook_deliveries_total\{webhook="ops",outcome="ok"\} 7/)
-    await second.server.close()
-    const events = accepted
-      .map(({ body }) => JSON.parse(body) as DeliveryBody)
-      // An exit is found in the last of the epochs that were examined together.
-      .map(({ epoch, event }) => (event === 'exit' ? event : `${epoch} ${event}`))
-    assert.deepEqual(events.sort(), expected)
-  } finally {
-    await rm(dataDir, { recursive: true, force: true })
-  }
+  const nowMs = epochEndMs(12)
+  await runAt(nowMs, 'webhook not delivered; will retry', 1)
+  isUp = true
+  const text = await runAt(nowMs + 60_000, 'webhook delivered', expected.length)
+  assert.match(text, /tetrad_webhook_deliveries_total\{webhook="ops",outcome="ok"\} 7/)
+  const events = accepted
+    .map(({ body }) => JSON.parse(body) as DeliveryBody)
+    // An exit is found in the last of the epochs that were examined together.
+    .map(({ epoch, event }) => (event === 'exit' ? event : `${epoch} ${event}`))
+  assert.deepEqual(events.sort(), expected)
 })
 
 test('without a watch list nothing runs, and configured webhooks are reported', async () => {

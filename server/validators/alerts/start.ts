@@ -9,9 +9,13 @@ import { openBeacon } from '#sources/beacon/client.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime } from '../duties/layout.ts'
+import type { MissedDuty } from '../duties/missed.ts'
 import { storedChain } from '../duties/networks.ts'
+import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
+import { examineHead } from './examine-head.ts'
+import { DepositQueue, type QueueEpoch, registryQueues } from './queues.ts'
 import { sendDueDeliveries } from './send.ts'
 import { assignSeries, countMissed, countStatuses } from './series.ts'
 import { UpcomingProposals } from './upcoming-proposals.ts'
@@ -67,23 +71,30 @@ async function examineNetwork(
   signal: AbortSignal,
 ): Promise<void> {
   const { duties, settings, clock } = context
-  const { urls, timeoutMs } = settings.validators.networks[network].beacon
+  const time = settings.validators.networks[network]
+  const { urls, timeoutMs } = time.beacon
   const identity = await storedChain(duties, network)
   const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
+  const checkBlocks = createBlockCheck(context, network, beacon)
   const figures = new NetworkFigures(context, metrics, network)
-  const upcoming = new UpcomingProposals(beacon, settings.validators.networks[network], clock)
+  const upcoming = new UpcomingProposals(beacon, time, clock)
+  const deposits = new DepositQueue(beacon, time, clock, time.watch)
   await poll(
     context,
     {
       ...{ everyMs: examineEveryMs, timeoutMs: examineTimeoutMs, backoffMaxMs, wakeSignal: wake },
       work: async (stop) => {
         for (;;) {
-          const examined = await examineEpochs(context, network, stop)
+          const examined = await examineEpochs(context, network, { checkBlocks, signal: stop })
           if (!examined) break
           figures.addExamined(examined)
           if (examined.deliveries > 0) sendWake.wake()
         }
         await figures.update(upcoming, stop)
+        const head = await examineHead(context, network, figures.watched, stop)
+        if (head && head.deliveries > 0) sendWake.wake()
+        figures.setHead(head?.missed)
+        await figures.updateQueues(deposits, stop)
       },
       report: outcomeLogger(context, { network }, 'alerts'),
     },
@@ -109,9 +120,23 @@ export class NetworkFigures {
     this.#network = network
   }
 
-  addExamined({ watched, missed, epochs }: ExaminedEpochs): void {
+  /** As of the last update. */
+  get watched(): ReadonlyMap<number, WatchedValidator> {
+    return this.#watched
+  }
+
+  /** Undefined: nothing is known about the head. */
+  setHead(missed: readonly MissedDuty[] | undefined): void {
+    const counts = missed ? countMissed(this.#watched, missed) : []
+    this.#metrics.setHead(
+      this.#network,
+      counts.filter(({ duty }) => duty === 'attestation' || duty === 'block'),
+    )
+  }
+
+  addExamined({ watched, missed, epochs, blockProblems }: ExaminedEpochs): void {
     this.#watched = watched
-    this.#metrics.addMissed(this.#network, countMissed(watched, missed))
+    this.#metrics.addMissed(this.#network, countMissed(watched, missed, blockProblems))
     this.#metrics.setExamined(this.#network, epochs.until - 1)
     this.#metrics.setStatuses(this.#network, countStatuses(watched, epochs.until - 1))
   }
@@ -142,6 +167,14 @@ export class NetworkFigures {
     const all = new Set([...watched.keys()].map(seriesOf))
     const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
     this.#metrics.setUpcoming(network, proposals ? counts : [])
+  }
+
+  async updateQueues(deposits: Pick<DepositQueue, 'read'>, signal: AbortSignal): Promise<void> {
+    const until = (await coveredEpochs(this.#context.duties, this.#network)).at(-1)?.until ?? 0
+    const depositEpoch = await deposits.read(signal)
+    const queued: QueueEpoch[] =
+      depositEpoch === undefined ? [] : [{ pool: 'none', operator: 'none', queue: 'deposit', epoch: depositEpoch }]
+    this.#metrics.setQueues(this.#network, [...registryQueues(this.#watched, until - 1), ...queued])
   }
 }
 

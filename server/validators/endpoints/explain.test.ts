@@ -84,7 +84,7 @@ describe('200', () => {
     )
     // 100 · 224 · (224 + 224 + 223) / (3 · 225 · 225)
     assert.equal(explained.attesterEffectiveness, Number(((100 * 224 * 671) / (3 * 225 * 225)).toFixed(10)))
-    const nothing = { missedBlocks: [], emptyBlocks: [], missedSyncSignatures: 0, slashedSlot: null }
+    const nothing = { final: true, missedBlocks: [], emptyBlocks: [], missedSyncSignatures: 0, slashedSlot: null }
     const expected: ExplainedEpoch[] = [
       {
         ...nothing,
@@ -229,6 +229,7 @@ function truthOf(
   }
   return {
     epoch,
+    final: true,
     ...(row.assigned === 1 && !isFine && { vote }),
     missedBlocks: duties.filter((at) => !world.blocks.has(at)),
     emptyBlocks: duties.filter(isEmpty),

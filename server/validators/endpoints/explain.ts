@@ -5,7 +5,7 @@ import type { Parsed, Reply } from '#api/kit.ts'
 import type { AggregateField } from '#api/wire/validators.ts'
 import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
-import { type ChainTime, type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
+import { type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -133,11 +133,15 @@ function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: rea
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
     epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
-    epochs: [...byEpoch].map(([epoch, own]) => toEpoch(plan.time, epoch as Epoch, own)),
+    epochs: [...byEpoch].map(([epoch, own]) => toEpoch(plan, epoch as Epoch, own)),
   }
 }
 
-function toEpoch(time: ChainTime, epoch: Epoch, missed: readonly MissedDuty[]): ExplainedEpoch {
+function toEpoch(
+  { time, provisional }: Pick<ExplainPlan, 'time' | 'provisional'>,
+  epoch: Epoch,
+  missed: readonly MissedDuty[],
+): ExplainedEpoch {
   const ofKind = (kind: MissedKind) => missed.filter((duty) => duty.kind === missedKinds.indexOf(kind))
   const [vote] = ofKind('vote').map(toVote)
   const parts = {
@@ -148,7 +152,8 @@ function toEpoch(time: ChainTime, epoch: Epoch, missed: readonly MissedDuty[]): 
     slashedSlot: ofKind('slashed')[0]?.slot ?? null,
   }
   const startTimestamp = new Date(epochStartMs(time, epoch)).toISOString()
-  return { epoch, startTimestamp, ...parts, messages: describeMissed(parts) }
+  const final = epoch < (provisional[0]?.epoch ?? Number.POSITIVE_INFINITY)
+  return { epoch, startTimestamp, final, ...parts, messages: describeMissed(parts) }
 }
 
 function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<ExplainedEpoch['vote']> {
@@ -164,7 +169,7 @@ function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<Exp
   }
 }
 
-function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'messages'>): string[] {
+function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'final' | 'messages'>): string[] {
   const { vote, missedBlocks, emptyBlocks, missedSyncSignatures, slashedSlot } = missed
   return [
     ...(vote ? describeVote(vote) : []),

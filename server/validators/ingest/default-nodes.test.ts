@@ -23,6 +23,7 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { measures } from '../ratings/measures.ts'
 import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
+import { readGapReasons } from './gap-reasons.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { StateRecords } from './read/state-records.ts'
 
@@ -100,6 +101,10 @@ async function openServer(context: TestContext, node: SimulatedBeaconNode) {
     lines,
     settings,
     poll: () => follower.catchUp(signal),
+    fillGaps: () => follower.fillGaps(signal),
+    startAgain: () => {
+      follower = start()
+    },
     /** Stops as soon as an epoch is stored, and starts again. Returns whether one was stored. */
     async restartAfterStep() {
       const stop = new AbortController()
@@ -255,6 +260,7 @@ describe('a downtime that leaves a gap', () => {
   async function followWithGap(
     downtimeSlots: number,
     optionsFor: (chain: Simulated['chain']) => BeaconNodeOptions = () => ({}),
+    andThen: (followed: Followed) => Promise<void> = async () => {},
   ) {
     const simulated = simulateChain('gap', (downtimeEpoch + 20) * slotsPerEpoch + downtimeSlots)
     await using followed = await follow('lighthouse', simulated, optionsFor(simulated.chain))
@@ -270,18 +276,41 @@ describe('a downtime that leaves a gap', () => {
     assert.equal(fromEpoch, downtimeEpoch - 1)
     const hours = allHours.filter((hour) => (hour + 1) * epochsPerHour <= fromEpoch)
     await assertTruth(followed, hours)
+    await andThen(followed)
     return { fromEpoch, untilEpoch, reason }
   }
 
-  test('the node lacks a block', async () => {
-    const { reason } = await followWithGap(2 * hourSlots, ({ blocks }) => {
+  const reasonsIn = async ({ context }: Followed) =>
+    (await readGapReasons(context.state, network)).map(({ reason }) => reason)
+
+  test('the node lacks a block: the gap has a reason, and is filled once the node has the block, also after a restart', async () => {
+    let hasBlock = false
+    const lackOne = ({ blocks }: Simulated['chain']): BeaconNodeOptions => {
       const missing = [...blocks.keys()].find((slot) => slot > downtimeSlot + slotsPerEpoch)
-      return { lacks: (slot) => slot === missing }
+      return { lacks: (slot) => slot === missing && !hasBlock }
+    }
+    const computation =
+      'the states of epochs \\d+ to \\d+ cannot be computed from blocks: the block of slot \\d+ does not'
+    const { reason } = await followWithGap(2 * hourSlots, lackOne, async (followed) => {
+      const { chain, server, context } = followed
+      assert.equal(await server.fillGaps(), false)
+      const [stored, ...others] = await reasonsIn(followed)
+      assert.deepEqual(others, [])
+      const answer = `^http://127\\.0\\.0\\.1:\\d+ has no state of epoch ${downtimeEpoch - 1} \\(status 404: .+\\); `
+      assert.match(stored ?? '', new RegExp(answer + computation))
+      hasBlock = true
+      server.startAgain()
+      assert.equal(await server.fillGaps(), true)
+      assert.equal(await server.fillGaps(), false)
+      assert.deepEqual(await reasonsIn(followed), [])
+      const until = chain.finalized - 1
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: firstEpoch, until }])
+      await assertTruth(
+        followed,
+        allHours.filter((hour) => (hour + 1) * epochsPerHour <= until),
+      )
     })
-    assert.match(
-      reason,
-      /^the states of epochs \d+ to \d+ cannot be computed from blocks: the block of slot \d+ does not/,
-    )
+    assert.match(reason, new RegExp(`^${computation}`))
   })
 
   test('it is longer than the limit', async () => {

@@ -1,44 +1,108 @@
 // Reads epochs that are missing before the end of the coverage (behaviour/validators.md#fill-gaps). This writes duties,
 // missed duties, coverage and the ranges of watched validators only, because registry and scores are about the present.
 import type { Network } from '#api/wire/validators.ts'
-import { holes, type Range } from '#core/ranges.ts'
+import type { Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
-import { coveredEpochs } from '../duties/coverage.ts'
 import type { ScoreHistory } from '../duties/scores.ts'
 import { hasLeft, keptThrough } from '../duties/watch-ranges.ts'
 import { releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
+import { type GapReason, storeGapReasons } from './gap-reasons.ts'
 import { countEpochs, missingEpochs } from './gaps.ts'
 import {
   commitSegments,
-  configuredStart,
   coverageEnd,
+  findGaps,
   type IngestSource,
   mergeAllDays,
   prepareIngest,
   segmentEnd,
 } from './ingest-source.ts'
 import { omitsStored } from './pick-validators.ts'
+import { isStatesNotFound } from './read/epoch-reader.ts'
 
 /** Epochs that `fillGaps` reads at once, so that new epochs do not wait for long. */
 const filledEpochsMax = 225
 
-/** Reads missing epochs that a node has by now, at most `filledEpochsMax`. Returns whether there may be more of them. */
-export async function fillGaps(
-  source: IngestSource,
-  signal: AbortSignal,
-  onStep: (left: number) => void,
-): Promise<boolean> {
-  const covered = await coveredEpochs(source.context.duties, source.network)
-  const [first, last] = [covered[0], covered.at(-1)]
-  if (!first || !last) return false
-  const span = { from: Math.min(first.from, configuredStart(source, first.from)), until: last.until }
-  for (const gap of holes(covered, span).reverse()) {
-    const from = await source.processor.firstReadable(gap, signal)
-    if (from === undefined) continue
-    await fillEpochs(source, { from, until: Math.min(gap.until, from + filledEpochsMax) }, signal, onStep)
-    return true
+/** How often a process tries to compute one gap from blocks: each attempt reads all its blocks. */
+const computeAttemptsMax = 24
+
+export class GapFiller {
+  readonly #source: IngestSource
+  /** Attempts to compute a gap from blocks, by its first epoch, and the last result. */
+  readonly #attempts = new Map<number, { readonly count: number; readonly problem: string }>()
+
+  constructor(source: IngestSource) {
+    this.#source = source
   }
-  return false
+
+  /**
+   * Reads missing epochs that a node has by now, or computes them from blocks, at most `filledEpochsMax`. Returns whether
+   * there may be more of them. If not, or if it fails, stores why epochs are still missing (gap-reasons.ts).
+   */
+  async fillGaps(signal: AbortSignal, onStep: (left: number) => void): Promise<boolean> {
+    const { context, network } = this.#source
+    const reasons: GapReason[] = []
+    const store = () => storeGapReasons(context.state, network, reasons, context.clock.now())
+    for (const gap of (await findGaps(this.#source)).reverse()) {
+      try {
+        const reason = await this.#fillGap(gap, signal, onStep)
+        if (reason === undefined) return true
+        reasons.push({ ...gap, reason })
+      } catch (error) {
+        signal.throwIfAborted()
+        reasons.push({ ...gap, reason: error instanceof Error ? error.message : String(error) })
+        await store()
+        throw error
+      }
+    }
+    await store()
+    return false
+  }
+
+  /** Returns why nothing of the gap could be filled. */
+  async #fillGap(gap: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<string | undefined> {
+    const { processor } = this.#source
+    const from = await processor.firstReadable(gap, signal)
+    if (from !== undefined) {
+      await fillEpochs(this.#source, { from, until: Math.min(gap.until, from + filledEpochsMax) }, signal, onStep)
+      return undefined
+    }
+    const problem = await this.#computeGap(gap, signal, onStep)
+    return problem && `${await processor.describeAnswers(gap.from, signal)}; ${problem}`
+  }
+
+  /** Computes a gap from blocks and stores it. Returns why this is not possible. */
+  async #computeGap(gap: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<string | undefined> {
+    const { count, problem: lastProblem } = this.#attempts.get(gap.from) ?? { count: 0, problem: '' }
+    if (count === computeAttemptsMax) return lastProblem
+    const fail = (problem: string) => {
+      this.#attempts.set(gap.from, { count: count + 1, problem })
+      return problem
+    }
+    const problem = await computeEpochs(this.#source, gap, signal)
+    if (problem !== undefined) return fail(problem)
+    try {
+      await fillEpochs(this.#source, gap, signal, onStep)
+      return undefined
+    } catch (error) {
+      if (!isStatesNotFound(error)) throw error
+      return fail(error.message)
+    }
+  }
+}
+
+/** Computes the epochs of a gap from blocks. Returns why this is not possible. */
+export async function computeEpochs(
+  { context, network, processor }: IngestSource,
+  { from, until }: Range,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  // The state of the epoch before a readable one is known as well.
+  const problem = await processor.computeEpochs({ from, until: until - 1 }, signal)
+  if (problem !== undefined) return problem
+  const message = 'no beacon node has the states of these epochs; they were computed from blocks and verified'
+  context.log.info({ network, fromEpoch: from, untilEpoch: until - 1 }, message)
+  return undefined
 }
 
 /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */

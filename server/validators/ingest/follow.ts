@@ -22,7 +22,7 @@ import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 import { type EpochSpan, inBatches, type ProcessedSpan } from './batches.ts'
 import { type EpochProcessor, LocalEpochProcessor, releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
-import { fillEpochs, fillGaps } from './fill-gaps.ts'
+import { computeEpochs, fillEpochs, GapFiller } from './fill-gaps.ts'
 import { fillPast, type PastStep } from './fill-past.ts'
 import { type IngestProgress, type IngestStep, type SkippedEpochs, summarizeStep } from './ingest-progress.ts'
 import {
@@ -58,6 +58,7 @@ export class Follower {
   #lastGap: SkippedEpochs | undefined
   /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
   #singleUntil = 0
+  readonly #gapFiller: GapFiller
 
   /** `source`: a processor, or the nodes to create one from. */
   constructor(
@@ -69,10 +70,11 @@ export class Follower {
     const time = context.settings.validators.networks[network]
     const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
     const processor = 'processSegment' in source ? source : new LocalEpochProcessor(source, options)
-    const recordHead = createHeadRecorder(context, network, processor)
+    const recordHead = createHeadRecorder({ context, network, processor, time })
     const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
     this.#source = { context, network, processor, time, recordHead, updateWatchList }
+    this.#gapFiller = new GapFiller(this.#source)
   }
 
   /** Reads all epochs that have become final since the last run. */
@@ -139,17 +141,6 @@ export class Follower {
     }
   }
 
-  /** Computes the epochs of a gap from blocks. Returns why this is not possible. */
-  async #computeEpochs({ from, until }: Range, signal: AbortSignal): Promise<string | undefined> {
-    // The state of the epoch before a readable one is known as well.
-    const problem = await this.#source.processor.computeEpochs({ from, until: until - 1 }, signal)
-    if (problem !== undefined) return problem
-    this.#skipped = undefined
-    const message = 'no beacon node has the states of these epochs; they were computed from blocks and verified'
-    this.#source.context.log.info({ network: this.network, fromEpoch: from, untilEpoch: until - 1 }, message)
-    return undefined
-  }
-
   /**
    * Returns the epoch to continue with after an unreadable one: the same one if it was computed, otherwise the first
    * readable one, or the end of the range.
@@ -160,8 +151,11 @@ export class Follower {
     let problem: string | undefined
     if (readable !== undefined) {
       const gap = { from: before?.from ?? from, until: readable }
-      problem = await this.#computeEpochs(gap, signal)
-      if (problem === undefined) return gap.from
+      problem = await computeEpochs(this.#source, gap, signal)
+      if (problem === undefined) {
+        this.#skipped = undefined
+        return gap.from
+      }
     }
     // The range ends before the finalized epoch.
     const range = { from, finalizedEpoch: until + 1, ...before, until: readable ?? until }
@@ -187,9 +181,9 @@ export class Follower {
     )
   }
 
-  /** Reads missing epochs that a node has by now, up to a limit. Returns whether there may be more of them. */
+  /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
   fillGaps(signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<boolean> {
-    return fillGaps(this.#source, signal, onStep)
+    return this.#gapFiller.fillGaps(signal, onStep)
   }
 
   /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */

@@ -121,7 +121,3 @@ export function describeMissing({
   const reason = missingReason === undefined ? '' : ` (${missingReason})`
   return `epochs ${first.from} to ${first.until - 1} are missing${more}${reason}`
 }
-
-/** The server tries to read missing epochs every hour, so a node that has their states is all that is needed. */
-export const missingTodo = (network: string): string =>
-  `add an archive node to validators.networks.${network}.beacon.urls and restart; the server then reads the missing epochs`

@@ -2,6 +2,7 @@
 // they are written.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
+import { holes, type Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -13,6 +14,7 @@ import { mergeDuties, updateDuties } from '../duties/store.ts'
 import type { EpochSpan, ProcessedSpan } from './batches.ts'
 import { type EpochProcessor, type ProcessedSegment, segmentBuffers } from './epochs/epoch-processor.ts'
 import { adoptChain } from './read/chain-identity.ts'
+import { computedEpochsMax } from './read/epoch-reader.ts'
 
 export interface IngestSource {
   readonly context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>
@@ -48,18 +50,23 @@ async function verifyChain(
   )
 }
 
+/** Gaps whose records of states are kept, to compute them from blocks later: the newest ones. */
+const gapsWithRecordsMax = 2
+
 /**
  * A function that records states and logs the result. A failure does not stop ingest: an archive node needs no records.
  * It is logged when it begins.
  */
 export function createHeadRecorder(
-  { log }: Pick<ValidatorsContext, 'log'>,
-  network: Network,
-  processor: EpochProcessor,
+  source: Pick<IngestSource, 'context' | 'network' | 'processor' | 'time'>,
 ): IngestSource['recordHead'] {
+  const { network, processor } = source
+  const { log } = source.context
+  const isComputable = ({ from, until }: Range) => until - from <= computedEpochsMax
   let lastFailure: string | undefined
   return async (next, signal) => {
-    const { recorded, dropped, failure } = await processor.recordHead(next, signal)
+    const gaps = (await findGaps(source)).filter(isComputable).slice(-gapsWithRecordsMax)
+    const { recorded, dropped, failure } = await processor.recordHead(next, gaps, signal)
     if (recorded.length > 0) log.debug({ network, epochs: recorded }, 'states recorded')
     if (dropped.length > 0)
       log.warn({ network, epochs: dropped }, 'too many epochs are not final; the oldest recorded states were deleted')
@@ -69,12 +76,23 @@ export function createHeadRecorder(
   }
 }
 
+/** Missing epochs before the end of the coverage, from the first epoch to read on. */
+export async function findGaps(source: Pick<IngestSource, 'context' | 'network' | 'time'>): Promise<Range[]> {
+  const covered = await coveredEpochs(source.context.duties, source.network)
+  const [first, last] = [covered[0], covered.at(-1)]
+  if (!first || !last) return []
+  return holes(covered, { from: Math.min(first.from, configuredStart(source, first.from)), until: last.until })
+}
+
 /** The first epoch after all stored ones; 0: none is stored. */
 export const coverageEnd = async ({ context, network }: Pick<IngestSource, 'context' | 'network'>): Promise<number> =>
   (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
 
 /** The first configured epoch. `firstEpoch`: an epoch of the first chain day to read, if none is configured. */
-export function configuredStart({ context, network, time }: IngestSource, firstEpoch: number): number {
+export function configuredStart(
+  { context, network, time }: Pick<IngestSource, 'context' | 'network' | 'time'>,
+  firstEpoch: number,
+): number {
   const { fromEpoch } = context.settings.validators.networks[network].beacon
   if (fromEpoch >= 0) return fromEpoch
   const days = chainDays(time)

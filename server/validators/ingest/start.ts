@@ -19,8 +19,9 @@ import { DepositReader } from './deposits/deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower } from './follow.ts'
-import { describeMissing, missingTodo, networkStream, readNetworkHealth } from './health.ts'
-import type { IngestProgress, IngestStep } from './ingest-progress.ts'
+import { missingTodo } from './gap-reasons.ts'
+import { describeMissing, networkStream, readNetworkHealth } from './health.ts'
+import type { IngestProgress, IngestStep, SkippedEpochs } from './ingest-progress.ts'
 import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
 import { createPastFiller } from './past-filler.ts'
 import { WatchFileError } from './watch-list-updater.ts'
@@ -126,7 +127,7 @@ async function followNetwork(
           await runRequest(context, follower, run, request, stop)
         const progress = await follower.catchUp(stop, onStep)
         await provisional.update(stop)
-        await fillGaps(stop)
+        await fillGaps(progress, stop)
         await fillPast(stop)
         return progress
       },
@@ -170,13 +171,21 @@ function wakeOnEvents(
   )
 }
 
-/** Fills gaps at the start and then every hour. As long as some can be filled, it continues with every poll. */
-function createGapFiller(context: ValidatorsContext, follower: Follower): (signal: AbortSignal) => Promise<void> {
+/**
+ * Fills gaps at the start, when a new one is left, and then every hour. As long as some can be filled, it continues with
+ * every poll.
+ */
+export function createGapFiller(
+  context: Pick<ValidatorsContext, 'clock' | 'log' | 'streams'>,
+  follower: Pick<Follower, 'network' | 'fillGaps'>,
+): (progress: Pick<IngestProgress, 'lastGap'>, signal: AbortSignal) => Promise<void> {
   const { clock, log } = context
   const { network } = follower
   let dueMs = clock.monotonicMs()
-  return async (signal) => {
-    if (clock.monotonicMs() < dueMs) return
+  let knownGap: SkippedEpochs | undefined
+  return async ({ lastGap }, signal) => {
+    if (clock.monotonicMs() < dueMs && lastGap === knownGap) return
+    knownGap = lastGap
     let mayContinue = false
     try {
       mayContinue = await follower.fillGaps(signal, (left) => {

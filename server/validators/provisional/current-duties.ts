@@ -18,6 +18,8 @@ export interface CurrentDuties {
   readonly epochs: readonly AttestationDuties[]
   /** Slot → proposer, from the current epoch on. */
   readonly proposers: ReadonlyMap<number, number>
+  /** Slot → proposer of the slots without a block, from the previous epoch up to the head. */
+  readonly missedBlocks: ReadonlyMap<number, number>
   /** Members of the sync committee of the current epoch; undefined: unknown. */
   readonly syncCommittee: Uint32Array | undefined
 }
@@ -65,13 +67,21 @@ export class CurrentDutiesReader {
     }
     const isWanted = (validator: number) => validators === undefined || validators.has(validator)
     const proposers = new Map<number, number>()
-    for (const at of [epoch, epoch + 1]) {
-      const ofEpoch = await remember(this.#proposers, at, () => queries.proposers(at))
+    for (const at of [epoch - 1, epoch, epoch + 1]) {
+      const ofEpoch = at < 0 ? undefined : await remember(this.#proposers, at, () => queries.proposers(at))
       for (const [position, validator] of ofEpoch?.entries() ?? [])
         if (isWanted(validator)) proposers.set(firstSlotAt(this.#rules, at) + position, validator)
     }
+    const withBlock = new Set(this.#blocks.map(({ slot }) => slot))
+    const first = firstSlotAt(this.#rules, epoch)
     const syncCommittee = await remember(this.#syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
-    return { headSlot: head.slot, epochs, proposers, syncCommittee: syncCommittee?.filter(isWanted) }
+    return {
+      headSlot: head.slot,
+      epochs,
+      proposers: filterKeys(proposers, (slot) => slot >= first),
+      missedBlocks: filterKeys(proposers, (slot) => slot > 0 && slot <= head.slot && !withBlock.has(slot)),
+      syncCommittee: syncCommittee?.filter(isWanted),
+    }
   }
 
   async #readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
@@ -143,6 +153,9 @@ async function extendChain(
   }
   return chain.at(-1)?.root === head.root ? chain : undefined
 }
+
+const filterKeys = <T>(map: ReadonlyMap<number, T>, isKept: (key: number) => boolean): ReadonlyMap<number, T> =>
+  new Map([...map].filter(([key]) => isKept(key)))
 
 async function remember<T>(
   cache: Map<number, T>,

@@ -223,7 +223,9 @@ test('responses about a validator include epochs that are not final, and are mar
     const { body, confidence } = await callHandler(explain, context, inputOf(validator))
     assertDays(body.results, chain.truth, validator, 8)
     assert.deepEqual(confidence, { asOf: 7, finality: 'head', coverage: 'complete' })
-    const missing = body.results.flatMap(({ epochs }) => epochs).filter(({ vote }) => vote?.included === false)
+    const explained = body.results.flatMap(({ epochs }) => epochs)
+    for (const { epoch, final } of explained) assert.equal(final, epoch < end)
+    const missing = explained.filter(({ vote }) => vote?.included === false)
     const expected = [0, 1, 2, 3, 4, 5, 6, 7].filter((epoch) => {
       const { assigned = 0, included = 0 } = chain.truth.rows(epoch).get(validator) ?? {}
       return assigned > included

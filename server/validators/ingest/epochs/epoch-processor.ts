@@ -27,7 +27,7 @@ import {
 import { BeaconQueries } from '../read/beacon-queries.ts'
 import { EpochReader, isStatesNotFound, type ReadEpoch, StatesNotFoundError } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
-import { findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
+import { describeAnswers, findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { StateRecords } from '../read/state-records.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
@@ -70,10 +70,15 @@ export interface EpochProcessor {
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
   processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment>
-  /** Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. */
-  recordHead(next: number, signal: AbortSignal): Promise<HeadRecording>
+  /**
+   * Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. `gaps`: those whose
+   * records are kept, to compute them later.
+   */
+  recordHead(next: number, gaps: readonly Range[], signal: AbortSignal): Promise<HeadRecording>
   /** The first epoch of a range whose states can be read; undefined: none. Throws unless every node has responded. */
   firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined>
+  /** What each node answers to a request for a state of the epoch. */
+  describeAnswers(epoch: number, signal: AbortSignal): Promise<string>
   /**
    * Computes epochs without states from blocks. The next segments use the result. Returns why it is not possible;
    * undefined: it is done. `until`: an epoch whose state can be read.
@@ -151,15 +156,20 @@ export class LocalEpochProcessor implements EpochProcessor {
     return this.#reader.withSignal(signal).finalizedEpoch()
   }
 
-  async recordHead(next: number, signal: AbortSignal): Promise<HeadRecording> {
+  async recordHead(next: number, gaps: readonly Range[], signal: AbortSignal): Promise<HeadRecording> {
     if (!this.#records) return { recorded: [], dropped: [], failure: undefined }
     const { rules } = await this.chain(signal)
-    return new HeadRecorder(this.#beacon, this.#records).record(rules, next - 1 - warmUpMax, signal)
+    return new HeadRecorder(this.#beacon, this.#records).record(rules, next - 1 - warmUpMax, signal, gaps)
   }
 
   async firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined> {
     const { rules } = await this.chain(signal)
     return findFirstReadable(this.#beacon, rules, new Set(await this.#records?.epochs()), epochs, signal)
+  }
+
+  async describeAnswers(epoch: number, signal: AbortSignal): Promise<string> {
+    const { rules } = await this.chain(signal)
+    return describeAnswers(this.#beacon, rules, epoch, signal)
   }
 
   async computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined> {

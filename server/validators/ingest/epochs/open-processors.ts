@@ -65,7 +65,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       chain: (signal) => thread.call('chain', network, signal),
       finalizedEpoch: (signal) => thread.call('finalizedEpoch', network, signal),
       processSegment: (request, signal) => thread.call('processSegment', { network, ...request }, signal),
-      recordHead: (next, signal) => thread.call('recordHead', { network, next }, signal),
+      recordHead: (next, gaps, signal) => thread.call('recordHead', { network, next, gaps }, signal),
       computeEpochs: (epochs, signal) => thread.call('computeEpochs', { network, epochs }, signal),
       firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
       setWatch: (names) => {
@@ -74,6 +74,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
         current[at] = { ...start, settings: { ...start.settings, watch: [...names] } }
         return thread.call('setWatch', { network, names })
       },
+      describeAnswers: (epoch, signal) => thread.call('describeAnswers', { network, epoch }, signal),
     }),
     headOf: (network) => ({
       process: (request, signal) => thread.call('processHead', { network, ...request }, signal),

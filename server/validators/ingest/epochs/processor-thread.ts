@@ -37,9 +37,10 @@ serveThread({
     const segment = await processorOf(network).processSegment(request, signal)
     return { value: segment, transfer: segmentBuffers(segment) }
   },
-  recordHead: async ({ network, next }: { readonly network: Network; readonly next: number }, signal) => ({
-    value: await processorOf(network).recordHead(next, signal),
-  }),
+  recordHead: async (
+    { network, next, gaps }: { readonly network: Network; readonly next: number; readonly gaps: readonly Range[] },
+    signal,
+  ) => ({ value: await processorOf(network).recordHead(next, gaps, signal) }),
   computeEpochs: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).computeEpochs(epochs, signal),
   }),
@@ -54,5 +55,8 @@ serveThread({
   },
   firstReadable: async ({ network, epochs }: { readonly network: Network; readonly epochs: Range }, signal) => ({
     value: await processorOf(network).firstReadable(epochs, signal),
+  }),
+  describeAnswers: async ({ network, epoch }: { readonly network: Network; readonly epoch: number }, signal) => ({
+    value: await processorOf(network).describeAnswers(epoch, signal),
   }),
 })

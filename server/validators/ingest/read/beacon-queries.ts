@@ -60,7 +60,8 @@ export class BeaconQueries {
       // For an empty slot, some nodes return an earlier block. Its root does not matter.
       if ((block === 'head' || slot === block) && hexOf(fields.root, 'root', 32) !== root)
         throw new InvalidResponseError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)
-      return { slot, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
+      const proposer = figureOf(message.proposer_index, 'proposer_index')
+      return { slot, proposer, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
   }
 
@@ -128,11 +129,15 @@ export class BeaconQueries {
   /** Undefined if the node lacks one of the two queues. */
   async pending(slot: number): Promise<PendingQueues | undefined> {
     if (!isFrom(this.#rules, 'electra', epochAt(this.#rules, slot))) return emptyPendingQueues
-    const queue = (name: string, read: (data: unknown) => Uint8Array) =>
-      this.#data(`/eth/v1/beacon/states/${slot}/${name}`, read, stateBytesMax)
-    const deposits = await queue('pending_deposits', pendingDepositsFromJson)
-    const consolidations = deposits && (await queue('pending_consolidations', pendingConsolidationsFromJson))
+    const deposits = await this.pendingDeposits(slot)
+    const path = `/eth/v1/beacon/states/${slot}/pending_consolidations`
+    const consolidations = deposits && (await this.#data(path, pendingConsolidationsFromJson, stateBytesMax))
     return consolidations && { deposits, consolidations }
+  }
+
+  /** Concatenated SSZ records. The state must be of Electra or later. */
+  async pendingDeposits(slot: number): Promise<Uint8Array | undefined> {
+    return this.#data(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, stateBytesMax)
   }
 
   /** Gwei by validator. */
@@ -311,7 +316,7 @@ export type TransitionStateParts = StateParts & { readonly transition: Transitio
 /** A block of the chain, without its content. */
 export type BlockLink = Pick<Block, 'slot' | 'root'>
 
-export type BlockHeader = BlockLink & Pick<Block, 'parentRoot'>
+export type BlockHeader = BlockLink & Pick<Block, 'parentRoot' | 'proposer'>
 
 export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
 

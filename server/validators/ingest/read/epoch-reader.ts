@@ -30,7 +30,7 @@ export interface ReadEpoch extends EpochData {
 
 const blocksAtOnce = 8
 /** Computed epochs are kept in memory: about 20 MB each with a million validators. Mainnet: five hours. */
-const computedEpochsMax = 48
+export const computedEpochsMax = 48
 /** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
 

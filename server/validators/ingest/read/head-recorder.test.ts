@@ -25,7 +25,12 @@ function beforeState(beacon: Beacon, onState: () => void): Beacon {
       }
       return beacon.request(request, read, requestSignal)
     },
-    each: () => [{ name: 'node', beacon: observed, distrust: () => {}, isDistrusted: () => false }],
+    each: () => [
+      {
+        ...{ name: 'node', beacon: observed, distrust: () => {}, isDistrusted: () => false },
+        lastNotFound: () => undefined,
+      },
+    ],
   }
   return observed
 }

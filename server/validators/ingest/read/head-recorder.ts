@@ -37,8 +37,16 @@ export class HeadRecorder {
     this.#epochsMax = epochsMax
   }
 
-  /** `neededFrom`: records of earlier epochs are deleted, except for the last ones before a gap. */
-  async record(rules: ConsensusRules, neededFrom: number, signal: AbortSignal): Promise<HeadRecording> {
+  /**
+   * `neededFrom`: records of earlier epochs are deleted, except for the last ones before a gap. `gaps`: known gaps, whose
+   * records are kept, and those on both sides.
+   */
+  async record(
+    rules: ConsensusRules,
+    neededFrom: number,
+    signal: AbortSignal,
+    gaps: readonly Range[] = [],
+  ): Promise<HeadRecording> {
     const recorded: number[] = []
     const failures: string[] = []
     let dropped: readonly number[] = []
@@ -59,7 +67,7 @@ export class HeadRecorder {
       break
     }
     await attempt(async () => {
-      await this.#removeBefore(neededFrom)
+      await this.#removeBefore(neededFrom, gaps)
       dropped = await this.#dropOldest()
     })
     return { recorded, dropped, failure: failures[0] }
@@ -91,12 +99,15 @@ export class HeadRecorder {
   }
 
   /** If an epoch has no record, there is a gap, which is computed from a record before it. */
-  async #removeBefore(epoch: number): Promise<void> {
+  async #removeBefore(epoch: number, gaps: readonly Range[]): Promise<void> {
     const epochs = await this.#records.epochs()
-    const earlier = epochs.filter((at) => at < epoch)
+    const lastBefore = (until: number) => epochs.filter((at) => at < until).slice(-keptBeforeGap)
     const isComplete = Array.from({ length: keptBeforeGap }, (_, at) => epoch + at).every((at) => epochs.includes(at))
-    const first = isComplete ? epoch : (earlier.slice(-keptBeforeGap)[0] ?? epoch)
-    await this.#records.removeBefore(first)
+    const first = isComplete ? epoch : (lastBefore(epoch)[0] ?? epoch)
+    // The last epoch of a gap is processed with the states of the two epochs after it.
+    const isOfGap = (at: number) =>
+      gaps.some(({ from, until }) => at >= (lastBefore(from)[0] ?? from) && at <= until + 1)
+    await this.#records.removeBefore(first, new Set(epochs.filter(isOfGap)))
   }
 
   /** Returns the deleted epochs. */
@@ -154,18 +165,45 @@ export async function findFirstReadable(
   return undefined
 }
 
+/** What each node answers to a request for a state of the epoch. */
+export async function describeAnswers(
+  beacon: Beacon,
+  rules: ConsensusRules,
+  epoch: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const answers: string[] = []
+  for (const node of beacon.each()) {
+    const hasState = await nodeHasStates(node, rules, epoch, signal)
+    answers.push(
+      hasState
+        ? `${node.name} has the state of epoch ${epoch}, but not those of the epochs around it`
+        : `${node.name} has no state of epoch ${epoch} (${node.lastNotFound() ?? 'not found'})`,
+    )
+  }
+  return answers.join('; ')
+}
+
 /** Whether any node has states of the epoch. Asks each of them, also those that failed before. */
 async function hasStates(beacon: Beacon, rules: ConsensusRules, epoch: number, signal: AbortSignal): Promise<boolean> {
-  for (const { name, beacon: node, isDistrusted } of beacon.each()) {
-    if (isDistrusted())
-      throw new BeaconError(`it is unknown whether ${name} has the states of epoch ${epoch}: it contradicted itself`)
-    const queries = new BeaconQueries(node, rules, signal)
-    const first = firstSlotAt(rules, epoch)
-    for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
-      if ((await queries.finalizedEpoch(slot)) !== undefined) return true
-      // Some nodes have no states of empty slots. This slot has a block, so its state was deleted.
-      if (await queries.header(slot)) break
-    }
+  for (const node of beacon.each()) if (await nodeHasStates(node, rules, epoch, signal)) return true
+  return false
+}
+
+async function nodeHasStates(
+  { name, beacon, isDistrusted }: SingleBeacon,
+  rules: ConsensusRules,
+  epoch: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isDistrusted())
+    throw new BeaconError(`it is unknown whether ${name} has the states of epoch ${epoch}: it contradicted itself`)
+  const queries = new BeaconQueries(beacon, rules, signal)
+  const first = firstSlotAt(rules, epoch)
+  for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
+    if ((await queries.finalizedEpoch(slot)) !== undefined) return true
+    // Some nodes have no states of empty slots. This slot has a block, so its state was deleted.
+    if (await queries.header(slot)) return false
   }
   return false
 }

@@ -113,10 +113,10 @@ export class StateRecords {
     this.#intact.add(nameOf(record.epoch, record.anchor.root))
   }
 
-  /** Deletes the records of all epochs before this one, and unfinished files. */
-  async removeBefore(epoch: number): Promise<void> {
+  /** Deletes the records of all epochs before this one, except for the kept ones, and unfinished files. */
+  async removeBefore(epoch: number, kept: ReadonlySet<number> = new Set()): Promise<void> {
     for (const name of await readOptionalFolder(this.#dir)) {
-      const isOld = recordName.test(name) && epochOf(name) < epoch
+      const isOld = recordName.test(name) && epochOf(name) < epoch && !kept.has(epochOf(name))
       if (isOld || name.endsWith(temporary)) await rm(join(this.#dir, name), { force: true })
       if (isOld) this.#intact.delete(name)
     }

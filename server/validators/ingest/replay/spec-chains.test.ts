@@ -67,7 +67,7 @@ function blockOf(json: BlockJson): Block {
     })),
     syncBits: bytesOf(syncBits),
     deposits: [],
-    payload: { ...payload, prevRandao: bytesOf(prevRandao) },
+    payload: { ...payload, prevRandao: bytesOf(prevRandao), lastTransactions: [] },
     requests: {
       deposits: bytesOf(requests.deposits),
       withdrawals: bytesOf(requests.withdrawals),

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { type Log, silentLog } from '#runtime/log.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { simulateAlertsNetwork } from '#test/alerts-network.ts'
+import { settingsWith } from '#test/context.ts'
+import { serveScript } from '#test/scripted-server.ts'
+import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
+import type { WatchedValidator } from './watched-validators.ts'
+
+const addressOf = (byte: string) => `0x${byte.repeat(20)}`
+const [own, other, builder] = ['aa', 'bb', 'b1'].map(addressOf) as [string, string, string]
+
+const validator = (index: number, changes: Partial<WatchedValidator> = {}): WatchedValidator => ({
+  ...{ index, pool: null, operator: null, eligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null },
+  ...changes,
+})
+
+test('the first entry that matches network, pool, operator and index applies', () => {
+  const network = 'hoodi' as const
+  const rules = [
+    { network, validators: [7, 8], addresses: [addressOf('01')] },
+    { network, pool: 'North', operator: 'Ops', addresses: [addressOf('02')] },
+    { network, pool: 'North', addresses: [addressOf('AB')] },
+    { network, operator: 'Ops', addresses: [addressOf('04')] },
+  ]
+  const accepted = (own: WatchedValidator) => acceptedAddresses(rules, own)
+  assert.deepEqual(accepted(validator(7, { pool: 'North' })), [addressOf('01')])
+  assert.deepEqual(accepted(validator(9, { pool: 'North', operator: 'Ops' })), [addressOf('02')])
+  assert.deepEqual(accepted(validator(9, { pool: 'North' })), [addressOf('ab')])
+  assert.deepEqual(accepted(validator(9, { pool: 'South', operator: 'Ops' })), [addressOf('04')])
+  assert.equal(accepted(validator(9)), undefined)
+})
+
+/** A transfer of one ether, as a transaction of type 2. */
+const transferTo = (address: string) => {
+  const fields = `0107040405${'94'}${address.slice(2)}${'88'}0de0b6b3a7640000${'80c0010101'}`
+  return Buffer.from(`02${(0xc0 + fields.length / 2).toString(16)}${fields}`, 'hex')
+}
+
+test('a block is right if its fees or a payment of the builder go to an accepted address', () => {
+  const lastTransactions = [transferTo(other), transferTo(own), transferTo(other)]
+  assert.equal(isWrongRecipient({ feeRecipient: own, lastTransactions: [] }, undefined, [own]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions }, undefined, [own]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions }, undefined, [addressOf('cc')]), true)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, null, [own]), true)
+  const paid = { proposerFeeRecipient: own }
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, paid, [own]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, paid, [other]), true)
+  // A transaction of an unknown type may be the payment.
+  const unreadable = [...lastTransactions.slice(0, 1), Buffer.alloc(12, 7)]
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: unreadable }, undefined, [own]), false)
+})
+
+test('exactly the blocks of watched validators with other fee recipients or from other relays are found', async () => {
+  const network = simulateAlertsNetwork()
+  await using node = await openNode(network)
+  const epochs = { from: 2, until: 9 }
+  const watched = new Map([8, 45, 50, 51, 52, 55, 58, 60, 63].map((index) => [index, validator(index)]))
+  const blocks = [...network.blocks.values()].filter(
+    ({ slot, proposer }) => slot >= 16 && slot < 72 && watched.has(proposer),
+  )
+  const delivered = (slot: number) => slot % 2 === 0
+  await using one = await serveScript(() => ({ body: '[]' }))
+  await using two = await serveScript(({ url }) => {
+    const slot = Number(new URL(url, 'http://relay').searchParams.get('slot'))
+    const hash = network.blocks.get(slot)?.payload.hash
+    const traces = [{ slot: String(slot), block_hash: `0x${'0'.repeat(64)}`, proposer_fee_recipient: own }]
+    if (delivered(slot)) traces.push({ slot: String(slot), block_hash: String(hash), proposer_fee_recipient: other })
+    return { body: JSON.stringify(traces) }
+  })
+  await using failing = await serveScript({ status: 503 })
+  const warnings: string[] = []
+  const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
+  const check = (urls: readonly string[], addresses?: readonly string[]) => {
+    const relays = urls.map((url) => ({ network: 'hoodi', url }))
+    const expectedFeeRecipients = addresses ? [{ network: 'hoodi', addresses }] : []
+    const settings = settingsWith({ validators: { relays, expectedFeeRecipients } })
+    const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
+    return createBlockCheck({ settings, log }, 'hoodi', beacon)
+  }
+  const problemsOf = async (...input: Parameters<typeof check>) =>
+    (await check(...input)?.(epochs, watched))?.map(({ duty, epoch, slot, validator, feeRecipient }) => {
+      const block = network.blocks.get(slot)
+      assert.deepEqual([validator, feeRecipient, epoch], [block?.proposer, block?.payload.feeRecipient, slot >> 3])
+      return `${duty} ${slot}`
+    })
+  assert(blocks.length > 10)
+  assert.equal(check([]), undefined, 'nothing is configured')
+  const unknown = blocks.filter(({ slot }) => !delivered(slot)).map(({ slot }) => `unknown_relay ${slot}`)
+  assert.deepEqual(await problemsOf([one.url, two.url]), unknown)
+  assert.deepEqual(
+    await problemsOf([one.url]),
+    blocks.map(({ slot }) => `unknown_relay ${slot}`),
+  )
+  // A relay that does not answer may have delivered the other blocks.
+  assert.deepEqual(await problemsOf([failing.url, two.url]), [])
+  assert.equal(warnings.length, unknown.length)
+  // Simulated transactions cannot be read, so that only empty blocks are known to pay nobody else.
+  const empty = blocks.filter(({ payload }) => payload.transactions.length === 0)
+  const wrongIn = (list: typeof empty) => list.map(({ slot }) => `wrong_fee_recipient ${slot}`)
+  assert(empty.length > 0 && empty.length < blocks.length)
+  assert.deepEqual(await problemsOf([], [own]), wrongIn(empty))
+  const accepted = empty[0]?.payload.feeRecipient ?? ''
+  const right = ({ payload }: (typeof empty)[number]) => payload.feeRecipient === accepted
+  assert.deepEqual(
+    await problemsOf([], [own, accepted.toUpperCase().replace('0X', '0x')]),
+    wrongIn(empty.filter((block) => !right(block))),
+  )
+})

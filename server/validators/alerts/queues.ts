@@ -1,0 +1,92 @@
+// When watched validators leave the queues of the chain: the epochs of activation and exit from the registry, and an
+// estimate for deposits that are not applied yet (behaviour/validators.md#alerts).
+import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
+import type { Clock } from '#runtime/clock.ts'
+import type { EntityLabels, QueueName } from '#runtime/watched-metrics.ts'
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import { type QueuedDeposit, queuedDepositsIn } from '#sources/beacon/pending.ts'
+import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import { groupByEntity } from './series.ts'
+import type { WatchedValidator } from './watched-validators.ts'
+
+/** The last of the validators leaves the queue in this epoch. */
+export interface QueueEpoch extends EntityLabels {
+  readonly queue: QueueName
+  readonly epoch: number
+}
+
+/** From eligibility to activation, if the chain is final: one epoch to finalize it, one to activate, four ahead. */
+const activationEpochs = 6
+
+/** Validators that wait for their activation or exit after this epoch. */
+export function registryQueues(watched: ReadonlyMap<number, WatchedValidator>, epoch: number): QueueEpoch[] {
+  const activationOf = ({ activationEpoch, eligibilityEpoch }: WatchedValidator) =>
+    activationEpoch ?? (eligibilityEpoch === null ? null : Math.max(eligibilityEpoch + activationEpochs, epoch + 1))
+  return [...groupByEntity(watched)].flatMap(([labels, own]) => {
+    const last = (queue: QueueName, epochOf: (validator: WatchedValidator) => number | null): QueueEpoch[] => {
+      const waiting = own.map(epochOf).filter((at) => at !== null && at > epoch) as number[]
+      return waiting.length > 0 ? [{ ...labels, queue, epoch: Math.max(...waiting) }] : []
+    }
+    return [...last('activation', activationOf), ...last('exit', ({ exitEpoch }) => exitEpoch)]
+  })
+}
+
+/** The queue of deposits, requested once per chain hour. */
+export class DepositQueue {
+  readonly #beacon: Beacon
+  readonly #time: ChainTime
+  readonly #clock: Pick<Clock, 'now'>
+  /** Public keys and addresses of the watch list, lower-case. */
+  readonly #names: ReadonlySet<string>
+  #hour = -1
+  #epoch: number | undefined
+
+  constructor(beacon: Beacon, time: ChainTime, clock: Pick<Clock, 'now'>, watch: readonly string[]) {
+    this.#beacon = beacon
+    this.#time = time
+    this.#clock = clock
+    this.#names = new Set(watch.filter((name) => name.startsWith('0x')).map((name) => name.toLowerCase()))
+  }
+
+  /** The earliest epoch in which the last deposit of the watch list is applied. Undefined: there is none. */
+  async read(signal: AbortSignal): Promise<number | undefined> {
+    const { genesisUnix, slotSeconds, slotsPerEpoch } = this.#time
+    const epoch = Math.floor((this.#clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch))
+    const hour = hourOf(this.#time, epoch as Epoch)
+    if (this.#names.size === 0) return undefined
+    if (hour !== this.#hour) this.#epoch = await this.#request(signal)
+    this.#hour = hour
+    return this.#epoch
+  }
+
+  /** A failure is not repeated before the next hour: the list may be large. */
+  async #request(signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const { rules } = await this.#beacon.chain(signal)
+      const queries = new BeaconQueries(this.#beacon, rules, signal)
+      const head = await queries.head()
+      const deposits = head && (await queries.pendingDeposits(head.slot))
+      const isWatched = ({ pubkey, address }: QueuedDeposit) =>
+        this.#names.has(pubkey) || (address !== undefined && this.#names.has(address))
+      return deposits && lastAppliedEpoch(rules, epochAt(rules, head.slot), queuedDepositsIn(deposits), isWatched)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof BeaconError) return undefined
+      throw error
+    }
+  }
+}
+
+/** With the highest churn that the chain allows, so that no deposit is applied earlier. */
+export function lastAppliedEpoch(
+  { depositChurn, pendingDepositsPerEpochMax }: Pick<ConsensusRules, 'depositChurn' | 'pendingDepositsPerEpochMax'>,
+  epoch: number,
+  deposits: readonly QueuedDeposit[],
+  isWatched: (deposit: QueuedDeposit) => boolean,
+): number | undefined {
+  const last = deposits.findLastIndex(isWatched)
+  if (last < 0) return undefined
+  const gwei = deposits.slice(0, last + 1).reduce((sum, deposit) => sum + deposit.gwei, 0)
+  return epoch + Math.max(Math.ceil(gwei / depositChurn.max), Math.ceil((last + 1) / pendingDepositsPerEpochMax))
+}

@@ -1,0 +1,42 @@
+// Asks MEV relays which payloads they have delivered, with the data API that relays have in common.
+import { cleanUrls, FetchError, fetchJson } from '#sources/http-client.ts'
+
+/** What a relay knows about a payload that it has delivered. */
+export interface DeliveredPayload {
+  /** The address that the builder pays. */
+  readonly proposerFeeRecipient: string
+}
+
+const timeoutMs = 10_000
+const bytesMax = 1024 * 1024
+
+export interface Relays {
+  /**
+   * The payload, if one of the relays delivered it; null: none did. Throws a FetchError if none of those that answered
+   * did, and one did not answer.
+   */
+  find(slot: number, payloadHash: string, signal?: AbortSignal): Promise<DeliveredPayload | null>
+}
+
+export function openRelays(urls: readonly string[]): Relays {
+  const names = cleanUrls(urls)
+  const ask = async (url: string, name: string, slot: number, hash: string, signal?: AbortSignal) => {
+    const path = `/relay/v1/data/bidtraces/proposer_payload_delivered?slot=${slot}`
+    const options = { timeoutMs, bytesMax, label: name, ...(signal && { signal }) }
+    const list = await fetchJson(url.replace(/\/+$/, '') + path, options)
+    if (!Array.isArray(list)) throw new FetchError('text', `${name} did not return a list of payloads`)
+    const own = list.find((payload) => String(payload?.block_hash).toLowerCase() === hash)
+    return own ? { proposerFeeRecipient: String(own.proposer_fee_recipient).toLowerCase() } : null
+  }
+  return {
+    async find(slot, payloadHash, signal) {
+      const answers = await Promise.allSettled(
+        urls.map((url, at) => ask(url, names[at] ?? url, slot, payloadHash, signal)),
+      )
+      for (const answer of answers) if (answer.status === 'fulfilled' && answer.value) return answer.value
+      const failed = answers.find((answer) => answer.status === 'rejected')
+      if (failed) throw failed.reason
+      return null
+    },
+  }
+}
