@@ -1,7 +1,9 @@
-// Building blocks of the contract: schema types and the `Endpoint` type. The only file that imports the schema library.
-import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
+// Building blocks of the contract: schema types and the `Endpoint` type. Only this file and schema.ts import the schema
+// library.
+import type { Static, TObject, TOptional, TProperties, TSchema } from 'typebox'
 import type { FaultCode } from './faults.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
+import { Type } from './schema.ts'
 
 export type { Static, TObject, TProperties, TSchema }
 export { Type }

@@ -3,7 +3,7 @@
 import { TetradError } from '#api/errors.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
-import { failureFields } from '#runtime/log.ts'
+import { failureFields } from '#runtime/failure-fields.ts'
 import { PathError, renamePath } from '#runtime/path-error.ts'
 
 export const exitFailed = 1

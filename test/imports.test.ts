@@ -74,7 +74,7 @@ const allowedImports: Record<string, readonly string[]> = {
 
 /** Package → the files that may import it. */
 const packageUsers: Record<string, readonly string[]> = {
-  typebox: ['api/kit.ts'],
+  typebox: ['api/kit.ts', 'api/schema.ts'],
   ajv: ['server/core/schema-check.ts'],
   pino: ['server/runtime/log.ts'],
   yaml: ['server/runtime/config/yaml.ts'],

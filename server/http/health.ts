@@ -1,7 +1,7 @@
 // The routes for monitoring: /healthz, /readyz and /metrics. The server is ready if the databases can be read and
 // written, the data is fresh, and the server is not stopping.
 import type { Clock } from '#runtime/clock.ts'
-import { failureFields } from '#runtime/log.ts'
+import { failureFields } from '#runtime/failure-fields.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import type { Context } from './context.ts'
 import type { ApiResponse } from './render.ts'

@@ -3,7 +3,7 @@
 import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
-import { failureFields } from '#runtime/log.ts'
+import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Authorizer, Credentials } from './authorize.ts'
 import type { Context } from './context.ts'

@@ -6,7 +6,7 @@
 // 3. The last-used time of a key is stored at its first call of a minute and at the end of the minute.
 // 4. Only valid keys and `anonymous` are counted, so that invalid keys use no memory.
 import type { AnyId } from '#api/routes.ts'
-import { failureFields } from '#runtime/log.ts'
+import { failureFields } from '#runtime/failure-fields.ts'
 import {
   addUsage,
   countAccepted,

@@ -11,7 +11,8 @@
 //    do not change the key of the row.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#runtime/clock.ts'
-import { failureFields, type Log } from '#runtime/log.ts'
+import { failureFields } from '#runtime/failure-fields.ts'
+import type { Log } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'

@@ -7,7 +7,6 @@ import { complete } from '#core/schema-check.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { checkState } from '#storage/backup.ts'
-import { checkPostgres } from '#storage/postgres/check.ts'
 import { aliasFindings } from './alias-lint.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 
@@ -92,6 +91,7 @@ async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
 }
 
 async function postgresFindings(url: string): Promise<DoctorFinding[]> {
+  const { checkPostgres } = await import('#storage/postgres/check.ts')
   const { name, version, risks, connections } = await checkPostgres(url)
   const { used, max } = connections
   const findings: DoctorFinding[] = []

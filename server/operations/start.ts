@@ -8,7 +8,6 @@ import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
 import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
 import { runOperatorQuery } from '#validators/operator-queries.ts'
 import { coverageReport } from './coverage.ts'
-import { storeDiagnoses } from './doctor.ts'
 import { limitsFindings } from './machine.ts'
 
 export interface OperationsOptions {
@@ -39,7 +38,10 @@ export async function startOperations(context: AppContext, options: OperationsOp
     storeAudit: (input) => storeCommandAudit(context.duties, input),
     explain: (input) => runOperatorQuery(context, 'explain', input),
     find: (input) => runOperatorQuery(context, 'find', input),
-    doctor: (input) => storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0)),
+    doctor: async (input) => {
+      const { storeDiagnoses } = await import('./doctor.ts')
+      return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0))
+    },
   }).catch((error: Error) => {
     context.log.warn({ reason: error.message }, 'cannot open the control socket; backups need the server to be stopped')
     return undefined

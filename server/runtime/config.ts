@@ -7,7 +7,7 @@ import { withoutKeys } from '#core/key.ts'
 import { complete } from '#core/schema-check.ts'
 import { didYouMean, findClosest } from './config/closest-name.ts'
 import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
-import { readYaml, type YamlFile } from './config/yaml.ts'
+import type { YamlFile } from './config/yaml.ts'
 import { aliasProblems } from './settings/aliases.ts'
 import { duplicateProblems } from './settings/duplicate-problems.ts'
 import { fxProblems } from './settings/fx.ts'
@@ -73,7 +73,8 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
   const requestedFile = request.file ?? (request.env.TETRAD_CONFIG || undefined)
   const name = requestedFile ?? defaultFile
   const text = await readConfigText(name, resolve(request.folder ?? '', name), requestedFile !== undefined)
-  const yaml = text === undefined ? undefined : readYaml(text)
+  // Loaded only with a file: a demo has none.
+  const yaml = text === undefined ? undefined : (await import('./config/yaml.ts')).readYaml(text)
   const yamlProblems =
     yaml?.problems.map(({ line, column, message }) => ({ where: `${name}:${line}:${column}`, message })) ?? []
 

@@ -1,7 +1,6 @@
 // Structured log as JSON lines. The only file that imports the logging library. Callers must not log keys; as a second
 // protection, keys are removed from every line.
 import { pino } from 'pino'
-import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 
 export interface Log {
@@ -38,14 +37,3 @@ function boundValue(value: unknown, depth: number): unknown {
 }
 
 export const silentLog: Log = openLog('silent', () => {})
-
-/**
- * Log fields of an error: its message without paths, and the first line of the stack that is in this project. The message
- * of a fault keeps its paths, because it is written for the operator.
- */
-export function failureFields(error: unknown): { error: string; location: string } {
-  if (!(error instanceof Error)) return { error: String(error), location: 'unknown' }
-  const location = /\/((?:api|server|simulator|cli)\/[\w./-]{1,200}\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
-  if (error instanceof Fault) return { error: error.message, location }
-  return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), location }
-}

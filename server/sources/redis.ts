@@ -5,7 +5,7 @@
 // 3. `onConnect` runs before any other call on a connection and gets the run id of the Redis process: after a restart or
 //    a failover, Redis may have lost its data.
 import { createHash } from 'node:crypto'
-import { Redis as Client } from 'ioredis'
+import type { Redis as Client } from 'ioredis'
 import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
 
 const replyTimeoutMs = 50
@@ -93,7 +93,9 @@ export class Redis {
   /** Resolves when the connection has ended. */
   async #connectOnce(tried: () => void): Promise<void> {
     const { url, clock, onConnect } = this.#options
-    const client = new Client(url, clientOptions)
+    // Loaded here, because most servers do not use Redis.
+    const { Redis: RedisClient } = await import('ioredis')
+    const client = new RedisClient(url, clientOptions)
     const ended = Promise.withResolvers<void>()
     this.#endConnection = ended.resolve
     client.once('end', ended.resolve)

@@ -6,7 +6,6 @@
 // 2. Tables are not changed while a server runs on the same data folder (behaviour/operations.md#migrations).
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
-import { isServerRunning } from '#runtime/control-socket.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type InspectedStore, migrateStore } from './migrate.ts'
@@ -119,6 +118,8 @@ const closeStore = ({ store }: InspectedStore<State>): Promise<void> => store.cl
 
 /** Invariant 2. */
 async function refuseServed(dir: string): Promise<void> {
+  // Loaded here, because the threads that open a database need neither this nor HTTP.
+  const { isServerRunning } = await import('#runtime/control-socket.ts')
   if (!(await isServerRunning(dir))) return
   throw new Fault('store.unavailable', {
     detail:
