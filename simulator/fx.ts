@@ -1,8 +1,9 @@
 // A simulated rate feed over HTTP, with two trading desks. Rates are a function of seed and time: each pair moves around its
 // level in slow waves, with a little noise that differs between the desks.
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '#runtime/clock.ts'
+import { createServer } from '#runtime/node-http.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
 /** Simulated failures: status 500, old rates, a slow response, invalid JSON. */

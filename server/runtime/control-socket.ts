@@ -5,9 +5,10 @@
 //    was left by a killed server and is replaced.
 // 2. One call per connection: POST /name with JSON, answered with JSON. Inputs are small; results may be large.
 import { chmod, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { createServer, request } from './node-http.ts'
 
 const socketName = 'control.sock'
 /** Slightly below the limit of operating systems. */

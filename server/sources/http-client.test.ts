@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import {
   cleanUrl,
   cleanUrls,
@@ -76,6 +76,52 @@ test('a response that is too long is refused, also if compressed', async () => {
   })
   await assert.rejects(fetchText(server.url, limits), failsWith('size', /more than 1000 bytes/))
   await assert.rejects(fetchText(`${server.url}/zip`, limits), failsWith('size', /more than 1000 bytes/))
+})
+
+test('all encodings that the request accepts are decoded; an unknown one is left as it is', async () => {
+  const packed = { gzip: gzipSync('text'), deflate: deflateSync('text'), br: brotliCompressSync('text'), own: 'text' }
+  await using server = await serve((request, response) => {
+    const encoding = (request.url ?? '').slice(1) as keyof typeof packed
+    const accepts = request.headers['accept-encoding']?.includes(encoding) || encoding === 'own'
+    response.writeHead(accepts ? 200 : 406, { 'content-encoding': encoding }).end(packed[encoding])
+  })
+  for (const encoding of Object.keys(packed))
+    assert.equal(await fetchText(`http://${server.host}/${encoding}`, limits), 'text', encoding)
+})
+
+test('connections are used again after a response, and after a refused one with a short body', async () => {
+  const ports: (number | undefined)[] = []
+  await using server = await serve((request, response) => {
+    ports.push(request.socket.remotePort)
+    response.writeHead(request.url === '/missing' ? 404 : 200).end('{}')
+  })
+  for (let round = 0; round < 4; round++)
+    for (const path of ['/', '/missing'])
+      await fetchText(`http://${server.host}${path}`, limits).catch(failsWith('status', /status 404/))
+  assert.equal(ports.length, 8)
+  // A request may start just before the connection of the previous one is free.
+  assert.ok(new Set(ports).size <= 2, String(ports))
+})
+
+test('a refused response without an end is reported by its status and the start of its text', async () => {
+  await using server = await serve((_, response) => response.writeHead(500).write('pruned'))
+  await assert.rejects(fetchText(server.url, { ...limits, keepsErrorText: true }), (error: unknown) => {
+    assert.ok(error instanceof FetchError)
+    assert.deepEqual([error.failure, error.status, error.text], ['status', 500, 'pruned'])
+    return true
+  })
+  await assert.rejects(fetchText(server.url, limits), failsWith('status', /status 500/))
+})
+
+test('a response that ends early is a network failure, also if compressed', async () => {
+  await using server = await serve((request, response) => {
+    const head = request.url === '/zip' ? { 'content-encoding': 'gzip' } : {}
+    const bytes = request.url === '/zip' ? gzipSync('{"a":1}') : Buffer.from('{"a":1}')
+    response.writeHead(200, { 'content-length': bytes.length, ...head })
+    response.write(bytes.subarray(0, 5), () => request.socket.destroy())
+  })
+  for (const path of ['/', '/zip'])
+    await assert.rejects(fetchText(`http://${server.host}${path}`, limits), failsWith('network', /ECONNRESET/))
 })
 
 test('redirects are not followed, and the error names the target without credentials', async () => {

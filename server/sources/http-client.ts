@@ -1,7 +1,11 @@
 // Outgoing HTTP requests. Every request has a time limit and a size limit. Redirects are refused, because they could send
 // credentials to another host. Errors are FetchErrors for operators; of a URL they contain only the host, because
 // providers put keys into every other part.
+import type { IncomingMessage } from 'node:http'
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { parseJson } from '#api/json.ts'
+import * as http from '#runtime/node-http.ts'
 
 export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redirect' | 'status' | 'size' | 'text'
 
@@ -45,7 +49,7 @@ export interface FetchOptions {
 
 /** The text of a response with status 200. Anything else is a FetchError. */
 export const fetchText = (address: string, options: FetchOptions): Promise<string> =>
-  fetched(address, options, (response, shown) => readText(response, shown, options.bytesMax))
+  fetched(address, options, (response, label) => readText(response, label, options.bytesMax))
 
 export interface FetchedBytes {
   readonly bytes: Uint8Array
@@ -54,9 +58,9 @@ export interface FetchedBytes {
 
 /** The bytes and headers of a response with status 200. */
 export const fetchBytes = (address: string, options: FetchOptions): Promise<FetchedBytes> =>
-  fetched(address, options, async (response, shown) => ({
-    bytes: await readBytes(response, shown, options),
-    header: (name) => response.headers.get(name) ?? undefined,
+  fetched(address, options, async (response, label) => ({
+    bytes: await readBytes(response, label, options),
+    header: (name) => headerOf(response, name),
   }))
 
 /**
@@ -68,9 +72,7 @@ export const fetchStream = (
   options: FetchOptions,
   onChunk: (chunk: Uint8Array) => void,
 ): Promise<void> =>
-  fetched(address, options, async (response, label) => {
-    for await (const chunk of chunksOf(response, label, options.bytesMax)) onChunk(chunk)
-  })
+  fetched(address, options, (response, label) => readChunks(response, label, options.bytesMax, onChunk))
 
 /** The status of a response, from 200 to 299. Its body is not read. */
 export const fetchStatus = (address: string, options: Omit<FetchOptions, 'bytesMax' | 'allocate'>): Promise<number> =>
@@ -78,8 +80,8 @@ export const fetchStatus = (address: string, options: Omit<FetchOptions, 'bytesM
     address,
     { ...options, bytesMax: 0 },
     async (response) => {
-      await response.body?.cancel()
-      return response.status
+      response.destroy()
+      return statusOf(response)
     },
     (status) => status >= 200 && status < 300,
   )
@@ -87,7 +89,7 @@ export const fetchStatus = (address: string, options: Omit<FetchOptions, 'bytesM
 async function fetched<T>(
   address: string,
   options: FetchOptions,
-  read: (response: Response, label: string) => Promise<T>,
+  read: (response: IncomingMessage, label: string) => Promise<T>,
   isAccepted: (status: number) => boolean = (status) => status === 200,
 ): Promise<T> {
   const url = URL.parse(address)
@@ -95,26 +97,44 @@ async function fetched<T>(
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new FetchError('address', `${label} is not an http or https URL`)
   }
-  const headers = new Headers(options.headers)
-  // fetch refuses URLs with a user name. Send it as a header instead.
-  if (url.username || url.password) headers.set('authorization', basic(url))
-  url.username = ''
-  url.password = ''
-  const deadline = AbortSignal.timeout(options.timeoutMs)
-  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
+  const { request } = url.protocol === 'https:' ? await import('node:https') : http
+  // Why the request was ended here. The error that follows from it is of no interest.
+  let ended: FetchError | undefined
+  const exchange = request(url, {
+    method: options.method ?? 'GET',
+    headers: { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'tetrad', ...options.headers },
+  })
+  const end = (error: FetchError) => {
+    ended ??= error
+    exchange.destroy(ended)
+  }
+  const stop = () => end(new FetchError('stopped', `the request to ${label} was aborted`))
+  const late = () => end(new FetchError('timeout', `${label} did not respond within ${options.timeoutMs} ms`))
+  const timer = setTimeout(late, options.timeoutMs)
+  options.signal?.addEventListener('abort', stop, { once: true })
   try {
-    const response = await fetch(url, {
-      method: options.method ?? 'GET',
-      headers,
-      signal,
-      redirect: 'manual',
-      ...(options.body !== undefined && { body: options.body }),
+    const received = new Promise<IncomingMessage>((resolve, reject) => {
+      exchange.on('response', resolve)
+      exchange.on('error', reject)
     })
-    if (!isAccepted(response.status)) await refuse(response, address, label, options)
+    if (options.signal?.aborted) stop()
+    else exchange.end(options.body)
+    const response = await received
+    if (!isAccepted(statusOf(response))) await refuse(response, address, label, options)
     return await read(response, label)
   } catch (error) {
-    throw toFetchError(error, label, options, deadline)
+    throw ended ?? toFetchError(error, label)
+  } finally {
+    clearTimeout(timer)
+    options.signal?.removeEventListener('abort', stop)
   }
+}
+
+const statusOf = (response: IncomingMessage): number => response.statusCode ?? 0
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
 }
 
 /** Integers beyond 2^53 become bigint. */
@@ -127,28 +147,53 @@ export async function fetchJson(address: string, options: FetchOptions): Promise
   }
 }
 
+/** If the rest of a refused response is longer or takes longer, its connection is closed. */
+const discardedBytesMax = 65_536
+const discardMs = 1000
+
 async function refuse(
-  response: Response,
+  response: IncomingMessage,
   address: string,
   label: string,
   { keepsErrorText }: FetchOptions,
 ): Promise<never> {
-  const { status } = response
-  const reader = response.body?.getReader()
-  const text = keepsErrorText ? new TextDecoder().decode((await reader?.read())?.value) : undefined
-  await reader?.cancel()
+  const status = statusOf(response)
+  const body = decoded(response).on('error', () => {})
+  const text = keepsErrorText ? await readFirstChunk(body) : undefined
+  discard(response, body)
   if (status >= 300 && status < 400 && status !== 304) {
     const message = `${label} redirects to ${redirectTarget(response, address)}; configure the final URL`
     throw new FetchError('redirect', message, { status })
   }
-  const seconds = /^\s*(\d{1,6})\s*$/.exec(response.headers.get('retry-after') ?? '')?.[1]
+  const seconds = /^\s*(\d{1,6})\s*$/.exec(headerOf(response, 'retry-after') ?? '')?.[1]
   const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000
-  throw new FetchError('status', `${label} returned status ${status}`, { status, retryAfterMs, text })
+  throw new FetchError('status', `${label} returned status ${status}`, {
+    status,
+    retryAfterMs,
+    text,
+  })
 }
 
-function redirectTarget(response: Response, address: string): string {
-  const target = response.headers.get('location')
-  const url = target === null ? null : URL.parse(target, address)
+/** The start of a text, as it arrives. */
+const readFirstChunk = (body: Readable): Promise<string> =>
+  new Promise((resolve) => {
+    body.once('data', (chunk: Uint8Array) => resolve(new TextDecoder().decode(chunk)))
+    body.once('close', () => resolve(''))
+  })
+
+/** Reads a short rest, so that the connection can be used again. Nobody waits for it. */
+function discard(response: IncomingMessage, body: Readable): void {
+  let bytes = 0
+  body.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length
+    if (bytes > discardedBytesMax) response.destroy()
+  })
+  response.setTimeout(discardMs, () => response.destroy())
+}
+
+function redirectTarget(response: IncomingMessage, address: string): string {
+  const target = headerOf(response, 'location')
+  const url = target === undefined ? null : URL.parse(target, address)
   if (!url) return 'an invalid URL'
   return url.origin === URL.parse(address)?.origin ? 'another path of the same host' : cleanUrl(url.href)
 }
@@ -156,47 +201,82 @@ function redirectTarget(response: Response, address: string): string {
 /** Larger responses are read into one buffer. */
 const largeBytes = 1024 * 1024
 
-async function readText(response: Response, label: string, bytesMax: number): Promise<string> {
+async function readText(response: IncomingMessage, label: string, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
-  for await (const chunk of chunksOf(response, label, bytesMax)) text += decodeText(decoder, label, chunk)
+  await readChunks(response, label, bytesMax, (chunk) => {
+    text += decodeText(decoder, label, chunk)
+  })
   return text + decodeText(decoder, label)
 }
 
-async function readBytes(response: Response, label: string, { bytesMax, allocate }: FetchOptions): Promise<Uint8Array> {
-  const length = response.headers.has('content-encoding') ? 0 : Number(response.headers.get('content-length') ?? 0)
+async function readBytes(
+  response: IncomingMessage,
+  label: string,
+  { bytesMax, allocate }: FetchOptions,
+): Promise<Uint8Array> {
+  const length = response.headers['content-encoding'] ? 0 : Number(response.headers['content-length'] ?? 0)
   if (length > largeBytes && length <= bytesMax) return readLarge(response, label, length, allocate)
   const chunks: Uint8Array[] = []
-  for await (const chunk of chunksOf(response, label, bytesMax)) chunks.push(chunk)
+  await readChunks(response, label, bytesMax, (chunk) => void chunks.push(chunk))
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
 /** Into one buffer of the announced length. Concatenating chunks would need twice the memory. */
 async function readLarge(
-  response: Response,
+  response: IncomingMessage,
   label: string,
   length: number,
   allocate: FetchOptions['allocate'] = Buffer.allocUnsafeSlow,
 ): Promise<Uint8Array> {
   const bytes = allocate(length)
   let at = 0
-  for await (const chunk of chunksOf(response, label, length)) {
+  await readChunks(response, label, length, (chunk) => {
     bytes.set(chunk, at)
     at += chunk.length
-  }
+  })
   return bytes.subarray(0, at)
 }
 
-async function* chunksOf(response: Response, label: string, bytesMax: number): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  // An exception inside the loop cancels the rest of the body.
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > bytesMax) {
-      throw new FetchError('size', `${label} returned more than ${bytesMax} bytes`)
-    }
-    yield chunk
-  }
+/** Events instead of an async iterator, which takes twice as long for a small response. */
+function readChunks(
+  response: IncomingMessage,
+  label: string,
+  bytesMax: number,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const body = decoded(response)
+    let bytes = 0
+    body.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.length
+      try {
+        if (bytes > bytesMax) throw new FetchError('size', `${label} returned more than ${bytesMax} bytes`)
+        onChunk(chunk)
+      } catch (error) {
+        reject(error)
+        body.removeAllListeners('data')
+        response.destroy()
+      }
+    })
+    body.on('end', resolve)
+    body.on('error', reject)
+    body.on('close', () => reject(new Error('the connection was closed')))
+  })
+}
+
+/** The body without its compression. An unknown encoding is left as it is. */
+function decoded(response: IncomingMessage): Readable {
+  const decoder = createDecoder(response.headers['content-encoding']?.toLowerCase())
+  return decoder ? pipeline(response, decoder, () => {}) : response
+}
+
+function createDecoder(encoding: string | undefined): Transform | undefined {
+  // Some servers omit the end of a compressed stream.
+  const options = { finishFlush: constants.Z_SYNC_FLUSH }
+  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip(options)
+  if (encoding === 'deflate') return createInflate(options)
+  return encoding === 'br' ? createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }) : undefined
 }
 
 function decodeText(decoder: TextDecoder, label: string, chunk?: Uint8Array): string {
@@ -207,21 +287,11 @@ function decodeText(decoder: TextDecoder, label: string, chunk?: Uint8Array): st
   }
 }
 
-function toFetchError(error: unknown, label: string, options: FetchOptions, deadline: AbortSignal): FetchError {
+function toFetchError(error: unknown, label: string): FetchError {
   if (error instanceof FetchError) return error
-  if (options.signal?.aborted) {
-    return new FetchError('stopped', `the request to ${label} was aborted`, { cause: error })
-  }
-  if (deadline.aborted) {
-    const message = `${label} did not respond within ${options.timeoutMs} ms`
-    return new FetchError('timeout', message, { cause: error })
-  }
-  const reason = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name
-  return new FetchError('network', `${label} cannot be reached (${reason})`, { cause: error })
+  const { code, name } = error as NodeJS.ErrnoException
+  return new FetchError('network', `${label} cannot be reached (${code ?? name})`, { cause: error })
 }
-
-const basic = (url: URL): string =>
-  `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`
 
 /**
  * Scheme, host and port of a URL, for logs and errors. Keys may be in the user, the path or the query

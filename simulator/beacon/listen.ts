@@ -1,6 +1,7 @@
 // The HTTP server of the simulated nodes: a free port, and request bodies of limited size.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createServer } from '#runtime/node-http.ts'
 
 export interface SimulatedServer extends AsyncDisposable {
   readonly url: string

@@ -1,6 +1,7 @@
 // A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities and faults.
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createServer } from '#runtime/node-http.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'

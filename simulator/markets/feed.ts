@@ -1,6 +1,7 @@
 // A simulated market feed over HTTP: paging by offset or by cursor, changes since a time, and simulated failures.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createServer } from '#runtime/node-http.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { FeedEntry, FeedListing } from './live-markets.ts'
 
