@@ -49,7 +49,8 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
-      samples = await demo?.load(context, options.json ? undefined : showEpochs)
+      // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.
+      samples = await demo?.load(context, { networks: ['mainnet'], ...(!options.json && { onEpochs: showEpochs }) })
     },
     ...(simulator && {
       createDemoKey: async (context) => {

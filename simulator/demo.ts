@@ -12,7 +12,7 @@ import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
 import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
-import { type DemoValidators, type OnEpochs, startDemoValidators, validatorSamples } from './validators.ts'
+import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
 /** The examples of the contract match the data of this seed. */
 export const demoSeed = 'harbour'
@@ -33,7 +33,7 @@ export interface Demo {
   /** Replaces these sections in complete settings. */
   settingsOver(settings: Settings): Settings
   /** Fills the databases, unless that was done before. */
-  load(context: AppContext, onEpochs?: OnEpochs): Promise<DemoSamples>
+  load(context: AppContext, options?: LoadOptions): Promise<DemoSamples>
   close(): Promise<void>
 }
 
@@ -46,8 +46,8 @@ export async function startDemo(): Promise<Demo> {
   return {
     settings,
     settingsOver,
-    load: (context, onEpochs) =>
-      loadDemo({ ...context, settings: settingsOver(context.settings) }, markets, validators, onEpochs),
+    load: (context, options) =>
+      loadDemo({ ...context, settings: settingsOver(context.settings) }, markets, validators, options),
     close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
   }
 }
@@ -69,7 +69,7 @@ async function loadDemo(
   context: AppContext,
   markets: DemoMarkets,
   validators: DemoValidators,
-  onEpochs?: OnEpochs,
+  options?: LoadOptions,
 ): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
@@ -79,7 +79,7 @@ async function loadDemo(
     const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
     // In parallel, because validators are read in another thread. Wait for both before throwing.
     const results = await Promise.allSettled([
-      validators.load(fixedContext, onEpochs),
+      validators.load(fixedContext, options),
       loadExplorer(fixedContext, demoSeed).then(() => markets.load(fixedContext)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason

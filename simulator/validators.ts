@@ -25,13 +25,19 @@ export interface DemoValidators {
   readonly settings: object
   /** Called at every start: continues the stored chains. */
   resume(context: Pick<AppContext, 'duties'>): Promise<void>
-  /** Ingests all finalized epochs. The settings must contain the nodes. */
-  load(context: AppContext, onEpochs?: OnEpochs): Promise<void>
+  /** Ingests all finalized epochs of these networks; default: both. The settings must contain the nodes. */
+  load(context: AppContext, options?: LoadOptions): Promise<void>
   close(): Promise<void>
 }
 
-/** Reports how many epochs of all networks have been read, and how many there are. */
-export type OnEpochs = (read: number, total: number) => void
+export interface LoadOptions {
+  readonly networks?: readonly DemoNetwork[]
+  /** Reports how many epochs of all networks have been read, and how many there are. */
+  readonly onEpochs?: (read: number, total: number) => void
+}
+
+const demoNetworks = ['mainnet', 'hoodi'] as const
+type DemoNetwork = (typeof demoNetworks)[number]
 
 /** Examples for requests, on mainnet. */
 export const validatorSamples = {
@@ -68,12 +74,12 @@ export async function startDemoValidators(
   return {
     settings: settingsFor(nodes.mainnet.url, nodes.hoodi.url, execution.url),
     async resume({ duties }) {
-      for (const network of ['mainnet', 'hoodi'] as const) {
+      for (const network of demoNetworks) {
         const chain = await storedChain(duties, network)
         if (chain) networks[network].genesisUnix = chain.genesisUnix
       }
     },
-    load: (context, onEpochs = () => {}) => loadValidators(context, accounts, onEpochs),
+    load: (context, options = {}) => loadValidators(context, accounts, options),
     close: () => openResources.disposeAsync(),
   }
 }
@@ -94,10 +100,13 @@ const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string)
   },
 })
 
-async function loadValidators(app: AppContext, accounts: readonly string[], onEpochs: OnEpochs): Promise<void> {
+async function loadValidators(
+  app: AppContext,
+  accounts: readonly string[],
+  { networks: names = demoNetworks, onEpochs = () => {} }: LoadOptions,
+): Promise<void> {
   const settings: Settings = await withChainTimes(app)
   const context = { ...app, settings }
-  const names: readonly Network[] = ['mainnet', 'hoodi']
   const { signal } = new AbortController()
   await using processors = openEpochProcessors(
     await Promise.all(names.map((network) => readProcessorStart(context, network))),

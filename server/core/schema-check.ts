@@ -10,8 +10,11 @@ import { parseDay, parseTimestamp } from './parse-timestamp.ts'
 const problemsMax = 20
 const valueCharsMax = 100
 
-// Optimizing the generated code takes longer than it saves.
+// Optimizing the generated code takes longer than it saves. Our own schemas need no check against the meta-schema, which
+// would have to be compiled first.
 const ajv = new Ajv({
+  meta: false,
+  validateSchema: false,
   allErrors: true,
   useDefaults: true,
   strict: false,

@@ -188,7 +188,8 @@ function discard(response: IncomingMessage, body: Readable): void {
     bytes += chunk.length
     if (bytes > discardedBytesMax) response.destroy()
   })
-  response.setTimeout(discardMs, () => response.destroy())
+  // A response that has ended has no connection any more.
+  if (!response.complete) response.setTimeout(discardMs, () => response.destroy())
 }
 
 function redirectTarget(response: IncomingMessage, address: string): string {
