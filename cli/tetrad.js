@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { watchParent } from './parent.js'
+import { resolveOwnImports } from './resolve.js'
 
 const majorMin = 24
 const here = fileURLToPath(import.meta.url)
@@ -73,6 +74,10 @@ if (majorOf(process.version) >= majorMin) {
   const { directory } = modules.enableCompileCache()
   // Worker threads use the cache only if the environment names it.
   if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
+  const root = isPackage ? join(dirname(here), '../dist') : dirname(dirname(here))
+  const { imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const files = isPackage ? { extension: '.js', format: 'module' } : { extension: '.ts', format: 'module-typescript' }
+  resolveOwnImports(modules, { root, imports, ...files })
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {
