@@ -8,6 +8,7 @@ import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
 import { openLog } from '#runtime/log.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
+import type { DemoNodes } from '#simulator/validators/nodes.ts'
 import type { State } from '#storage/state.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
@@ -34,10 +35,12 @@ export function addServe(program: Command): void {
 
 async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
-  const { startServer } = await import('#server/app.ts')
   await refuseUsedPort(config.settings.server)
-  const simulator = config.configured ? undefined : await import('#simulator/demo.ts')
-  const demo = await simulator?.startDemo()
+  // Starts while the code of the server is loaded.
+  const nodes = config.configured ? undefined : await openNodes()
+  const { startServer } = await import('#server/app.ts')
+  const simulator = nodes && (await import('#simulator/demo.ts'))
+  const demo = await simulator?.startDemo(nodes)
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
   const log = openLog(settings.log.level, (line) => writeLogLine(line))
   let samples: DemoSamples | undefined
@@ -80,6 +83,14 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
   await stopped
+}
+
+async function openNodes(): Promise<DemoNodes> {
+  const [{ openNodesThread }, { demoSeed }] = await Promise.all([
+    import('#simulator/validators/open-nodes-thread.ts'),
+    import('#simulator/demo-seed.ts'),
+  ])
+  return openNodesThread(demoSeed)
 }
 
 /** Fails early, before demo data is created or tables are migrated. */

@@ -8,14 +8,14 @@ import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { issueKey } from '#storage/keys.ts'
 import { finishedCursor, startedCursor } from './demo-mark.ts'
+import { demoSeed } from './demo-seed.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, startRateFeed } from './fx.ts'
 import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
+import type { DemoNodes } from './validators/nodes.ts'
+import { openNodesThread } from './validators/open-nodes-thread.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
-
-/** The examples of the contract match the data of this seed. */
-export const demoSeed = 'harbour'
 
 /** Existing data, for example calls. */
 export interface DemoSamples {
@@ -37,10 +37,11 @@ export interface Demo {
   close(): Promise<void>
 }
 
-export async function startDemo(): Promise<Demo> {
+/** Closes the nodes too. */
+export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): Promise<Demo> {
   const feed = await startRateFeed({ seed: demoSeed })
   const markets = await startDemoMarkets(demoSeed)
-  const validators = await startDemoValidators(demoSeed)
+  const validators = await startDemoValidators(demoSeed, nodes)
   const settings = { ...demoFxSettings(feed.url), ...markets.settings, ...validators.settings }
   const settingsOver = (base: Settings) => mergeSections(base, settings)
   return {

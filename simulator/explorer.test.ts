@@ -11,7 +11,7 @@ import { blocksStream } from '#explorer/funding/chain-coverage.ts'
 import { listLabels } from '#explorer/labels/labels.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
-import { demoSeed } from './demo.ts'
+import { demoSeed } from './demo-seed.ts'
 import { demoChains, loadExplorer } from './explorer.ts'
 
 interface Row {

@@ -1,6 +1,7 @@
 // The simulated nodes and feeds without a server, for tests of other programs and for trying a configuration.
 import { type Clock, systemClock } from '#runtime/clock.ts'
-import { demoSeed, startDemo } from './demo.ts'
+import { startDemo } from './demo.ts'
+import { demoSeed } from './demo-seed.ts'
 import { SimulatedNode } from './evm/node.ts'
 import { demoChains } from './explorer.ts'
 

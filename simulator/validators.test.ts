@@ -17,9 +17,10 @@ import { openFollower } from '#validators/ingest/start.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { simulateScenario } from './beacon/networks.ts'
 import type { NetworkScenario } from './beacon/simulate.ts'
-import { demoSeed } from './demo.ts'
+import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, loadExplorer } from './explorer.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
+import { openDemoNodes } from './validators/nodes.ts'
 import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
 
 // The tests' present is at noon, when a chain day ends; three epochs more are needed to make the last one final.
@@ -27,7 +28,7 @@ const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as con
 const epochMs = { mainnet: 6 * 3_600_000, hoodi: 240_000 } as const
 
 async function openScene(clock: ManualClock): Promise<{ demo: DemoValidators; context: TestContext }> {
-  const demo = await startDemoValidators(demoSeed, clock)
+  const demo = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock))
   const plain = { ...(await openContext(demo.settings)), clock }
   await demo.load(plain)
   return { demo, context: { ...plain, settings: await withChainTimes(plain) } }
@@ -211,7 +212,7 @@ describe("the demo world's validators", () => {
 
   test('a restart continues from the stored epochs, and a second load changes nothing', async () => {
     const before = await daysOf(context, 'mainnet')
-    const later = await startDemoValidators(demoSeed, clock)
+    const later = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock))
     try {
       await later.resume(context)
       const settings = settingsWith(later.settings)

@@ -2,7 +2,6 @@
 // ingest reads them: their past at the first start, and new epochs while the server runs. Pools and operators are
 // imported from a file (behaviour/operations.md#demo-links-between-groups).
 import type { Network } from '#api/wire/validators.ts'
-import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { storedChain } from '#validators/duties/networks.ts'
@@ -12,13 +11,11 @@ import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openDepositReader, readProcessorStart } from '#validators/ingest/start.ts'
 import { importEntities, parseEntityRecords } from '#validators/registry/entities.ts'
-import { openExecution } from './beacon/execution.ts'
-import { LiveNetwork } from './beacon/networks.ts'
-import { openNode } from './beacon/node.ts'
 import { demoAccounts } from './explorer.ts'
-import { daysBefore, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
+import { roles } from './validators/behaviour.ts'
 import { entityFile, poolNames } from './validators/entities.ts'
-import { demoWindows } from './validators/windows.ts'
+import type { DemoNodes, NodeUrls } from './validators/nodes.ts'
+import { type DemoNetwork, demoNetworks, demoWindows } from './validators/windows.ts'
 
 export interface DemoValidators {
   /** Settings for these nodes, as in a configuration file. */
@@ -36,9 +33,6 @@ export interface LoadOptions {
   readonly onEpochs?: (read: number, total: number) => void
 }
 
-const demoNetworks = ['mainnet', 'hoodi'] as const
-type DemoNetwork = (typeof demoNetworks)[number]
-
 /** Examples for requests, on mainnet. */
 export const validatorSamples = {
   indices: [12, 34, roles.away.validator, roles.slashed.validator, 50],
@@ -46,55 +40,32 @@ export const validatorSamples = {
   pools: poolNames,
 } as const
 
-const daySeconds = 86_400
-const hourSeconds = 3600
-/** History of hoodi before the first start. */
-const hoodiHours = 2
-
-export async function startDemoValidators(
-  seed: string,
-  clock: Pick<Clock, 'now'> = systemClock,
-): Promise<DemoValidators> {
-  const nowUnix = Math.floor(clock.now() / 1000)
-  const accounts = demoAccounts(seed)
-  // Chain days start at noon, as on the real chain, so that they differ from UTC days.
-  const noonUnix = nowUnix - ((nowUnix + daySeconds / 2) % daySeconds)
-  const hourUnix = nowUnix - (nowUnix % hourSeconds)
-  const mainnet = new LiveNetwork(mainnetScenario(seed, accounts), noonUnix - daysBefore * daySeconds, clock)
-  const hoodi = new LiveNetwork(hoodiScenario(seed), hourUnix - hoodiHours * hourSeconds, clock)
-  const networks = { mainnet, hoodi } as const
-  await using opened = new AsyncDisposableStack()
-  const options = { ssz: true, states: true, rewards: true }
-  const nodes = {
-    mainnet: opened.use(await openNode(mainnet, { ...options, chainId: '1' })),
-    hoodi: opened.use(await openNode(hoodi, { ...options, chainId: '560048' })),
-  }
-  const execution = opened.use(await openExecution(mainnet, '1'))
-  const openResources = opened.move()
+/** Closes the nodes too. */
+export async function startDemoValidators(seed: string, nodes: DemoNodes): Promise<DemoValidators> {
   return {
-    settings: settingsFor(nodes.mainnet.url, nodes.hoodi.url, execution.url),
+    settings: settingsFor(await nodes.urls()),
     async resume({ duties }) {
       for (const network of demoNetworks) {
         const chain = await storedChain(duties, network)
-        if (chain) networks[network].genesisUnix = chain.genesisUnix
+        if (chain) await nodes.setGenesis(network, chain.genesisUnix)
       }
     },
-    load: (context, options = {}) => loadValidators(context, accounts, options),
-    close: () => openResources.disposeAsync(),
+    load: (context, options = {}) => loadValidators(context, demoAccounts(seed), options),
+    close: async () => nodes[Symbol.asyncDispose](),
   }
 }
 
-const settingsFor = (mainnetUrl: string, hoodiUrl: string, executionUrl: string) => ({
+const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
   validators: {
     networks: {
       mainnet: {
         ...demoWindows.mainnet,
-        beacon: { urls: [mainnetUrl], fromEpoch: 0, auditValidators: 0 },
-        execution: { rpc: [{ url: executionUrl }] },
+        beacon: { urls: [mainnet], fromEpoch: 0, auditValidators: 0 },
+        execution: { rpc: [{ url: execution }] },
       },
       hoodi: {
         ...demoWindows.hoodi,
-        beacon: { urls: [hoodiUrl], fromEpoch: 0, everyMs: 5000 },
+        beacon: { urls: [hoodi], fromEpoch: 0, everyMs: 5000 },
       },
     },
   },

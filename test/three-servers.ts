@@ -14,6 +14,7 @@ import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
 import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
+import { openDemoNodes } from '#simulator/validators/nodes.ts'
 import { type DemoValidators, startDemoValidators } from '#simulator/validators.ts'
 import { createKey } from '#storage/keys.ts'
 import { openStores } from '#storage/open.ts'
@@ -64,7 +65,7 @@ export async function openThreeServers(): Promise<ThreeServers> {
   const redis = resources.use(await startRedis())
   // Starts two hours ago, so that epochs can be added.
   const chainClock = { nowMs: Date.now() - 7_200_000, now: () => chainClock.nowMs }
-  const validators = await startDemoValidators(seed, chainClock)
+  const validators = await startDemoValidators(seed, await openDemoNodes(seed, chainClock))
   resources.defer(() => validators.close())
   const settings = settingsOf(validators)
   const store = { state: await postgres.schema() }

@@ -47,8 +47,8 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** The thread gets `start` from `threadStart()`. */
-export function openThread(file: URL, start: unknown): WorkerThread {
+/** The thread gets `start` from `threadStart()`. `youngMiB`: memory for new objects; less of it costs more time. */
+export function openThread(file: URL, start: unknown, options: { readonly youngMiB?: number } = {}): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
@@ -58,7 +58,9 @@ export function openThread(file: URL, start: unknown): WorkerThread {
     waiting.clear()
   }
   const begin = (): Worker => {
-    const begun = new Worker(file, { workerData: start })
+    const { youngMiB } = options
+    const limits = youngMiB === undefined ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMiB } }
+    const begun = new Worker(file, { workerData: start, ...limits })
     begun.on('message', (reply: ThreadReply) => {
       const pendingCall = waiting.get(reply.id)
       // A reply during close(): calling unref() now could end the process before the thread has terminated.

@@ -6,7 +6,7 @@ import { createSeededRandom } from '../seeded-random.ts'
 import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './behaviour.ts'
 import { drawNetworkPlan, type NetworkPlan } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedNetwork, Snapshot } from './records.ts'
-import { type NetworkScenario, Simulation, type SimulationData } from './simulate.ts'
+import { type NetworkScenario, Simulation } from './simulate.ts'
 import { Truth } from './truth.ts'
 
 export interface CompletedNetwork extends SimulatedNetwork {
@@ -57,7 +57,7 @@ export class LiveNetwork implements SimulatedNetwork {
   readonly #scenario: NetworkScenario
   readonly #clock: Pick<Clock, 'now'>
   readonly #cached = new Map<number, EpochRecord>()
-  #checkpoints: { readonly epoch: number; readonly data: SimulationData }[] = []
+  #checkpoints: { readonly epoch: number; readonly data: Buffer }[] = []
   #spacing = 8
   #simulation: Simulation | undefined
   #truth = new Truth()
@@ -108,7 +108,7 @@ export class LiveNetwork implements SimulatedNetwork {
     const isBest = this.#simulation && this.#simulation.epoch <= epoch && this.#simulation.epoch >= (saved?.epoch ?? 0)
     if (!this.#simulation || !isBest) {
       this.#truth = new Truth()
-      this.#simulation = new Simulation(this.#scenario, this.#truth, saved && structuredClone(saved.data))
+      this.#simulation = new Simulation(this.#scenario, this.#truth, saved?.data)
     }
     return this.#simulation
   }

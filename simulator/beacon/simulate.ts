@@ -1,5 +1,6 @@
 // Simulates a network epoch by epoch, from a seed and a behaviour. Every epoch has its own random stream, and the state
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
+import { deserialize, serialize } from 'node:v8'
 import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
@@ -38,7 +39,7 @@ export interface Branch {
 }
 
 /** The state of a simulation between two epochs. */
-export interface SimulationData {
+interface SimulationData {
   /** The next epoch. */
   epoch: number
   readonly chain: ChainData
@@ -98,8 +99,9 @@ export class Simulation {
   readonly #chain: ChainState
   readonly #votes: Votes
 
-  /** `data`: a saved state to continue from; the simulation changes it. */
-  constructor(scenario: NetworkScenario, truth: Truth, data: SimulationData = createSimulationData()) {
+  /** `saved`: a state to continue from. */
+  constructor(scenario: NetworkScenario, truth: Truth, saved?: Buffer) {
+    const data: SimulationData = saved ? deserialize(saved) : createSimulationData()
     this.#scenario = scenario
     this.#truth = truth
     this.#data = data
@@ -126,8 +128,9 @@ export class Simulation {
     return this.#data.chain.finalized
   }
 
-  saveData(): SimulationData {
-    return structuredClone(this.#data)
+  /** As bytes, which need a tenth of the memory. */
+  saveData(): Buffer {
+    return serialize(this.#data)
   }
 
   simulateEpoch(): EpochRecord {

@@ -3,6 +3,9 @@
 import type { Settings } from '#runtime/settings.ts'
 import { epochsPerDay } from './behaviour.ts'
 
+export const demoNetworks = ['mainnet', 'hoodi'] as const
+export type DemoNetwork = (typeof demoNetworks)[number]
+
 export const demoWindows = {
   mainnet: { epochsPerHour: epochsPerDay / 2, epochsPerDay },
   // 72 chain days are three real days.

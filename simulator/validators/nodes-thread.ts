@@ -1,0 +1,14 @@
+// The thread of the simulated nodes of the demo networks.
+import { systemClock } from '#runtime/clock.ts'
+import { serveThread, threadStart } from '#runtime/worker-thread.ts'
+import { openDemoNodes } from './nodes.ts'
+import type { DemoNetwork } from './windows.ts'
+
+const opening = openDemoNodes(threadStart<string>(), systemClock)
+
+serveThread({
+  urls: async () => ({ value: await (await opening).urls() }),
+  setGenesis: async ({ network, genesisUnix }: { network: DemoNetwork; genesisUnix: number }) => ({
+    value: await (await opening).setGenesis(network, genesisUnix),
+  }),
+})

@@ -1,0 +1,53 @@
+// The simulated nodes of the demo networks: two beacon nodes, one of them with an execution node.
+import type { Clock } from '#runtime/clock.ts'
+import { openExecution } from '../beacon/execution.ts'
+import { LiveNetwork } from '../beacon/networks.ts'
+import { openNode } from '../beacon/node.ts'
+import { demoAccounts } from '../explorer.ts'
+import { daysBefore, hoodiScenario, mainnetScenario } from './behaviour.ts'
+import type { DemoNetwork } from './windows.ts'
+
+export interface NodeUrls {
+  readonly mainnet: string
+  readonly hoodi: string
+  readonly execution: string
+}
+
+export interface DemoNodes extends AsyncDisposable {
+  urls(): Promise<NodeUrls>
+  /** Continues a chain that was stored by an earlier run. */
+  setGenesis(network: DemoNetwork, genesisUnix: number): Promise<void>
+}
+
+const daySeconds = 86_400
+const hourSeconds = 3600
+/** History of hoodi before the first start. */
+const hoodiHours = 2
+
+/** On the current thread. */
+export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Promise<DemoNodes> {
+  const nowUnix = Math.floor(clock.now() / 1000)
+  // Chain days start at noon, as on the real chain, so that they differ from UTC days.
+  const noonUnix = nowUnix - ((nowUnix + daySeconds / 2) % daySeconds)
+  const hourUnix = nowUnix - (nowUnix % hourSeconds)
+  const scenario = mainnetScenario(seed, demoAccounts(seed))
+  const networks = {
+    mainnet: new LiveNetwork(scenario, noonUnix - daysBefore * daySeconds, clock),
+    hoodi: new LiveNetwork(hoodiScenario(seed), hourUnix - hoodiHours * hourSeconds, clock),
+  }
+  await using opened = new AsyncDisposableStack()
+  const options = { ssz: true, states: true, rewards: true }
+  const urls = {
+    mainnet: opened.use(await openNode(networks.mainnet, { ...options, chainId: '1' })).url,
+    hoodi: opened.use(await openNode(networks.hoodi, { ...options, chainId: '560048' })).url,
+    execution: opened.use(await openExecution(networks.mainnet, '1')).url,
+  }
+  const openResources = opened.move()
+  return {
+    urls: async () => urls,
+    async setGenesis(network, genesisUnix) {
+      networks[network].genesisUnix = genesisUnix
+    },
+    [Symbol.asyncDispose]: () => openResources.disposeAsync(),
+  }
+}

@@ -1,0 +1,17 @@
+// Opens the simulated nodes of the demo networks on a thread of their own: simulating five weeks takes a second, during
+// which the server starts and responds.
+import { openThread } from '#runtime/worker-thread.ts'
+import type { DemoNodes, NodeUrls } from './nodes.ts'
+
+/** The thread starts at once. With the system clock. */
+export function openNodesThread(seed: string): DemoNodes {
+  const thread = openThread(new URL('./nodes-thread.ts', import.meta.url), seed, { youngMiB: 4 })
+  const urls = thread.call<NodeUrls>('urls', undefined)
+  // An error is reported by `urls()`.
+  urls.catch(() => {})
+  return {
+    urls: () => urls,
+    setGenesis: (network, genesisUnix) => thread.call('setGenesis', { network, genesisUnix }),
+    [Symbol.asyncDispose]: () => thread.close(),
+  }
+}
