@@ -10,6 +10,7 @@ import { openNode } from '#simulator/beacon/node.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { stoppedAt } from '#simulator/stopped-clock.ts'
 import { roles } from '#simulator/validators/behaviour.ts'
+import { openDemoNodes } from '#simulator/validators/nodes.ts'
 import { startDemoValidators, validatorSamples } from '#simulator/validators.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openFollower } from '#validators/ingest/start.ts'
@@ -61,7 +62,7 @@ const demo: Scenario = {
   isLong: true,
   async run(check) {
     const clock = stoppedAt(systemClock, testNowMs)
-    const validators = await startDemoValidators(demoSeed, clock)
+    const validators = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock))
     try {
       await using server = await openQuietServer({ settings: validators.settings, clock })
       await validators.load(server.context)

@@ -5,7 +5,7 @@
 // 2. Every call ends: with the result, with the error that was thrown, or with the end of the thread.
 // 3. An aborted call aborts the signal of its handler and waits for it, so that no abandoned work goes on.
 import { availableParallelism } from 'node:os'
-import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
+import { parentPort, type ResourceLimits, type Transferable, Worker, workerData } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
 
 /** Number of threads that can run at the same time. */
@@ -47,8 +47,8 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** The thread gets `start` from `threadStart()`. `youngMiB`: memory for new objects; less of it costs more time. */
-export function openThread(file: URL, start: unknown, options: { readonly youngMiB?: number } = {}): WorkerThread {
+/** The thread gets `start` from `threadStart()`. `resourceLimits`: of its heap; default: those of the process. */
+export function openThread(file: URL, start: unknown, resourceLimits: ResourceLimits = {}): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
@@ -58,9 +58,7 @@ export function openThread(file: URL, start: unknown, options: { readonly youngM
     waiting.clear()
   }
   const begin = (): Worker => {
-    const { youngMiB } = options
-    const limits = youngMiB === undefined ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMiB } }
-    const begun = new Worker(file, { workerData: start, ...limits })
+    const begun = new Worker(file, { workerData: start, resourceLimits })
     begun.on('message', (reply: ThreadReply) => {
       const pendingCall = waiting.get(reply.id)
       // A reply during close(): calling unref() now could end the process before the thread has terminated.
