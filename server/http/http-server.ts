@@ -1,11 +1,12 @@
 // The HTTP server: node:http with a router. It enforces sizes and timeouts, reads the request and writes the response
 // that the pipeline has created (decisions/use-node-http-with-a-router.md).
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import createRouter, { type HTTPMethod } from 'find-my-way'
 import { Fault } from '#core/fault.ts'
+import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
 import { type App, toFault } from './pipeline.ts'
 import {
