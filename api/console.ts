@@ -1,6 +1,8 @@
 // Inputs and replies of the calls under /console, shared by the server and the web console. They use a session cookie
 // instead of a key and are not part of the contract (behaviour/operations.md#console-sign-in).
 import type { AnyId, Group, Plan } from './routes.ts'
+import type { Quote } from './wire/fx.ts'
+import type { SignedReceipt } from './wire/fx-extensions.ts'
 
 /** GET, POST and DELETE /console/session. */
 export interface ConsoleSession {
@@ -35,7 +37,7 @@ export interface KeyView {
   readonly lastUsedAt: string | null
 }
 
-/** GET /console/keys?find=words&page=1, both optional: newest first, without keys of ended sessions. */
+/** GET /console/keys?find=words&page=1, both optional: newest first, without keys of sessions. */
 export interface KeyList {
   readonly keys: readonly KeyView[]
   /** On all pages. */
@@ -177,4 +179,50 @@ export interface Overview {
   /** Calls refused by a limit since the start, by kind. */
   readonly limited: Readonly<Record<string, number>>
   readonly engine: string
+}
+
+/** Values of one interface, or of all, one entry for each time. */
+export interface TrafficHistory {
+  /** Requests per second. */
+  readonly requests: readonly number[]
+  /** Responses per second that failed because of the server or a source: status 500 and above. */
+  readonly errors: readonly number[]
+  /** Responses per second that refused the request: status 400 to 499 with an error code. */
+  readonly refused: readonly number[]
+  /** Milliseconds that this share of the responses did not exceed; null without responses. */
+  readonly p50: readonly (number | null)[]
+  readonly p95: readonly (number | null)[]
+  readonly p99: readonly (number | null)[]
+}
+
+export interface HistoryRange {
+  /** End of each step, in Unix seconds. */
+  readonly times: readonly number[]
+  readonly traffic: Readonly<Record<Group | 'all', TrafficHistory>>
+  /** Age of the newest data of each stream, in seconds; null: not known. */
+  readonly lag: readonly {
+    readonly group: Group
+    readonly stream: string
+    readonly seconds: readonly (number | null)[]
+  }[]
+}
+
+/** GET /console/history: the last hour by minute and the last day by quarter of an hour, since the server started. */
+export interface ServerHistory {
+  readonly hour: HistoryRange
+  readonly day: HistoryRange
+}
+
+/** GET /console/quotes?page=1: quotes of all keys, newest first. */
+export interface QuoteList {
+  readonly quotes: readonly (Pick<Quote, 'id' | 'from' | 'to' | 'rate' | 'createdAt' | 'expiresAt'> & {
+    readonly keyId: string
+  })[]
+  readonly hasMore: boolean
+}
+
+/** GET /console/quotes/{id}: a quote of any key. */
+export interface StoredQuote {
+  readonly quote: Quote
+  readonly receipt: SignedReceipt
 }

@@ -4,12 +4,14 @@ import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
 import { currencies } from './wire/fx-currencies.ts'
 import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
+import { rateHistory } from './wire/fx-rate-history.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import { search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
 import { duties } from './wire/validators-duties.ts'
+import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
 
@@ -22,9 +24,11 @@ export const extensions = {
   'fx.checkSignature': checkSignature,
   'fx.receiptKey': receiptKey,
   'fx.setRate': setRate,
+  'fx.rateHistory': rateHistory,
   'validators.explain': explain,
   'validators.duties': duties,
   'validators.find': find,
+  'validators.entities': entities,
   'markets.byId': byId,
   'markets.search': search,
   'markets.changesBySlug': changesBySlug,

@@ -20,6 +20,7 @@ const methodVersioned: ReadonlySet<string> = new Set([
   'validators.aggregateEffectiveness',
   'validators.effectiveness',
   'validators.explain',
+  'validators.entities',
 ])
 
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })

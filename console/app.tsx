@@ -7,6 +7,7 @@ import { SignInHelp } from './parts/sign-in-help.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
 import { hrefOf, type PageName, type PageProps, useRoute } from './route.ts'
+import { SearchButton } from './search/search-button.tsx'
 import { useConsoleContext } from './session.tsx'
 import { titleOf } from './titles.ts'
 
@@ -66,6 +67,7 @@ export function App() {
           <img src="/favicon.svg" alt="" />
           Tetrad
         </a>
+        <SearchButton />
         <nav aria-label="Pages">
           {(Object.keys(pages) as PageName[])
             .filter((name) => !pages[name].isHidden)

@@ -10,7 +10,10 @@ import type {
   NewKeyReply,
   Overview,
   PlanList,
+  QuoteList,
   RotationInput,
+  ServerHistory,
+  StoredQuote,
 } from '#api/console.ts'
 import { request } from './http.ts'
 
@@ -62,6 +65,9 @@ export const operator = {
   revokeKey: (id: string) => callConsole<unknown>('DELETE', `keys/${encodeURIComponent(id)}`),
   usage: (id: string, days: number) =>
     callConsole<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
+  quotes: (page: number) => callConsole<QuoteList>('GET', `quotes?page=${page}`),
+  quote: (id: string) => callConsole<StoredQuote>('GET', `quotes/${encodeURIComponent(id)}`),
   plans: () => callConsole<PlanList>('GET', 'plans'),
+  history: () => callConsole<ServerHistory>('GET', 'history'),
   overview: () => callConsole<Overview>('GET', 'overview'),
 }

@@ -36,5 +36,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // Do not preload the code of pages that are not open.
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // React changes rarely: browsers keep it when the console has a new version.
+          groups: [{ name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// }],
+        },
+      },
+    },
   },
 })

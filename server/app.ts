@@ -1,6 +1,7 @@
 // Composition root: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is
 // stopped in reverse order.
 
+import { HistoryRecorder } from '#admin/history.ts'
 import { ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { openapi } from '#api/openapi.ts'
@@ -134,6 +135,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     findings: oncePerSecond(clock, () => findingsOf(healthMonitor, parts)),
     reportReady: metrics.ready,
   }
+  const history = new HistoryRecorder({ clock, metrics, coverage })
+  resources.defer(() => history.stop())
   const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
   const httpServer = await startHttpServer(app, [
     ...healthRoutes(
@@ -155,6 +158,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       metrics,
       board: progressBoard,
       coverage,
+      history,
       badKeyThrottle,
       demoKey,
     }),

@@ -9,6 +9,7 @@ import { checkSignature } from '#fx/endpoints/check-signature.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { currencies } from '#fx/endpoints/currencies.ts'
 import { quote } from '#fx/endpoints/quote.ts'
+import { rateHistory } from '#fx/endpoints/rate-history.ts'
 import { receipt } from '#fx/endpoints/receipt.ts'
 import { setRate } from '#fx/endpoints/set-rate.ts'
 import { receiptKey } from '#fx/receipts/receipt-key.ts'
@@ -21,6 +22,7 @@ import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { duties } from '#validators/endpoints/duties.ts'
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
+import { entities } from '#validators/endpoints/entities.ts'
 import { explain } from '#validators/endpoints/explain.ts'
 import { find } from '#validators/endpoints/find.ts'
 import { metadata } from '#validators/endpoints/metadata.ts'
@@ -47,9 +49,11 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   checkSignature, //   POST /v1/exchange/fx/quotes/{id}/check-signature
   receiptKey, //       GET  /v1/exchange/fx/receipt-key
   setRate, //          POST /v1/exchange/fx/rates
+  rateHistory, //      GET  /v1/exchange/fx/rates/history
   explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
   duties, //           GET  /v1/eth/validators/{validator_index_or_pubkey}/duties
   find, //             GET  /v0/eth/validators
+  entities, //         GET  /v1/eth/entities
   byId, //             GET  /markets/{id}
   search, //           GET  /markets/search
   changesBySlug, //    GET  /markets/slug/{slug}/changes

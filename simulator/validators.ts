@@ -4,15 +4,18 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
+import { plainTime } from '#validators/duties/layout.ts'
 import { storedChain } from '#validators/duties/networks.ts'
+import { summarizeDuties } from '#validators/duties/store.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openDepositReader, readProcessorStart } from '#validators/ingest/start.ts'
+import { readGroups } from '#validators/ingest/summary-groups.ts'
 import { importEntities, parseEntityRecords } from '#validators/registry/entities.ts'
 import { demoAccounts } from './explorer.ts'
-import { roles } from './validators/behaviour.ts'
+import { daysBefore, roles } from './validators/behaviour.ts'
 import { entityFile, poolNames } from './validators/entities.ts'
 import type { DemoNodes, NodeUrls } from './validators/nodes.ts'
 import { type DemoNetwork, demoNetworks, demoWindows } from './validators/windows.ts'
@@ -100,4 +103,8 @@ async function loadValidators(
   const records = parseEntityRecords(entityFile(accounts))
   const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv', context.clock.now())
   if (rejects.length > 0) throw new Error(`the entities of the demo were rejected: ${JSON.stringify(rejects)}`)
+  // The ingest would do this a few days at a time.
+  const [time, groups] = [plainTime(settings.validators.networks.mainnet), await readGroups(context.state, 'mainnet')]
+  const until = latest.get('mainnet')?.until ?? 0
+  await summarizeDuties(context.duties, { network: 'mainnet', time, until, groups, daysMax: daysBefore }, signal)
 }

@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HistoryRecorder } from '#admin/history.ts'
 import { ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { createLink } from '#admin/sessions.ts'
@@ -42,7 +43,10 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const board = new ProgressBoard(context.clock)
   const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
-  const paths = consoleRoutes(context, { version: '9.9.9', readiness, metrics, board, coverage, badKeyThrottle, dir })
+  const history = new HistoryRecorder({ clock: context.clock, metrics, coverage })
+  const paths = consoleRoutes(context, {
+    ...{ version: '9.9.9', readiness, metrics, board, coverage, history, badKeyThrottle, dir },
+  })
   const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 
   const request = async (url: string, { method = 'GET', body, cookie, headers = {} }: ConsoleRequestOptions = {}) => {
@@ -81,12 +85,14 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
       lines,
       paths,
       board,
+      history,
       findings,
       request,
       signIn,
       authorizer,
     },
     async [Symbol.asyncDispose]() {
+      history.stop()
       await httpServer.close()
       await authorizer.close()
       await opened[Symbol.asyncDispose]()

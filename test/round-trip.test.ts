@@ -84,6 +84,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'fx.checkSignature': checkOwnSignature,
   'fx.receiptKey': () => client.fx.receiptKey(),
   'fx.setRate': () => client.fx.setRate({ pair: 'NZD/USD', rate: '0.6' }),
+  'fx.rateHistory': () => client.fx.rateHistory({ base: 'EUR', quote: 'USD' }),
   'validators.duties': () => client.validators.duties({ validator_index_or_pubkey: 12 }),
   'validators.explain': () =>
     client.validators.explain({
@@ -92,6 +93,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
       toDay: world.samples.badDay.day,
     }),
   'validators.find': () => client.validators.find({ pool: world.samples.pools[0] }),
+  'validators.entities': () => client.validators.entities({}),
   'markets.byId': async () => {
     const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
     return client.markets.byId({ id })

@@ -9,6 +9,7 @@ export const FoundMarket = Type.Object({
   open: Type.Boolean({ description: 'Active, not closed and not archived.' }),
   endDate: Type.Optional(DateTime),
   volumeNum: Type.Optional(Num),
+  denominationToken: Type.Optional(Type.String({ description: 'Token of prices and volumes.' })),
   lastTradePrice: Type.Optional(Num),
   outcomes: Type.Optional(Type.String({ description: 'JSON in a string, as the source wrote it.' })),
   outcomePrices: Type.Optional(Type.String({ description: 'JSON in a string, as the source wrote it.' })),

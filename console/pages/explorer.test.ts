@@ -1,5 +1,6 @@
 // The explorer page in a real browser with demo data.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
@@ -154,6 +155,27 @@ describe('Explorer page', { skip: noBrowser }, () => {
       await browser.accessible(page)
       await browser.leave(page)
     }
+  })
+
+  test('a trail is downloaded as SVG, JSON and CSV', async () => {
+    const page = await browser.page(`/#/explorer/1/${address}`)
+    const textOf = async (format: string) => {
+      const downloading = page.waitForEvent('download')
+      await page.getByRole('region', { name: 'Funding trail' }).getByRole('button', { name: format }).click()
+      const download = await downloading
+      assert.equal(download.suggestedFilename(), `trail-1-${address}.${format.toLowerCase()}`)
+      return readFile(await download.path(), 'utf8')
+    }
+    const trail = JSON.parse(await textOf('JSON')) as { address: string; hops: { fundingAddress: string }[] }
+    assert.equal(trail.address, address)
+    const rows = (await textOf('CSV')).trim().split('\r\n')
+    assert.equal(rows.length, trail.hops.length + 1)
+    assert.equal(rows[1]?.split(',')[2], trail.hops[0]?.fundingAddress)
+    const svg = await textOf('SVG')
+    assert.match(svg, /^<svg[^>]* xmlns="http:\/\/www.w3.org\/2000\/svg"/)
+    assert.match(svg, /<rect[^>]* fill="(rgb|color)/)
+    await browser.accessible(page)
+    await browser.leave(page)
   })
 
   const fits = (page: Awaited<ReturnType<typeof open>>): Promise<boolean> =>

@@ -1,8 +1,11 @@
 // The explorer page: first funding and funding trail of an address, and search of labels by name.
 import { useState } from 'react'
 import { Choice, Form, TextField } from '../parts/controls.tsx'
+import { shortenHex } from '../parts/format.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
-import { go, type PageProps } from '../route.ts'
+import { go, hrefOf, type PageProps } from '../route.ts'
+import { useRemember } from '../search/recent.ts'
+import { RecentLinks } from '../search/recent-links.tsx'
 import { useEndpoint } from '../use-endpoint.ts'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
@@ -33,6 +36,7 @@ export function Explorer({ route }: PageProps) {
       ) : (
         <>
           <Suggestions chain={chain} />
+          <RecentLinks page="explorer" />
           <Labels chain={chain} filter={route.query.get('filter') ?? ''} page={Number(route.query.get('page')) || 0} />
         </>
       )}
@@ -49,6 +53,10 @@ interface AddressProps {
 function Address({ chain, address, depth }: AddressProps) {
   const funding = useEndpoint('explorer.fundedBy', { chainid: chain, address })
   const trail = useEndpoint('explorer.trail', { chainid: chain, address, depth }, { keepPrevious: true })
+  const label = trail.data?.reply.result.label?.name
+  useRemember(
+    trail.data && { kind: 'Address', label: label ?? shortenHex(address), href: hrefOf('explorer', [chain, address]) },
+  )
   // Without a first hop, the first funding already shows the reason.
   const hasNoTrail = funding.error && (trail.error || trail.data?.reply.result.hops.length === 0)
   return (

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
+import { createLink } from '#admin/sessions.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 
 const account = privateKeyToAccount(`0x${'42'.repeat(32)}`)
@@ -78,6 +79,46 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByText('The signature is not valid.').waitFor()
     await browser.leave(page)
     browser.done()
+  })
+
+  await t.test('rates are plotted beside the form, and a receipt shows the mid rate as a decimal', async () => {
+    const page = await browser.page('/#/fx')
+    await page.getByRole('img', { name: 'EUR per USD, by source' }).waitFor()
+    await page.getByRole('combobox', { name: /^You pay/ }).selectOption('EURC')
+    await page.getByRole('combobox', { name: /^You receive/ }).selectOption('USDC')
+    await page.getByRole('img', { name: 'USD per EUR, by source' }).waitFor()
+    await page.getByLabel('Type').selectOption('reference')
+    await page.getByRole('button', { name: 'Get quote' }).click()
+    const receipt = page.getByRole('region', { name: 'Price receipt' })
+    await receipt
+      .getByText(/^\d+\.\d{3,}$/)
+      .first()
+      .waitFor()
+    await receipt.getByText('USDC per EURC').waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  await t.test('a quote of an ended session opens in a new session, from its link and from the list', async () => {
+    const { context } = browser.demo.server
+    const page = await browser.page(`/#/sign-in/${(await createLink(context)).token}`, { key: '' })
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.getByRole('link', { name: 'FX' }).click()
+    await page.getByLabel('Type').selectOption('reference')
+    await page.getByRole('button', { name: 'Get quote' }).click()
+    await page.getByRole('heading', { name: 'Quote', exact: true }).waitFor()
+    const link = page.url()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.goto(`${browser.demo.url}/#/sign-in/${(await createLink(context)).token}`)
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'Quote', exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Price receipt' }).waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'FX' }).click()
+    const list = page.getByRole('region', { name: 'Quotes', exact: true })
+    await list.locator(`a[href="${new URL(link).hash.replace('#', '/#')}"]`).waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
   })
 
   await t.test('a rejection in the wallet and a missing key each show what happened', async () => {

@@ -1,13 +1,17 @@
 // The FX page: request a quote, see how it was priced, sign it with a wallet and check a signature. The id of the quote is
 // in the address, so that you can return to it.
-
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import type { StoredQuote } from '#api/console.ts'
+import { operator } from '../operator.ts'
 import { NoKeyNote } from '../parts/no-key-note.tsx'
 import { QueryResult } from '../parts/query-result.tsx'
-import type { PageProps } from '../route.ts'
+import { hrefOf, type PageProps } from '../route.ts'
+import { useRemember } from '../search/recent.ts'
+import { RecentLinks } from '../search/recent-links.tsx'
 import { useConsoleContext } from '../session.tsx'
-import { useEndpoint } from '../use-endpoint.ts'
 import { CheckSignature } from './fx/check-signature.tsx'
 import { QuoteCard } from './fx/quote-card.tsx'
+import { QuoteList } from './fx/quote-list.tsx'
 import { ReceiptCard } from './fx/receipt-card.tsx'
 import { RequestQuote } from './fx/request-quote.tsx'
 import { TypedDataCard } from './fx/typed-data-card.tsx'
@@ -17,7 +21,7 @@ const exampleQuoteId = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
 
 export function Fx({ route }: PageProps) {
   const [id] = route.parts
-  const { key } = useConsoleContext()
+  const { key, session } = useConsoleContext()
   return (
     <>
       <h1>FX</h1>
@@ -29,6 +33,8 @@ export function Fx({ route }: PageProps) {
         </div>
       )}
       {key === '' ? <NoKeyNote /> : <RequestQuote />}
+      {id === undefined && <RecentLinks page="fx" />}
+      {id === undefined && session.signedIn && <QuoteList />}
       {id !== undefined && quoteIdPattern.test(id) && key !== '' && (
         <QuoteDetails key={id} id={id} signature={route.query.get('signature') ?? ''} />
       )}
@@ -36,28 +42,50 @@ export function Fx({ route }: PageProps) {
   )
 }
 
+/** A quote with its receipt: by the key that created it, or by the operator's session, which may read all quotes. */
+function useQuote(id: string): UseQueryResult<StoredQuote> {
+  const { client, key, session } = useConsoleContext()
+  return useQuery({
+    queryKey: ['quote', id, key, session.signedIn],
+    queryFn: async ({ signal }): Promise<StoredQuote> => {
+      if (session.signedIn) return operator.quote(id)
+      const [quote, receipt] = await Promise.all([
+        client.fx.quote({ id }, { signal }),
+        client.fx.receipt({ id }, { signal }),
+      ])
+      return { quote, receipt }
+    },
+  })
+}
+
 function QuoteDetails({ id, signature }: { readonly id: string; readonly signature: string }) {
-  const quote = useEndpoint('fx.quote', { id })
+  const stored = useQuote(id)
+  const { from, to } = stored.data?.quote ?? {}
+  useRemember(
+    from &&
+      to && { kind: 'Quote', label: `${from.amount} ${from.currency} to ${to.currency}`, href: hrefOf('fx', [id]) },
+  )
   return (
     <QueryResult
-      of={quote}
+      of={stored}
       waiting="Loading the quote…"
       notFound={
         <>
-          Quote <code>{id}</code> does not exist for this key. Only the key that created a quote can read it.
+          Quote <code>{id}</code> does not exist for this key. Only the key that created a quote can read it, and the
+          operator.
         </>
       }
     >
-      {({ reply }) => (
+      {({ quote, receipt }) => (
         <>
-          <QuoteCard quote={reply} />
-          {reply.typedData && (
+          <QuoteCard quote={quote} />
+          {quote.typedData && (
             <>
-              <TypedDataCard quote={reply} typedData={reply.typedData} />
+              <TypedDataCard quote={quote} typedData={quote.typedData} />
               <CheckSignature id={id} signature={signature} />
             </>
           )}
-          <ReceiptCard id={id} />
+          <ReceiptCard signed={receipt} />
         </>
       )}
     </QueryResult>

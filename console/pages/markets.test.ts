@@ -147,4 +147,35 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Search for its words' }).click()
     assert.equal(await page.getByRole('searchbox').inputValue(), 'harbour bridge unknown')
   })
+
+  test('an event page groups the markets of the event, with prices and volumes in their currency', async () => {
+    const page = await browser.page(`/#/markets/${slug}`, { key: '' })
+    const related = page.getByRole('region', { name: 'Event and tags' })
+    await related.locator('.siblings a').first().waitFor()
+    const questions = await related.locator('.siblings a').allTextContents()
+    await related.locator('h3 a').first().click()
+    await page.getByRole('heading', { name: 'Markets of this event' }).waitFor()
+    const table = page.getByRole('region', { name: 'Markets of this event: table' })
+    await table.getByRole('row').nth(questions.length).waitFor()
+    assert.deepEqual((await table.locator('tbody a').allTextContents()).sort(), questions.sort())
+    await table
+      .getByText(/^[\d,.]+ USDC$/)
+      .first()
+      .waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('the plot of a market marks when it was closed', async () => {
+    const { id, slug: closedSlug } = await findClosedMarket()
+    await change(id, { closed: false })
+    await change(id, { closed: true })
+    const page = await browser.page(`/#/markets/${closedSlug}`)
+    await page.getByText(/^Events: .*reopened; .* closed\.$/).waitFor()
+    await page
+      .getByText(/^[\d,.]+ USDC$/)
+      .first()
+      .waitFor()
+    await browser.leave(page)
+  })
 })

@@ -1,13 +1,12 @@
-// The markets page: search, or one market with its history.
+// The markets page: search, one market with its history, or an event with its markets.
 import type { PageProps } from '../route.ts'
+import { EventPage } from './markets/event-page.tsx'
 import { Find } from './markets/find.tsx'
 import { Market } from './markets/market.tsx'
 
 export function Markets({ route }: PageProps) {
-  const [slug] = route.parts
-  return slug === undefined ? (
-    <Find text={route.query.get('q')?.trim() ?? ''} showMore={route.query.has('all')} />
-  ) : (
-    <Market key={slug} slug={slug} query={route.query} />
-  )
+  const [slug, part, eventId] = route.parts
+  if (slug === undefined) return <Find text={route.query.get('q')?.trim() ?? ''} showMore={route.query.has('all')} />
+  if (part === 'event' && eventId !== undefined) return <EventPage slug={slug} eventId={eventId} />
+  return <Market key={slug} slug={slug} query={route.query} />
 }

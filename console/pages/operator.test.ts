@@ -27,7 +27,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
       await page.getByRole('button', { name: /^Key / }).waitFor()
-      await page.getByRole('row', { name: /demo-north/ }).waitFor()
+      await page.getByRole('row', { name: /^demo-north/ }).waitFor()
       await browser.accessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })
       await browser.accessible(page)
@@ -44,6 +44,26 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await browser.leave(page)
     },
   )
+
+  await t.test('the history of the server covers requests that this tab has not seen', async () => {
+    const { demo } = browser
+    const client = createClient({ baseUrl: demo.url, key: demo.key })
+    await client.fx.currencies()
+    const { token } = await createLink(demo.server.context)
+    const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByRole('img', { name: 'Response time, last hour' }).waitFor()
+    await history.getByRole('img', { name: 'Age of the newest data, last hour' }).waitFor()
+    await history.getByLabel('Interface').selectOption('fx')
+    await history.getByRole('button', { name: 'Last day' }).click()
+    const plot = history.getByRole('region', { name: /^Response time: 50/ })
+    await plot.getByRole('img', { name: 'Response time, last day' }).waitFor()
+    await plot.getByText('Show as a table').click()
+    await plot.getByRole('columnheader', { name: 'p99' }).waitFor()
+    await plot.getByRole('cell', { name: /^\d/ }).nth(1).waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
 
   await t.test('a key can be created, used, edited, rotated and revoked, and its usage is counted', async () => {
     const { demo } = browser

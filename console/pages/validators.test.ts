@@ -1,7 +1,7 @@
 // The validators pages in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { type Client, createClient } from '#api/client.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
@@ -46,7 +46,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByText('Examples: validator').waitFor()
     await browser.accessible(page)
     await page
-      .getByRole('region', { name: 'Pools' })
+      .getByRole('region', { name: 'Pools', exact: true })
       .getByRole('link', { name: pools[0] ?? '' })
       .click()
     await page.getByRole('heading', { name: `Validators in pool ${pools[0]}` }).waitFor()
@@ -170,7 +170,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('validators are found by key, operator and address, and a similar pool name is suggested', async () => {
+  test('validators are found by key, operator and address, and by a part of a name', async () => {
     const [validator] = (await client.validators.find({ pool: pools[0] ?? '', limit: 1 })).validators
     assert.ok(validator)
     const page = await open('')
@@ -186,6 +186,8 @@ describe('Validators page', { skip: noBrowser }, () => {
     await find(validator.validatorPubkey.slice(0, 12))
     await page.getByRole('heading', { name: /^Public keys starting with/ }).waitFor()
     await isListed()
+    await find('no such name')
+    await page.getByText('No pool or operator on mainnet has “no such name” in its name.').waitFor()
     await find(validator.nodeOperators[0] ?? '')
     await page.getByRole('heading', { name: /^Validators of operator/ }).waitFor()
     await isListed()
@@ -193,9 +195,9 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: /^Validators with withdrawal address/ }).waitFor()
     await isListed()
     await find((pools[1] ?? '').toLowerCase())
-    await page.getByRole('heading', { name: 'Pools with a similar name' }).waitFor()
+    await page.getByRole('heading', { name: 'Pools with a matching name' }).waitFor()
     await page
-      .getByRole('region', { name: 'Pools with a similar name' })
+      .getByRole('region', { name: 'Pools with a matching name', exact: true })
       .getByRole('link', { name: pools[1] ?? '' })
       .click()
     await page.getByRole('heading', { name: `Validators in pool ${pools[1]}` }).waitFor()
@@ -207,6 +209,7 @@ describe('Validators page', { skip: noBrowser }, () => {
   test('selected validators are compared; one can be added and removed', async () => {
     const page = await open(`?network=mainnet&q=${encodeURIComponent(pools[0] ?? '')}`)
     const [first, second, third] = members
+    await page.getByRole('button', { name: 'Index' }).click()
     await page.getByRole('checkbox', { name: `Compare ${first}`, exact: true }).check()
     await page.getByRole('checkbox', { name: `Compare ${second}`, exact: true }).check()
     await page.getByRole('button', { name: 'Compare 2 selected' }).click()
@@ -222,6 +225,76 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Inclusion delay' }).click()
     await plot(page, `Inclusion delay per day: ${second}, ${third}`).waitFor()
     assert.match(page.url(), new RegExp(`of=${second}%2C${third}`))
+    await browser.leave(page)
+  })
+
+  test('pools and operators are listed with their ratings, worst first, and can be sorted', async () => {
+    const page = await open('')
+    const shownNames = (list: Locator) => list.locator('tbody tr a').allTextContents()
+    const rankedNames = async (input: Parameters<typeof client.validators.entities>[0]) =>
+      (await client.validators.entities(input)).entities.map(({ name }) => name)
+    const table = page.getByRole('region', { name: 'Pools: table' })
+    await table.getByRole('img').first().waitFor()
+    assert.deepEqual(await shownNames(table), await rankedNames({ limit: 50 }))
+    assert.equal(
+      await table.getByRole('columnheader', { name: 'Effectiveness ↑' }).getAttribute('aria-sort'),
+      'ascending',
+    )
+    const worst = (await client.validators.entities({ limit: 1 })).entities[0]
+    const cells = await table.getByRole('row').nth(1).getByRole('cell').allTextContents()
+    assert.equal(cells[3], worst?.validatorEffectiveness?.toLocaleString('en', { maximumFractionDigits: 2 }))
+    assert.equal(cells[4], worst?.networkPercentile?.toFixed(0))
+    await table.getByRole('button', { name: 'Earnings per day' }).click()
+    await table.getByRole('columnheader', { name: 'Earnings per day ↑' }).waitFor()
+    await table.getByRole('button', { name: 'Earnings per day' }).click()
+    await table.getByRole('columnheader', { name: 'Earnings per day ↓' }).waitFor()
+    const byEarnings = await rankedNames({ limit: 50, sort: 'earningsPerDay', sortOrder: 'desc' })
+    await table
+      .getByRole('row')
+      .nth(1)
+      .getByText(byEarnings[0] ?? '')
+      .waitFor()
+    assert.deepEqual(await shownNames(table), byEarnings)
+    await page.getByRole('button', { name: 'Operators' }).click()
+    const operators = page.getByRole('region', { name: 'Operators: table' })
+    await operators.getByRole('row').nth(1).waitFor()
+    assert.deepEqual(await shownNames(operators), await rankedNames({ kind: 'operator', limit: 50 }))
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('the members of a pool are listed with their figures, worst first', async () => {
+    const { startDay, endDay } = await client.validators.entities({ limit: 1 })
+    const { data } = await client.validators.aggregateEffectiveness({
+      ...{ indices: members, from: String(endDay), to: String(startDay), granularity: 'all', size: 1000 },
+    })
+    const worst = data.toSorted((a, b) => (a.validatorEffectiveness ?? 101) - (b.validatorEffectiveness ?? 101))[0]
+    const page = await open(`?network=mainnet&q=${encodeURIComponent(pools[0] ?? '')}`)
+    const table = page.getByRole('region', { name: `Validators in pool ${pools[0]}: table` })
+    await table.getByRole('row').nth(1).waitFor()
+    const cells = await table.getByRole('row').nth(1).getByRole('cell').allTextContents()
+    assert.equal(cells[1], String(worst?.validatorIndex))
+    assert.equal(cells[5], worst?.validatorEffectiveness?.toLocaleString('en', { maximumFractionDigits: 2 }))
+    await table.locator('.sparkline path[d^=M]').first().waitFor()
+    await table.getByRole('button', { name: 'Index' }).click()
+    await table.getByRole('columnheader', { name: 'Index ↑' }).waitFor()
+    assert.equal(await table.getByRole('row').nth(1).getByRole('link').textContent(), String(members[0]))
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('a validator is compared with its network, and its calendar opens the duties of a day', async () => {
+    const page = await open(`/${members[0]}`)
+    const comparison = page.getByRole('region', { name: 'Compared with the network' })
+    await comparison.getByText('percent of the network’s validators are less effective; 50 is average').waitFor()
+    await comparison.locator('dd.big').first().filter({ hasText: /\d/ }).waitFor()
+    assert.match((await comparison.locator('dd.big').first().textContent()) ?? '', /^\d{1,3}$/)
+    const calendar = plot(page, /^Calendar of \d+ days/)
+    const square = calendar.locator('rect[data-day]').nth(8)
+    const [day, title] = [await square.getAttribute('data-day'), await square.locator('title').textContent()]
+    await square.click()
+    await page.getByRole('heading', { name: `Duties of UTC day ${day}, ${title?.slice(0, 10)}` }).waitFor()
+    await browser.accessible(page)
     await browser.leave(page)
   })
 

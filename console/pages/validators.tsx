@@ -6,6 +6,7 @@ import { Find } from './validators/find.tsx'
 import { useDefaultNetwork } from './validators/networks.ts'
 import { Validator } from './validators/validator.tsx'
 import { parseView } from './validators/view.ts'
+import './validators/validators.css'
 
 export function Validators({ route }: PageProps) {
   const network = useDefaultNetwork()

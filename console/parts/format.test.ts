@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { subtractDecimals } from './format.ts'
+import { divideIntegers, subtractDecimals } from './format.ts'
 
 test('subtracting decimals is exact', () => {
   // 1000.200041 − 0.200041; 919.54 − 0.183908; beyond the digits of a float
@@ -11,6 +11,14 @@ test('subtracting decimals is exact', () => {
   assert.equal(subtractDecimals('5', '5'), '0')
   assert.equal(subtractDecimals('100', '0'), '100')
   assert.equal(subtractDecimals('0.1', '0.25'), '−0.15')
+})
+
+test('a fraction is shown as a decimal of twelve digits, cut', () => {
+  assert.equal(divideIntegers('5000', '5421'), '0.922339051835')
+  assert.equal(divideIntegers('5421', '5000'), '1.0842')
+  assert.equal(divideIntegers('1', '150'), '0.00666666666666')
+  assert.equal(divideIntegers('3000', '2'), '1500')
+  assert.equal(divideIntegers('0', '7'), '0')
 })
 
 test('subtracting a fee from amount plus fee returns the amount', () => {

@@ -29,6 +29,16 @@ export function subtractDecimals(amount: string, subtrahend: string): string {
   return difference < 0n ? `−${text}` : text
 }
 
+/** A fraction of two positive integers as a decimal with `digits` significant digits, cut. */
+export function divideIntegers(numerator: string, denominator: string, digits = 12): string {
+  const places = 60
+  const scaled = String((BigInt(numerator) * 10n ** BigInt(places)) / BigInt(denominator)).padStart(places + 1, '0')
+  const [whole, part] = [scaled.slice(0, -places), scaled.slice(-places)]
+  // Zeros before the first other digit are not significant.
+  const kept = whole === '0' ? part.search(/[1-9]|$/) + digits : Math.max(0, digits - whole.length)
+  return `${whole}.${part.slice(0, kept)}`.replace(/\.?0*$/, '')
+}
+
 export const ether = (wei: string | bigint): string => `${formatUnits(wei)} ETH`
 export const gwei = (amount: string | bigint | number, places = 6): string => `${formatUnits(amount, 9, places)} ETH`
 

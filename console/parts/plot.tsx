@@ -13,6 +13,12 @@ export interface Line {
   readonly steps?: boolean
 }
 
+/** A vertical line with a text. */
+export interface Mark {
+  readonly x: number
+  readonly label: string
+}
+
 export interface PlotProps {
   /** Also the accessible name of the plot. */
   readonly title: string
@@ -21,6 +27,7 @@ export interface PlotProps {
   readonly lines: readonly Line[]
   readonly time?: boolean
   readonly height?: number
+  readonly marks?: readonly Mark[]
   /** Start the y axis at zero. */
   readonly fromZero?: boolean
   readonly format?: (value: number) => string
@@ -51,6 +58,7 @@ export function Plot(props: PlotProps) {
   latestOnPick.current = onPick
   const empty = lines.every(({ values }) => values.every((value) => value === null))
   const names = lines.map(({ label }) => label)
+  const markTexts = props.marks?.map(({ x, label }) => `${x} ${label}`).join('\n')
   const labels = lines.map(({ label, steps }) => `${label}${steps ? '/' : ''}`).join('\n')
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect below passes new data to the existing plot
@@ -75,7 +83,7 @@ export function Plot(props: PlotProps) {
       created.destroy()
       plot.current = undefined
     }
-  }, [labels, theme, height, time, empty])
+  }, [labels, markTexts, theme, height, time, empty])
 
   useEffect(() => {
     plot.current?.setData(dataOf(xs, lines))
@@ -118,7 +126,7 @@ const dataOf = (xs: readonly number[], lines: readonly Line[]): UPlot.AlignedDat
 type DrawnPlotProps = PlotProps & Required<Pick<PlotProps, 'format' | 'formatX'>>
 
 function optionsOf(
-  { lines, time = true, fromZero = false, format, formatX }: DrawnPlotProps,
+  { lines, marks = [], time = true, fromZero = false, format, formatX }: DrawnPlotProps,
   width: number,
   height: number,
 ): UPlot.Options {
@@ -157,7 +165,29 @@ function optionsOf(
         ...(steps && UPlot.paths.stepped && { paths: UPlot.paths.stepped({ align: 1 }) }),
       })),
     ],
+    hooks: { draw: [(plot) => drawMarks(plot, marks, ink)] },
   }
+}
+
+function drawMarks({ ctx, bbox, valToPos }: UPlot, marks: readonly Mark[], ink: string): void {
+  ctx.save()
+  ctx.strokeStyle = ink
+  ctx.fillStyle = ink
+  ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio])
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`
+  for (const { x, label } of marks) {
+    const at = valToPos(x, 'x', true)
+    if (at < bbox.left || at > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(at, bbox.top)
+    ctx.lineTo(at, bbox.top + bbox.height)
+    ctx.stroke()
+    // In the right half, the text is left of the line, so that it is not cut off.
+    const isRight = at > bbox.left + bbox.width / 2
+    ctx.textAlign = isRight ? 'right' : 'left'
+    ctx.fillText(label, at + (isRight ? -4 : 4) * devicePixelRatio, bbox.top + 11 * devicePixelRatio)
+  }
+  ctx.restore()
 }
 
 /** For a single point, uPlot would show a range of almost three years. */

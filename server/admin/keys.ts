@@ -85,8 +85,7 @@ async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest)
   const page = pageIn(query.page)
   const found = await searchKeys(state, {
     text: parseSearchText(query.find),
-    temporaryPrefix: sessionKeys,
-    nowMs,
+    hiddenPrefix: sessionKeys,
     rowsMax: pageSize,
     offset: (page - 1) * pageSize,
   })

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import { type HistoryRecorder, historyRoute } from './history.ts'
 import { keyRoutes } from './keys.ts'
 import { type OverviewParts, overviewRoute } from './overview.ts'
+import { quoteRoutes } from './quotes.ts'
 import { signInRoutes } from './sign-in.ts'
 import { pageRoutes } from './static-files.ts'
 
@@ -15,6 +17,7 @@ export const consoleDir = join(import.meta.dirname, '../../console/dist')
 export interface ConsoleOptions extends OverviewParts {
   /** Shared with authorization: invalid links and invalid keys count together. */
   readonly badKeyThrottle: BadKeyThrottle
+  readonly history: HistoryRecorder
   /** Key for all visitors of the demo. */
   readonly demoKey?: string | undefined
   /** Folder of another build, for tests. */
@@ -27,6 +30,8 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
     ...pageRoutes(context.settings, parts.dir ?? consoleDir),
     ...signInRoutes(context, parts),
     ...keyRoutes(context),
+    ...quoteRoutes(context),
     overviewRoute(context, parts),
+    historyRoute(context, parts.history),
   ]
 }

@@ -8,7 +8,8 @@ export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 /** Label values come from fixed lists. Beyond this number, values are counted as `other` (behaviour/http.md#metrics). */
 const labelSetsMax = 1000
 
-const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+/** Upper bounds of the buckets of response times; a last bucket has everything above. */
+export const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5]
 
 export interface Metrics {
@@ -37,9 +38,16 @@ export interface Metrics {
 
 export interface Totals {
   readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
-  /** Endpoint → number of timed responses, and their total time. */
-  readonly times: ReadonlyMap<string, { readonly count: number; readonly seconds: number }>
+  readonly times: ReadonlyMap<string, ResponseTimes>
   readonly limited: Readonly<Record<string, number>>
+}
+
+/** The timed responses of one endpoint. */
+export interface ResponseTimes {
+  readonly count: number
+  readonly seconds: number
+  /** By bucket (`requestSeconds`): responses up to its bound, those of the buckets before included. */
+  readonly upTo: readonly number[]
 }
 
 export interface StreamMetrics {
@@ -142,11 +150,12 @@ async function totalsOf(registry: Registry): Promise<Totals> {
   const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
   const requests = await read('tetrad_requests_total')
   const limits = await read('tetrad_limits_hit_total')
-  const times = new Map<string, { count: number; seconds: number }>()
+  const times = new Map<string, ResponseTimes>()
   for (const { labels, value, metricName = '' } of (await read('tetrad_request_seconds')) as NamedValue[]) {
     const endpoint = String(labels.endpoint)
-    const known = times.get(endpoint) ?? { count: 0, seconds: 0 }
+    const known = times.get(endpoint) ?? { count: 0, seconds: 0, upTo: [] }
     if (metricName.endsWith('_count')) times.set(endpoint, { ...known, count: value })
+    if (metricName.endsWith('_bucket')) times.set(endpoint, { ...known, upTo: [...known.upTo, value] })
     if (metricName.endsWith('_sum')) times.set(endpoint, { ...known, seconds: value })
   }
   return {

@@ -175,9 +175,8 @@ export async function listKeys(state: StateReader): Promise<KeyInfo[]> {
 export interface KeySearch {
   /** Part of a name or an id, ignoring case; empty: all keys. */
   readonly text: string
-  /** Expired and revoked keys whose ids start with this are omitted. */
-  readonly temporaryPrefix: string
-  readonly nowMs: number
+  /** Keys whose ids start with this are omitted. */
+  readonly hiddenPrefix: string
   readonly rowsMax: number
   readonly offset: number
 }
@@ -185,13 +184,13 @@ export interface KeySearch {
 /** Newest first, with the total number. */
 export async function searchKeys(
   state: StateReader,
-  { text, temporaryPrefix, nowMs, rowsMax, offset }: KeySearch,
+  { text, hiddenPrefix, rowsMax, offset }: KeySearch,
 ): Promise<{ readonly keys: readonly KeyInfo[]; readonly total: number }> {
   // The database converts both sides to lower case, because engines differ for some letters.
   const pattern = `%${text.replaceAll(/[%_!]/g, '!$&')}%`
   const where = `where (lower(name) like lower(?) escape '!' or lower(id) like lower(?) escape '!')
-    and not (substr(id, 1, ?) = ? and (revoked_ms is not null or (expires_ms is not null and expires_ms <= ?)))`
-  const values = [pattern, pattern, temporaryPrefix.length, temporaryPrefix, nowMs]
+    and substr(id, 1, ?) <> ?`
+  const values = [pattern, pattern, hiddenPrefix.length, hiddenPrefix]
   const counted = await state.get<{ count: number }>(`select count(*) as count from keys ${where}`, ...values)
   const rows = await state.all<KeyRow>(
     `select * from keys ${where} order by created_ms desc, id desc limit ? offset ?`,

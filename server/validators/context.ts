@@ -9,6 +9,7 @@ import type { MissingPast } from './ingest/fill-past.ts'
 import type { IngestRun } from './ingest/ingest-status.ts'
 import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
+import type { EntityRatings } from './ratings/entity-ratings.ts'
 import type { WatchFile } from './registry/watch-names.ts'
 
 export interface ValidatorsCaches {
@@ -28,6 +29,8 @@ export interface ValidatorsCaches {
   readonly missingPast: VersionCache<MissingPast>
   /** By network. */
   readonly watchFiles: Map<Network, WatchFile>
+  /** By network, kind, period and version of the entities. */
+  readonly entityRatings: VersionCache<EntityRatings>
 }
 
 export type ValidatorsContext = Context & {
@@ -44,4 +47,5 @@ export const createValidatorsCaches = (): ValidatorsCaches => ({
   validatorCounts: cacheUntilVersionChanges(),
   missingPast: cacheUntilVersionChanges(),
   watchFiles: new Map(),
+  entityRatings: cacheUntilVersionChanges(),
 })

@@ -199,7 +199,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const long = [
       'duties/merge',
       'duties/list-records',
-      'duties/summaries',
+      'duties/daily-summaries',
       'endpoints/ratings',
       'ingest/survival',
       'ingest/fill-past',

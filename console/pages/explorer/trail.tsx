@@ -14,6 +14,7 @@ import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
 import { LabelName } from './label-name.tsx'
 import { deeper } from './steps.ts'
 import { TrailDiagram } from './trail-diagram.tsx'
+import { TrailExport } from './trail-export.tsx'
 
 /** Default and maximum of the endpoint's `depth`. */
 export const depths = { default: 20, max: 100 } as const
@@ -58,6 +59,7 @@ function TrailResult({ trail, meta, depth }: TrailResultProps) {
         <TrailEndText trail={trail} />
       </p>
       <ContinueTrail trail={trail} depth={depth} />
+      {trail.hops.length > 0 && <TrailExport trail={trail} />}
       {trail.hops.length > 0 && <Hops trail={trail} />}
       <p className="small">
         <Confidence meta={meta} />

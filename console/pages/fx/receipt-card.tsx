@@ -3,21 +3,14 @@ import type { SignedReceipt } from '#api/wire/fx-extensions.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
-import { formatTime } from '../../parts/format.ts'
-import { QueryResult } from '../../parts/query-result.tsx'
+import { divideIntegers as divide, formatTime } from '../../parts/format.ts'
 import { Table } from '../../parts/table.tsx'
-import { useEndpoint } from '../../use-endpoint.ts'
 
-export function ReceiptCard({ id }: { readonly id: string }) {
-  const receipt = useEndpoint('fx.receipt', { id })
-  return (
-    <Card id="receipt" title="Price receipt">
-      <QueryResult of={receipt} notFound="No receipt is stored for this quote.">
-        {({ reply }) => <Figures signed={reply} />}
-      </QueryResult>
-    </Card>
-  )
-}
+export const ReceiptCard = ({ signed }: { readonly signed: SignedReceipt }) => (
+  <Card id="receipt" title="Price receipt">
+    <Figures signed={signed} />
+  </Card>
+)
 
 /** Parts per million as basis points, exactly. */
 const bps = (ppm: number): string => `${ppm / 100} bp`
@@ -49,7 +42,10 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
         of={{
           'Mid rate': (
             <>
-              <Mono text={`${mid.numerator} / ${mid.denominator}`} />
+              <Mono text={divide(mid.numerator, mid.denominator)} />{' '}
+              <span className="soft">
+                {receipt.quote.to.currency} per {receipt.quote.from.currency}
+              </span>
               {receipt.via !== null && <span className="soft"> via {receipt.via}</span>}
             </>
           ),

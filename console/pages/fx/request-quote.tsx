@@ -1,12 +1,14 @@
 // The form to request a quote.
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ReplyOf } from '#api/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Form, TextField } from '../../parts/controls.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
+import { RateHistory } from './rate-history.tsx'
 import { hasWallet, requestAccount } from './wallet.ts'
 
 /** Nobody has the key of this address. It is an example for browsers without a wallet. */
@@ -19,12 +21,19 @@ export function RequestQuote() {
   const currencies = useEndpoint('fx.currencies', {})
   return (
     <QueryResult of={currencies} waiting="Loading currencies…">
-      {({ reply }) => <QuoteForm codes={reply.currencies.map(({ currency }) => currency)} tenors={reply.tenors} />}
+      {({ reply }) => <QuoteForm currencies={reply.currencies} tenors={reply.tenors} />}
     </QueryResult>
   )
 }
 
-function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; readonly tenors: readonly Tenor[] }) {
+interface QuoteFormProps {
+  readonly currencies: ReplyOf<'fx.currencies'>['currencies']
+  readonly tenors: readonly Tenor[]
+}
+
+function QuoteForm({ currencies, tenors }: QuoteFormProps) {
+  const codes = currencies.map(({ currency }) => currency)
+  const tracked = (code: string) => currencies.find(({ currency }) => currency === code)?.tracks ?? code
   const { client } = useConsoleContext()
   const [from, setFrom] = useState(codes[0] ?? '')
   const [to, setTo] = useState(codes[1] ?? '')
@@ -55,67 +64,70 @@ function QuoteForm({ codes, tenors }: { readonly codes: readonly string[]; reado
     action.mutate()
   }
   return (
-    <Card id="ask" title="Request a quote">
-      <Form onSubmit={() => run(create)}>
-        <div className="row">
-          <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
-          <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
-          <TextField
-            label="Amount"
-            inputMode="decimal"
-            value={amount}
-            onText={(text) => setAmount(text.trim())}
-            required
-            pattern="\d+(\.\d{1,6})?"
-            title="A number with up to six decimals"
-          />
-          <Choice
-            label="Amount is"
-            value={amountSide}
-            options={['from', 'to']}
-            format={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
-            onChoose={setAmountSide}
-          />
-          <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
-          <Choice
-            label="Type"
-            value={type}
-            options={['tradable', 'reference']}
-            format={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
-            onChoose={setType}
-          />
-        </div>
-        {type === 'tradable' && (
-          <div className="row gap-small">
+    <>
+      <Card id="ask" title="Request a quote">
+        <Form onSubmit={() => run(create)}>
+          <div className="row">
+            <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
+            <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
             <TextField
-              isWide
-              label="Recipient address"
-              className="mono"
-              value={recipient}
-              onText={(text) => setRecipient(text.trim())}
+              label="Amount"
+              inputMode="decimal"
+              value={amount}
+              onText={(text) => setAmount(text.trim())}
               required
-              pattern="0x[0-9a-fA-F]{40}"
-              placeholder="0x…"
-              title="0x followed by 40 hexadecimal digits"
+              pattern="\d+(\.\d{1,6})?"
+              title="A number with up to six decimals"
             />
-            {hasWallet() ? (
-              <button type="button" onClick={() => run(fillWalletAddress)}>
-                Use my wallet address
-              </button>
-            ) : (
-              <button type="button" onClick={() => setRecipient(burnAddress)}>
-                Use an example
-              </button>
-            )}
+            <Choice
+              label="Amount is"
+              value={amountSide}
+              options={['from', 'to']}
+              format={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
+              onChoose={setAmountSide}
+            />
+            <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
+            <Choice
+              label="Type"
+              value={type}
+              options={['tradable', 'reference']}
+              format={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
+              onChoose={setType}
+            />
           </div>
-        )}
-        <p>
-          <button type="submit" className="main" disabled={create.isPending}>
-            {create.isPending ? 'Requesting…' : 'Get quote'}
-          </button>
-        </p>
-      </Form>
-      {error && <Failure error={error} />}
-    </Card>
+          {type === 'tradable' && (
+            <div className="row gap-small">
+              <TextField
+                isWide
+                label="Recipient address"
+                className="mono"
+                value={recipient}
+                onText={(text) => setRecipient(text.trim())}
+                required
+                pattern="0x[0-9a-fA-F]{40}"
+                placeholder="0x…"
+                title="0x followed by 40 hexadecimal digits"
+              />
+              {hasWallet() ? (
+                <button type="button" onClick={() => run(fillWalletAddress)}>
+                  Use my wallet address
+                </button>
+              ) : (
+                <button type="button" onClick={() => setRecipient(burnAddress)}>
+                  Use an example
+                </button>
+              )}
+            </div>
+          )}
+          <p>
+            <button type="submit" className="main" disabled={create.isPending}>
+              {create.isPending ? 'Requesting…' : 'Get quote'}
+            </button>
+          </p>
+        </Form>
+        {error && <Failure error={error} />}
+      </Card>
+      <RateHistory base={tracked(from)} quote={tracked(to)} />
+    </>
   )
 }

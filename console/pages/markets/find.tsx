@@ -6,8 +6,9 @@ import { Form, TextField } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
+import { RecentLinks } from '../../search/recent-links.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { formatPercent, groupThousands, outcomesOf } from './market-values.ts'
+import { currencyOf, formatPercent, groupThousands, outcomesOf } from './market-values.ts'
 
 const rows = { default: 20, max: 50 } as const
 const debounceMs = 250
@@ -23,6 +24,7 @@ export function Find({ text, showMore }: { readonly text: string; readonly showM
         Prediction markets from your feeds: prices, history, and the first funding of the addresses in them.
       </p>
       <SearchBox text={text} />
+      {text === '' && <RecentLinks page="markets" />}
       <Card id="found-title" title={text === '' ? 'Most traded open markets' : `Markets matching “${text}”`}>
         <QueryResult of={query} waiting="Loading markets…">
           {({ reply: { markets } }) =>
@@ -125,7 +127,8 @@ function MarketResults({ markets }: { readonly markets: readonly FoundMarket[] }
           <span className="volume">
             {market.volumeNum !== undefined && (
               <>
-                {groupThousands(String(market.volumeNum))} <span className="soft small">traded</span>
+                {groupThousands(String(market.volumeNum))} {currencyOf(market)}{' '}
+                <span className="soft small">traded</span>
               </>
             )}
           </span>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketChange } from '#api/wire/market-changes.ts'
-import { applyChanges, isVisibleChange, mergeChanges, momentsOf, toPlotData } from './history.ts'
+import { applyChanges, eventsOf, isVisibleChange, mergeChanges, momentsOf, toPlotData } from './history.ts'
 
 const at = (second: number): string => new Date(second * 1000).toISOString()
 const changed = (cursor: number, second: number, fields: MarketChange['fields'], more = {}): MarketChange => ({
@@ -78,4 +78,20 @@ test('a change of the time stamp alone is hidden', () => {
   assert.equal(isVisibleChange(changed(1, 1, [stamped])), false)
   assert.equal(isVisibleChange(changed(1, 1, [stamped, { field: 'bestBid', after: 1 }])), true)
   assert.equal(isVisibleChange(changed(1, 1, [], { change: 'vanished' })), true)
+})
+
+test('events are changes of status, dates and the question, oldest first', () => {
+  const events = eventsOf(market, [
+    changed(5, 50, [
+      { field: 'closed', before: false, after: true },
+      { field: 'oracleResolutionStatus', before: '', after: 'resolved' },
+    ]),
+    changed(4, 40, [{ field: 'outcomePrices', before: '[]', after: '[]' }]),
+    changed(3, 30, [{ field: 'closed', before: false, after: true }], { id: '2' }),
+    changed(2, 20, [], { change: 'created' }),
+  ])
+  assert.deepEqual(events, [
+    { x: 20, label: 'first seen' },
+    { x: 50, label: 'closed, resolution: resolved' },
+  ])
 })

@@ -96,3 +96,30 @@ export function mergeChanges(live: readonly MarketChange[], listed: readonly Mar
   const newest = BigInt(listed[0]?.cursor ?? -1)
   return [...live.filter(({ cursor }) => BigInt(cursor) > newest), ...listed]
 }
+
+/** Changes of these fields are events in the life of a market: field → text for the new value. */
+const eventTexts: Readonly<Record<string, (after: unknown) => string | undefined>> = {
+  active: (after) => (after === true ? 'opened' : 'deactivated'),
+  acceptingOrders: (after) => (after === true ? 'orders accepted' : 'no more orders'),
+  closed: (after) => (after === true ? 'closed' : 'reopened'),
+  archived: (after) => (after === true ? 'archived' : undefined),
+  oracleResolutionStatus: (after) => (after ? `resolution: ${after}` : undefined),
+  endDate: () => 'end date changed',
+  question: () => 'question changed',
+}
+
+interface MarketEvent {
+  readonly x: number
+  readonly label: string
+}
+
+/** Events of the market, oldest first. Events at the same time share an entry. */
+export function eventsOf(market: Pick<Market, 'id'>, changes: readonly MarketChange[]): readonly MarketEvent[] {
+  const events = changes.flatMap(({ at, kind, id, change, fields }) => {
+    if (kind !== 'market' || id !== market.id) return []
+    const texts = change === 'created' ? ['first seen'] : fields.map(({ field, after }) => eventTexts[field]?.(after))
+    const label = texts.filter((text) => text !== undefined).join(', ')
+    return label === '' ? [] : [{ x: Date.parse(at) / 1000, label }]
+  })
+  return events.toReversed()
+}

@@ -2,20 +2,22 @@
 import type { Market } from '#api/wire/markets.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'
-import { groupThousands } from './market-values.ts'
+import { currencyOf, groupThousands } from './market-values.ts'
 
 export function MarketFacts({ market }: { readonly market: Market }) {
   const { bestBid, bestAsk, resolutionSource } = market
+  const currency = currencyOf(market)
+  const money = (value: string | number | bigint | undefined) => withCurrency(value, currency)
   return (
     <Facts
       of={{
         'Last trade': amount(market.lastTradePrice),
         'Best bid and ask': bestBid !== undefined && bestAsk !== undefined && `${bestBid} bid, ${bestAsk} ask`,
-        Volume: amount(market.volume || market.volumeNum),
-        'Volume, 24 hours': amount(market.volume24hr),
-        'Volume, week': amount(market.volume1wk),
-        'Volume, month': amount(market.volume1mo),
-        Liquidity: amount(market.liquidity || market.liquidityNum),
+        Volume: money(market.volume || market.volumeNum),
+        'Volume, 24 hours': money(market.volume24hr),
+        'Volume, week': money(market.volume1wk),
+        'Volume, month': money(market.volume1mo),
+        Liquidity: money(market.liquidity || market.liquidityNum),
         Starts: market.startDate && formatTime(market.startDate),
         Ends: market.endDate && formatTime(market.endDate),
         Closed: market.closedTime && formatTime(market.closedTime),
@@ -25,6 +27,11 @@ export function MarketFacts({ market }: { readonly market: Market }) {
       }}
     />
   )
+}
+
+function withCurrency(value: string | number | bigint | undefined, currency: string | undefined): string | undefined {
+  const text = amount(value)
+  return text === undefined || currency === undefined ? text : `${text} ${currency}`
 }
 
 const amount = (value: string | number | bigint | undefined): string | undefined =>

@@ -6,7 +6,7 @@ import { Card } from '../../parts/card.tsx'
 import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
-import { momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
+import { eventsOf, momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
 import { hrefWith } from './market-href.ts'
 
 const plotLabels: Readonly<Record<PlotName, string>> = {
@@ -30,6 +30,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
     () => toPlotData(name, market, momentsOf(market, changes, Date.now() / 1000)),
     [name, market, changes],
   )
+  const events = useMemo(() => eventsOf(market, changes), [market, changes])
   const timeAt = (index: number): string => new Date((plot.xs[index] ?? 0) * 1000).toISOString()
   return (
     <Card
@@ -52,9 +53,15 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           title={`${plotLabels[name]} over time`}
           xs={plot.xs}
           lines={plot.lines}
+          marks={events}
           {...((name === 'prices' || name === 'book') && { format: (value: number) => formatPercent(value, 1) })}
           onPick={(index) => window.location.assign(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
+      )}
+      {events.length > 0 && (
+        <p className="small soft">
+          Events: {events.map(({ x, label }) => `${formatTime(x).slice(0, 16)} ${label}`).join('; ')}.
+        </p>
       )}
       <AsOf slug={slug} query={query} />
     </Card>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   addressesIn,
+  currencyOf,
   fieldLabel,
   formatPercent,
   groupThousands,
@@ -69,3 +70,9 @@ test('percentages keep every digit', () => {
 })
 
 test('field names are split into words', () => assert.equal(fieldLabel('marketMakerAddress'), 'market maker address'))
+
+test('a known token is shown by its name, another by its address', () => {
+  assert.equal(currencyOf({ denominationToken: '0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174' }), 'USDC')
+  assert.equal(currencyOf({ denominationToken: `0x${'1'.repeat(40)}` }), '0x111111…111111')
+  assert.equal(currencyOf({}), undefined)
+})

@@ -1,6 +1,7 @@
 // Values of a market record as the pages show them: outcomes with prices, status, addresses. Sources write lists as JSON
 // text; text that is not a JSON list counts as an empty list.
 import type { Market } from '#api/wire/markets.ts'
+import { shortenHex } from '../../parts/format.ts'
 
 export function listIn(text: unknown): readonly string[] {
   if (typeof text !== 'string') return []
@@ -94,3 +95,16 @@ export function formatPercent(price: string): string {
 /** `marketMakerAddress` → `market maker address`. */
 export const fieldLabel = (field: string): string =>
   field.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
+
+/** Tokens that markets are denominated in, by contract. */
+const tokenNames: Readonly<Record<string, string>> = {
+  '0x2791bca1f2de4661ed88a30c99a7a9449aa84174': 'USDC',
+  '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359': 'USDC',
+  '0xc2132d05d31c914a87c6611c10748aeb04b58e8f': 'USDT',
+}
+
+/** The currency of prices and volumes. An unknown token is shown by its address; undefined: the source names none. */
+export function currencyOf({ denominationToken }: Pick<Market, 'denominationToken'>): string | undefined {
+  if (!denominationToken) return undefined
+  return tokenNames[denominationToken.toLowerCase()] ?? shortenHex(denominationToken)
+}

@@ -7,6 +7,7 @@ import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
+import { useRemember } from '../../search/recent.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { Addresses } from './addresses.tsx'
 import { Changes } from './changes.tsx'
@@ -44,6 +45,9 @@ export function Market({ slug, query }: MarketProps) {
     [current.data, live],
   )
   const shown = asOf === undefined ? current : past
+  useRemember(
+    current.data && { kind: 'Market', label: current.data.reply.question || slug, href: hrefOf('markets', [slug]) },
+  )
   return (
     <>
       <p className="small">

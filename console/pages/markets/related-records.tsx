@@ -29,7 +29,13 @@ function EventDetails({ event, slug }: { readonly event: Event; readonly slug: s
   const { title, subtitle, markets = [], series = [] } = event
   return (
     <>
-      <h3>{title || event.slug}</h3>
+      <h3>
+        {slug === undefined || event.id === undefined ? (
+          title || event.slug
+        ) : (
+          <a href={hrefOf('markets', [slug, 'event', event.id])}>{title || event.slug}</a>
+        )}
+      </h3>
       {subtitle && <p className="soft">{subtitle}</p>}
       <ul className="siblings">
         {markets.map((market) => (

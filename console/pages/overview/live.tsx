@@ -6,6 +6,7 @@ import { formatCount, formatDuration } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
 import { Table } from '../../parts/table.tsx'
 import { addSample, emptyHistory, type History, toLines } from './history.ts'
+import { ServerHistoryCard } from './server-history.tsx'
 import { stateOf } from './source-state.ts'
 
 const plots = [
@@ -21,6 +22,8 @@ export function Live({ report }: { readonly report: Overview }) {
   const { xs, ...lines } = toLines(history)
   return (
     <>
+      <ServerHistoryCard />
+      <h2 className="gap">Live: the last five minutes in this tab</h2>
       <div className="cards">
         {plots.map(({ id, title, name }) => (
           <Card key={id} id={id} title={title}>

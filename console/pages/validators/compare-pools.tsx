@@ -6,8 +6,10 @@ import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type Members, useMembers } from './members.ts'
-import { poolsMax } from './pools.tsx'
 import type { ComparisonProps, Subjects } from './side-by-side.ts'
+
+/** The maximum of one response. */
+const poolsMax = 1000
 
 interface ComparePoolsProps extends ComparisonProps {
   readonly pools: readonly [string, string]

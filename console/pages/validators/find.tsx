@@ -1,11 +1,13 @@
-// The start of the validators page: one search field for every kind of search, and the list of pools.
+// The start of the validators page: one search field for every kind of search, and the lists of pools and operators.
 import { useState } from 'react'
 import type { Network } from '#api/wire/validators.ts'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
+import { RecentLinks } from '../../search/recent-links.tsx'
 import { NetworkChoice } from './controls.tsx'
+import { Entities } from './entities.tsx'
 import { Examples } from './examples.tsx'
-import { Pools } from './pools.tsx'
+import { NamedResults } from './named-results.tsx'
 import { ValidatorResults } from './results.tsx'
 import { parseSearch, type SearchField } from './search.ts'
 import type { ValidatorsView } from './view.ts'
@@ -28,6 +30,7 @@ export function Find({ route, view }: PageProps & { readonly view: ValidatorsVie
           <a href={hrefOf('validators', ['compare'], { network })}>Compare</a>
         </div>
         <Examples network={network} />
+        <RecentLinks page="validators" />
       </section>
       {search.kind === 'one' && (
         <p className="note">
@@ -43,15 +46,14 @@ export function Find({ route, view }: PageProps & { readonly view: ValidatorsVie
             query={{ [by]: search.value }}
           />
         ))}
-      {search.kind !== 'one' && <Pools network={network} like={search.kind === 'empty' ? '' : search.value} />}
+      {search.kind === 'name' && <NamedResults key={search.value} network={network} name={search.value} />}
+      {search.kind === 'empty' && <Entities key={network} network={network} />}
     </>
   )
 }
 
 const titles: Readonly<Record<SearchField, string>> = {
   pubkey: 'Public keys starting with',
-  pool: 'Validators in pool',
-  nodeOperator: 'Validators of operator',
   depositAddress: 'Validators with deposit address',
   withdrawalAddress: 'Validators with withdrawal address',
 }

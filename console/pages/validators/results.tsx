@@ -1,14 +1,18 @@
-// Search results: validators page by page, with a selection for a comparison.
+// Search results: validators with their figures of a period, sortable, with a selection for a comparison.
 import { useState } from 'react'
-import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import type { FoundValidator } from '#api/wire/validators-find.ts'
-import { formatCount, shortenHex } from '../../parts/format.ts'
+import { Choice } from '../../parts/controls.tsx'
+import { formatCount, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Table } from '../../parts/table.tsx'
+import { rangeOf } from '../../parts/spark-path.ts'
+import { Sparkline } from '../../parts/sparkline.tsx'
+import { type Sorting, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
-import { useEndpoint } from '../../use-endpoint.ts'
+import { percentile, periodLabels, periods } from './entities.tsx'
+import { none, rating, share } from './figures.tsx'
+import { batchSize, type MemberBatch, type MemberQuery, useDailyFigures, useRatedMembers } from './rated-members.ts'
 import { comparedMax } from './side-by-side.ts'
+import { type MemberSort, type RatedMember, sortMembers } from './sort-members.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 const perPage = 25
@@ -16,64 +20,56 @@ const perPage = 25
 interface ValidatorResultsProps {
   readonly title: string
   readonly network: Network
-  readonly query: Omit<InputOf<'validators.find'>, 'network'>
+  readonly query: MemberQuery
 }
 
 export function ValidatorResults({ title, network, query }: ValidatorResultsProps) {
-  /** The last index of each previous page. */
-  const [pageEnds, setPageEnds] = useState<readonly number[]>([])
-  const after = pageEnds.at(-1)
-  const [selected, setSelected] = useState<readonly number[]>([])
-  const results = useEndpoint(
-    'validators.find',
-    { network, ...query, limit: perPage, ...(after !== undefined && { after }) },
-    { keepPrevious: true },
-  )
-  const toggle = (index: number) =>
-    setSelected(selected.includes(index) ? selected.filter((other) => other !== index) : [...selected, index])
+  /** The last index of each previous batch. */
+  const [batchEnds, setBatchEnds] = useState<readonly number[]>([])
+  const [period, setPeriod] = useState<(typeof periods)[number]>('month')
+  const results = useRatedMembers(network, query, period, batchEnds.at(-1))
   return (
     <QueryResult of={results} waiting="Searching…">
-      {({ reply: { validators, pools, next } }) =>
-        validators.length === 0 ? (
+      {(batch) =>
+        batch.members.length === 0 ? (
           <p className="note">
-            {title}: no results on {network}. Names must match exactly. Check the spelling, or try another network.
+            {title}: no results on {network}. Check the spelling, or try another network.
           </p>
         ) : (
           <section className="card" aria-label={title}>
             <div className="spread">
               <h2>{title}</h2>
-              {pools[0] && <span className="soft">{formatCount(pools[0].validators)} validators</span>}
+              {batch.total !== undefined && <span className="soft">{formatCount(batch.total)} validators</span>}
             </div>
-            <ResultTable
-              title={title}
-              validators={validators}
-              network={network}
-              selected={selected}
-              onToggle={toggle}
-            />
-            <p className="row pages">
-              <button
-                type="button"
-                className="main"
-                disabled={selected.length === 0}
-                onClick={() => go('validators', ['compare'], { network, of: selected.join() })}
-              >
-                {selected.length === 0 ? 'Select up to ten to compare' : `Compare ${selected.length} selected`}
-              </button>
-              {pageEnds.length > 0 && (
-                <button type="button" onClick={() => setPageEnds(pageEnds.slice(0, -1))}>
-                  Previous page
-                </button>
-              )}
-              {next !== null && (
-                <button
-                  type="button"
-                  onClick={() => setPageEnds([...pageEnds, validators.at(-1)?.validatorIndex ?? 0])}
-                >
-                  Next page
-                </button>
-              )}
-            </p>
+            <div className="row view">
+              <Choice
+                label="Period"
+                value={period}
+                options={periods}
+                format={(option) => periodLabels[option]}
+                onChoose={setPeriod}
+              />
+            </div>
+            {(batch.hasMore || batchEnds.length > 0) && (
+              <p className="note">
+                The list shows {formatCount(batchSize)} validators at a time, in order of their index. Only these are
+                sorted.{' '}
+                {batchEnds.length > 0 && (
+                  <button type="button" onClick={() => setBatchEnds(batchEnds.slice(0, -1))}>
+                    Previous {formatCount(batchSize)}
+                  </button>
+                )}{' '}
+                {batch.hasMore && (
+                  <button
+                    type="button"
+                    onClick={() => setBatchEnds([...batchEnds, batch.members.at(-1)?.validatorIndex ?? 0])}
+                  >
+                    Next {formatCount(batchSize)}
+                  </button>
+                )}
+              </p>
+            )}
+            <Members key={batchEnds.length} title={title} network={network} batch={batch} />
           </section>
         )
       }
@@ -81,38 +77,119 @@ export function ValidatorResults({ title, network, query }: ValidatorResultsProp
   )
 }
 
-interface ResultTableProps {
+interface MembersProps {
   readonly title: string
-  readonly validators: readonly FoundValidator[]
   readonly network: Network
+  readonly batch: MemberBatch
+}
+
+const sortColumns: Readonly<Record<string, MemberSort>> = {
+  Index: 'validatorIndex',
+  Effectiveness: 'effectiveness',
+  Uptime: 'uptime',
+  Earnings: 'earnings',
+}
+
+function Members({ title, network, batch }: MembersProps) {
+  const { members } = batch
+  const [sort, setSort] = useState<MemberSort>('effectiveness')
+  const [isDescending, setDescending] = useState(false)
+  const [page, setPage] = useState(0)
+  const [selected, setSelected] = useState<readonly number[]>([])
+  const toggle = (index: number) =>
+    setSelected(selected.includes(index) ? selected.filter((other) => other !== index) : [...selected, index])
+  const shown = sortMembers(members, sort, isDescending).slice(page * perPage, (page + 1) * perPage)
+  const sorting: Sorting = {
+    columns: Object.keys(sortColumns),
+    by: Object.keys(sortColumns).find((column) => sortColumns[column] === sort) ?? '',
+    isDescending,
+    onSort: (column) => {
+      setDescending(sortColumns[column] === sort && !isDescending)
+      setSort(sortColumns[column] as MemberSort)
+      setPage(0)
+    },
+  }
+  return (
+    <>
+      <MemberTable {...{ title, network, sorting, selected, batch, onToggle: toggle }} members={shown} />
+      <p className="row pages">
+        <button
+          type="button"
+          className="main"
+          disabled={selected.length === 0}
+          onClick={() => go('validators', ['compare'], { network, of: selected.join() })}
+        >
+          {selected.length === 0 ? 'Select up to ten to compare' : `Compare ${selected.length} selected`}
+        </button>
+        {members.length > perPage && (
+          <>
+            <button type="button" disabled={page === 0} onClick={() => setPage(page - 1)}>
+              Previous page
+            </button>
+            <button type="button" disabled={(page + 1) * perPage >= members.length} onClick={() => setPage(page + 1)}>
+              Next page
+            </button>
+          </>
+        )}
+      </p>
+    </>
+  )
+}
+
+interface MemberTableProps {
+  readonly title: string
+  readonly network: Network
+  readonly members: readonly RatedMember[]
+  readonly batch: MemberBatch
+  readonly sorting: Sorting
   readonly selected: readonly number[]
   readonly onToggle: (index: number) => void
 }
 
-function ResultTable({ title, validators, network, selected, onToggle }: ResultTableProps) {
+function MemberTable({ title, network, members, batch, sorting, selected, onToggle }: MemberTableProps) {
+  const daily = useDailyFigures(
+    network,
+    members.map(({ validatorIndex }) => validatorIndex),
+    batch,
+  )
+  const range = rangeOf([...(daily.data?.values() ?? [])].map(({ values }) => values))
+  const figures = ['Effectiveness', 'Percentile', 'Uptime', 'Earnings']
   return (
-    <Table name={`${title}: table`} columns={['Compare', 'Index', 'Status', 'Pool', 'Operators', 'Public key']}>
-      {validators.map(({ validatorIndex, status, pool, nodeOperators, validatorPubkey }) => (
-        <tr key={validatorIndex}>
+    <Table
+      name={`${title}: table`}
+      columns={['Compare', 'Index', 'Status', 'Pool', 'Operators', ...figures, 'Effectiveness by day']}
+      figures={figures}
+      sorting={sorting}
+    >
+      {members.map((member) => (
+        <tr key={member.validatorIndex}>
           <td>
             <input
               type="checkbox"
-              aria-label={`Compare ${validatorIndex}`}
-              checked={selected.includes(validatorIndex)}
-              disabled={selected.length >= comparedMax && !selected.includes(validatorIndex)}
-              onChange={() => onToggle(validatorIndex)}
+              aria-label={`Compare ${member.validatorIndex}`}
+              checked={selected.includes(member.validatorIndex)}
+              disabled={selected.length >= comparedMax && !selected.includes(member.validatorIndex)}
+              onChange={() => onToggle(member.validatorIndex)}
             />
           </td>
-          <td>
-            <a href={hrefOf('validators', [validatorIndex], { network })}>{validatorIndex}</a>
+          <td title={member.validatorPubkey}>
+            <a href={hrefOf('validators', [member.validatorIndex], { network })}>{member.validatorIndex}</a>
           </td>
           <td>
-            <StatusBadge status={status} />
+            <StatusBadge status={member.status} />
           </td>
-          <td>{pool ?? <span className="soft">unknown</span>}</td>
-          <td>{nodeOperators.join(', ')}</td>
-          <td className="mono" title={validatorPubkey}>
-            {shortenHex(validatorPubkey)}
+          <td>{member.pool ?? <span className="soft">unknown</span>}</td>
+          <td>{member.nodeOperators.join(', ')}</td>
+          <td className="num">{rating(member.effectiveness)}</td>
+          <td className="num">{percentile(daily.data?.get(member.validatorIndex)?.percentile)}</td>
+          <td className="num">{share(member.uptime)}</td>
+          <td className="num">{member.earnings === null ? none : gwei(member.earnings, 5)}</td>
+          <td>
+            <Sparkline
+              label={`Effectiveness of validator ${member.validatorIndex} by day`}
+              values={daily.data?.get(member.validatorIndex)?.values ?? []}
+              range={range}
+            />
           </td>
         </tr>
       ))}

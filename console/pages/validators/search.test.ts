@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isLike, parseSearch } from './search.ts'
+import { parseSearch } from './search.ts'
 
 test('an index or a complete public key identifies one validator', () => {
   assert.deepEqual(parseSearch(' 1232 '), { kind: 'one', id: '1232' })
@@ -17,11 +17,6 @@ test('an address is searched as deposit address and as withdrawal address', () =
 test('six digits after 0x are searched as a public key; anything shorter or else is a name', () => {
   assert.deepEqual(parseSearch('0xabcdef'), { kind: 'some', by: ['pubkey'], value: '0xabcdef' })
   for (const value of ['0xabc', 'facade', 'Lantern Pool', '12 Oaks', '-1'])
-    assert.deepEqual(parseSearch(value), { kind: 'some', by: ['pool', 'nodeOperator'], value })
+    assert.deepEqual(parseSearch(value), { kind: 'name', value })
   assert.deepEqual(parseSearch('  '), { kind: 'empty' })
-})
-
-test('a name matches text that it contains, in any case', () => {
-  assert.ok(isLike('Lantern Pool', ' lantern '))
-  assert.ok(!isLike('Lantern Pool', 'harbour'))
 })

@@ -1,12 +1,14 @@
 // Parses the text of the search field: the id of one validator, or a value for one or more search fields.
 
-export type SearchField = 'pubkey' | 'pool' | 'nodeOperator' | 'depositAddress' | 'withdrawalAddress'
+export type SearchField = 'pubkey' | 'depositAddress' | 'withdrawalAddress'
 
 type ValidatorSearch =
   /** The index or public key of one validator. */
   | { readonly kind: 'one'; readonly id: string }
   /** Search by each of these fields. */
   | { readonly kind: 'some'; readonly by: readonly SearchField[]; readonly value: string }
+  /** Part of the name of a pool or operator. */
+  | { readonly kind: 'name'; readonly value: string }
   | { readonly kind: 'empty' }
 
 /** Fewer digits of a public key would match too many validators. */
@@ -19,8 +21,5 @@ export function parseSearch(typed: string): ValidatorSearch {
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { kind: 'some', by: ['depositAddress', 'withdrawalAddress'], value: text }
   const digits = /^0x([0-9a-f]*)$/i.exec(text)?.[1]
   if (digits !== undefined && digits.length >= keyDigitsMin) return { kind: 'some', by: ['pubkey'], value: text }
-  return { kind: 'some', by: ['pool', 'nodeOperator'], value: text }
+  return { kind: 'name', value: text }
 }
-
-/** Whether a name contains the text, in any case. */
-export const isLike = (name: string, typed: string): boolean => name.toLowerCase().includes(typed.trim().toLowerCase())

@@ -4,12 +4,15 @@ import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
 import { isNotFound } from '../../parts/failures.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
+import { useRemember } from '../../search/recent.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
+import { Calendar } from './calendar.tsx'
 import { clockOf, validatorStatus } from './chain-clock.ts'
 import { NetworkChoice } from './controls.tsx'
 import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
+import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -67,6 +70,11 @@ interface FoundValidatorProps {
 function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) {
   const { validatorIndex: index } = metadata
   const { network } = view
+  useRemember({
+    kind: 'Validator',
+    label: `Validator ${index} on ${network}`,
+    href: hrefOf('validators', [index], { network }),
+  })
   const newest = useEndpoint('validators.effectiveness', {
     validator_index_or_pubkey: index,
     network,
@@ -100,6 +108,8 @@ function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) 
         {({ reply: { results } }) =>
           results[0]?.startDate ? (
             <>
+              <NetworkComparison index={index} network={network} />
+              <Calendar index={index} view={view} />
               <OverTime index={index} view={view} newest={results[0].date ?? results[0].startDate} />
               {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
               <RewardsInRange index={index} view={view} newest={results[0].date ?? results[0].startDate} />

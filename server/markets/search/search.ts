@@ -172,7 +172,15 @@ async function mostTraded(state: StateReader, limit: number): Promise<string[]> 
   return rows.map(({ id }) => id)
 }
 
-const shownFields = ['question', 'endDate', 'volumeNum', 'lastTradePrice', 'outcomes', 'outcomePrices'] as const
+const shownFields = [
+  'question',
+  'endDate',
+  'volumeNum',
+  'denominationToken',
+  'lastTradePrice',
+  'outcomes',
+  'outcomePrices',
+] as const
 
 const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket =>
   ({

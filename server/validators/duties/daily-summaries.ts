@@ -1,6 +1,6 @@
 // Daily summaries: one row has the sums of all validators of a network, a pool or an operator on one chain day, and the
 // distribution of their scores. Questions about pools and percentiles then need no figures of single validators. The
-// summaries are written when a day is over; no endpoint reads them yet.
+// summaries are written when a day is over. sum-summaries.ts adds them up.
 //
 // 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
 //    duty_summary_days, and the day is summarized again.
@@ -77,7 +77,7 @@ function pack(sums: Float64Array, spreads: readonly (ScoreSpread | undefined)[])
   return packCells(cells)
 }
 
-function unpack(data: Uint8Array): Pick<DaySummary, 'sums' | 'scores'> {
+export function unpackSummary(data: Uint8Array): Pick<DaySummary, 'sums' | 'scores'> {
   const cells = new Cells(1, columnCount)
   addChunk(new ChunkReader(columnCount), data, cells)
   const valueAt = (column: number) => cells.columns[column]?.[0] as number
@@ -275,5 +275,5 @@ export async function readSummaries(
     days.from,
     days.until,
   )
-  return rows.map(({ day, validators, data }) => ({ day, kind, name, validators, ...unpack(data) }))
+  return rows.map(({ day, validators, data }) => ({ day, kind, name, validators, ...unpackSummary(data) }))
 }

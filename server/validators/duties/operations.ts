@@ -16,6 +16,7 @@ import { writeChain } from './networks.ts'
 import { replacePart } from './replace.ts'
 import { dropStage, stageSegment } from './stage.ts'
 import { sumRecords } from './sum-records.ts'
+import { sumSummaries } from './sum-summaries.ts'
 
 type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>
 
@@ -23,6 +24,7 @@ type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promis
 const queries = {
   sumRecords,
   listRecords,
+  sumSummaries,
   listMissedDuties,
   hourSums,
   validatorsIn,

@@ -1,0 +1,55 @@
+// Downloads of a funding trail: the diagram as SVG, the response as JSON, the hops as CSV.
+import type { Trail } from '#api/wire/trail.ts'
+import { trailCsv } from './trail-csv.ts'
+
+export function TrailExport({ trail }: { readonly trail: Trail }) {
+  const download = (ending: string, type: string, text: string | undefined) => {
+    if (text === undefined) return
+    const url = URL.createObjectURL(new Blob([text], { type }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = `trail-${trail.chainid}-${trail.address}.${ending}`
+    link.click()
+    URL.revokeObjectURL(url)
+  }
+  return (
+    <div className="downloads">
+      <span className="soft small">Download:</span>
+      <button type="button" onClick={() => download('svg', 'image/svg+xml', drawnSvg())}>
+        SVG
+      </button>
+      <button type="button" onClick={() => download('json', 'application/json', `${JSON.stringify(trail, null, 2)}\n`)}>
+        JSON
+      </button>
+      <button type="button" onClick={() => download('csv', 'text/csv', trailCsv(trail))}>
+        CSV
+      </button>
+    </div>
+  )
+}
+
+/** Style properties that the diagram gets from the style sheet. */
+const styles = [
+  'fill',
+  'stroke',
+  'stroke-width',
+  'stroke-dasharray',
+  'font-family',
+  'font-size',
+  'font-weight',
+] as const
+
+/** The diagram as drawn, with its styles and without links of this console. */
+function drawnSvg(): string | undefined {
+  const drawn = document.querySelector('.trail svg')
+  if (!drawn) return undefined
+  const copy = drawn.cloneNode(true) as SVGElement
+  const originals = drawn.querySelectorAll('*')
+  copy.querySelectorAll('*').forEach((element, at) => {
+    const computed = getComputedStyle(originals[at] as Element)
+    for (const name of styles) element.setAttribute(name, computed.getPropertyValue(name))
+    element.removeAttribute('href')
+    element.removeAttribute('class')
+  })
+  return new XMLSerializer().serializeToString(copy)
+}

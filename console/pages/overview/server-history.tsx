@@ -1,0 +1,118 @@
+// The operator's plots of the last hour and the last day, recorded by the server.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { HistoryRange, ServerHistory } from '#api/console.ts'
+import { type Group, groups } from '#api/routes.ts'
+import { operator } from '../../operator.ts'
+import { Card } from '../../parts/card.tsx'
+import { Choice, Tabs } from '../../parts/controls.tsx'
+import { type Line, Plot } from '../../parts/plot.tsx'
+import { QueryResult } from '../../parts/query-result.tsx'
+
+const refreshMs = 30_000
+const ranges = ['hour', 'day'] as const
+const rangeLabels: Readonly<Record<keyof ServerHistory, string>> = { hour: 'Last hour', day: 'Last day' }
+
+const scopes = ['all', ...groups] as const
+const scopeLabels: Readonly<Record<Group | 'all', string>> = {
+  all: 'All interfaces',
+  explorer: 'Explorer',
+  fx: 'FX',
+  validators: 'Validators',
+  markets: 'Markets',
+}
+
+export function ServerHistoryCard() {
+  const [range, setRange] = useState<keyof ServerHistory>('hour')
+  const [scope, setScope] = useState<Group | 'all'>('all')
+  const history = useQuery({ queryKey: ['history'], queryFn: operator.history, refetchInterval: refreshMs })
+  return (
+    <Card
+      id="history"
+      title="History"
+      aside={
+        <Tabs
+          name="Time range"
+          value={range}
+          options={ranges}
+          format={(option) => rangeLabels[option]}
+          onChoose={setRange}
+        />
+      }
+    >
+      <div className="row view">
+        <Choice
+          label="Interface"
+          value={scope}
+          options={scopes}
+          format={(option) => scopeLabels[option]}
+          onChoose={setScope}
+        />
+      </div>
+      <p className="small soft">
+        Recorded by the server since it started, {range === 'hour' ? 'by minute' : 'by quarter of an hour'}.
+      </p>
+      <QueryResult of={history}>
+        {(data) => <HistoryPlots range={data[range]} scope={scope} when={rangeLabels[range].toLowerCase()} />}
+      </QueryResult>
+    </Card>
+  )
+}
+
+interface HistoryPlotsProps {
+  readonly range: HistoryRange
+  readonly scope: Group | 'all'
+  /** `last hour`, for the names of the plots. */
+  readonly when: string
+}
+
+function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPlotsProps) {
+  const own = traffic[scope]
+  const percentiles: Line[] = (['p50', 'p95', 'p99'] as const).map((label) => ({ label, values: own[label] }))
+  const requests: Line[] = (['requests', 'errors', 'refused'] as const).map((label) => ({ label, values: own[label] }))
+  const streams = lag
+    .filter(({ group, seconds }) => (scope === 'all' || scope === group) && seconds.some((age) => age !== null))
+    .map(({ stream, seconds }) => ({ label: stream, values: seconds }))
+  return (
+    <div className="cards plain">
+      <section aria-labelledby="history-latency">
+        <h3 id="history-latency">Response time: 50, 95 and 99 % of the responses, ms</h3>
+        <Plot title={`Response time, ${when}`} xs={times} lines={percentiles} height={180} fromZero />
+      </section>
+      <section aria-labelledby="history-requests">
+        <h3 id="history-requests">Requests, errors and refusals per second</h3>
+        <Plot
+          title={`Requests, errors and refusals per second, ${when}`}
+          xs={times}
+          lines={requests}
+          height={180}
+          fromZero
+        />
+      </section>
+      <section aria-labelledby="history-lag">
+        <h3 id="history-lag">Age of the newest data</h3>
+        <Plot
+          title={`Age of the newest data, ${when}`}
+          xs={times}
+          lines={streams}
+          height={180}
+          fromZero
+          format={formatAge}
+        />
+      </section>
+    </div>
+  )
+}
+
+const ageUnits = [
+  [172_800, 86_400, 'd'],
+  [7200, 3600, 'h'],
+  [120, 60, 'min'],
+  [0, 1, 's'],
+] as const
+
+/** In one unit, short enough for an axis. */
+function formatAge(seconds: number): string {
+  const [, size, unit] = ageUnits.find(([from]) => seconds >= from) ?? ageUnits[3]
+  return `${(seconds / size).toLocaleString('en', { maximumFractionDigits: 1 })} ${unit}`
+}

@@ -1,0 +1,46 @@
+// How a validator compares with its network in the last 30 days.
+import type { Network } from '#api/wire/validators.ts'
+import { Card } from '../../parts/card.tsx'
+import { gwei } from '../../parts/format.ts'
+import { QueryResult } from '../../parts/query-result.tsx'
+import { percentile } from './entities.tsx'
+import { Figures, none, rating, share } from './figures.tsx'
+import { type MemberBatch, useDailyFigures, useRatedMembers } from './rated-members.ts'
+
+interface NetworkComparisonProps {
+  readonly index: number
+  readonly network: Network
+}
+
+export function NetworkComparison({ index, network }: NetworkComparisonProps) {
+  const own = useRatedMembers(network, { index }, 'month', undefined)
+  return (
+    <QueryResult of={own}>
+      {(batch) => batch.days && <ComparedFigures index={index} network={network} batch={batch} />}
+    </QueryResult>
+  )
+}
+
+function ComparedFigures({ index, network, batch }: NetworkComparisonProps & { readonly batch: MemberBatch }) {
+  const daily = useDailyFigures(network, [index], batch)
+  const [member] = batch.members
+  const whole = batch.network
+  const days = whole.history.filter((score) => score !== null).length
+  const mean = whole.earningsPerDay === null ? none : gwei(Math.round(whole.earningsPerDay * days), 5)
+  return (
+    <Card id="in-network" title="Compared with the network">
+      <p className="small soft">The last {days} chain days that are over.</p>
+      <Figures
+        of={{
+          Percentile: [
+            percentile(daily.data?.get(index)?.percentile),
+            'percent of the network’s validators are less effective; 50 is average',
+          ],
+          Effectiveness: [rating(member?.effectiveness), `network: ${rating(whole.validatorEffectiveness)}`],
+          Uptime: [share(member?.uptime), `network: ${share(whole.uptime)}`],
+          Earnings: [member?.earnings == null ? none : gwei(member.earnings, 5), `network: ${mean} per validator`],
+        }}
+      />
+    </Card>
+  )
+}

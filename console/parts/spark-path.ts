@@ -1,0 +1,32 @@
+// The geometry of a sparkline.
+
+export const [width, height, inset] = [96, 22, 2]
+
+/** A single point between gaps becomes a short line, so that it is visible. */
+export function sparkPath(values: readonly (number | null)[], [low, high]: readonly [number, number]): string {
+  const step = (width - 2 * inset) / Math.max(1, values.length - 1)
+  const x = (at: number) => (inset + at * step).toFixed(1)
+  const y = (value: number) => {
+    const share = high === low ? 0.5 : (Math.min(high, Math.max(low, value)) - low) / (high - low)
+    return (height - inset - share * (height - 2 * inset)).toFixed(1)
+  }
+  return values
+    .map((value, at) => {
+      if (value === null) return ''
+      const isStart = values[at - 1] == null
+      const isAlone = isStart && values[at + 1] == null
+      return `${isStart ? 'M' : 'L'}${x(at)} ${y(value)}${isAlone ? 'h1' : ''}`
+    })
+    .join('')
+}
+
+/** A common range for several lines, at least one point high. */
+export function rangeOf(lines: readonly (readonly (number | null)[])[]): readonly [number, number] {
+  const known = lines.flat().filter((value) => value !== null)
+  if (known.length === 0) return [0, 1]
+  const [low, high] = known.reduce(([min, max], value) => [Math.min(min, value), Math.max(max, value)], [
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+  ] as readonly [number, number])
+  return [Math.min(low, high - 1), high]
+}

@@ -1,0 +1,30 @@
+// What a search text can be. A text can be several things at once: `12` is a validator and a market.
+
+export interface SearchTargets {
+  /** An address in lower case. */
+  readonly address?: string
+  readonly quote?: string
+  readonly validatorIndex?: number
+  /** A public key or its start. */
+  readonly pubkey?: string
+  readonly marketId?: string
+  /** Words of a name or question. */
+  readonly words?: string
+}
+
+const quotePattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Fewer digits of a public key would match too many validators. */
+const keyDigitsMin = 6
+
+export function interpretSearch(typed: string): SearchTargets {
+  const text = typed.trim().slice(0, 200)
+  const lower = text.toLowerCase()
+  if (text === '') return {}
+  if (quotePattern.test(lower)) return { quote: lower }
+  if (/^\d{1,12}$/.test(text)) return { validatorIndex: Number(text), marketId: text }
+  const digits = /^(?:0x)?([0-9a-f]+)$/.exec(lower)?.[1]
+  if (digits?.length === 96) return { pubkey: `0x${digits}` }
+  if (!lower.startsWith('0x') || digits === undefined) return { words: text }
+  if (digits.length === 40) return { address: lower }
+  return { words: text, ...(digits.length >= keyDigitsMin && digits.length < 96 && { pubkey: lower }) }
+}

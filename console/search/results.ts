@@ -1,0 +1,153 @@
+// Searches all interfaces for a text. An interface that fails, or that the key may not use, has no results.
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
+import type { Client, InputOf } from '#api/client.ts'
+import { formatCount, shortenHex } from '../parts/format.ts'
+import { hrefOf } from '../route.ts'
+import { useConsoleContext } from '../session.tsx'
+import { interpretSearch, type SearchTargets } from './interpret.ts'
+
+export interface SearchResult {
+  readonly kind: string
+  readonly label: string
+  readonly href: string
+  readonly detail?: string | undefined
+}
+
+/** Results of each search. */
+const limit = 5
+const networks = ['mainnet', 'hoodi', 'holesky'] as const
+
+export function useSearchResults(text: string): UseQueryResult<readonly SearchResult[]> {
+  const { client, key, session } = useConsoleContext()
+  const chains = session.chains ?? []
+  return useQuery({
+    queryKey: ['search', text, key],
+    staleTime: 30_000,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const searches = searchesFor(client, interpretSearch(text), chains, signal)
+      return (await Promise.all(searches.map((search) => search.catch(() => [])))).flat()
+    },
+  })
+}
+
+type Chains = readonly { readonly id: string; readonly name: string }[]
+
+function searchesFor(
+  client: Client,
+  targets: SearchTargets,
+  chains: Chains,
+  signal: AbortSignal,
+): Promise<SearchResult[]>[] {
+  const { address, quote, validatorIndex, pubkey, marketId, words } = targets
+  const searches: Promise<SearchResult[]>[] = []
+  const options = { signal }
+  if (quote !== undefined)
+    searches.push(Promise.resolve([{ kind: 'Quote', label: quote, href: hrefOf('fx', [quote]) }]))
+  if (address !== undefined) {
+    const onChains = chains.map(({ id, name }) => ({
+      kind: 'Address',
+      label: shortenHex(address),
+      href: hrefOf('explorer', [id, address]),
+      detail: `on ${name}`,
+    }))
+    searches.push(Promise.resolve(onChains))
+    for (const network of networks) searches.push(validatorsWith(client, network, address, options))
+  }
+  if (validatorIndex !== undefined || pubkey !== undefined)
+    for (const network of networks)
+      searches.push(
+        client.validators
+          .find({ network, limit, ...(pubkey === undefined ? { index: validatorIndex } : { pubkey }) }, options)
+          .then(({ validators }) =>
+            validators.map(({ validatorIndex: index, pool }) => ({
+              kind: 'Validator',
+              label: `Validator ${index}`,
+              href: hrefOf('validators', [index], { network }),
+              detail: [network, pool].filter(Boolean).join(', '),
+            })),
+          ),
+      )
+  if (marketId !== undefined)
+    searches.push(client.markets.byId({ id: marketId }, options).then((market) => [toMarket(market)]))
+  if (words !== undefined) searches.push(...wordSearches(client, words, options))
+  return searches
+}
+
+async function validatorsWith(
+  client: Client,
+  network: (typeof networks)[number],
+  address: string,
+  options: Options,
+): Promise<SearchResult[]> {
+  const found = await Promise.all([
+    client.validators.find({ network, depositAddress: address, limit: 1 }, options),
+    client.validators.find({ network, withdrawalAddress: address, limit: 1 }, options),
+  ])
+  if (found.every(({ validators }) => validators.length === 0)) return []
+  const href = hrefOf('validators', [], { network, q: address })
+  return [{ kind: 'Validators', label: `Validators of ${shortenHex(address)}`, href, detail: network }]
+}
+
+interface Options {
+  readonly signal: AbortSignal
+}
+
+const wordSearches = (client: Client, q: string, options: Options): Promise<SearchResult[]>[] => [
+  labels(client, { q, limit }, options),
+  pools(client, 'pool', { q, limit }, options),
+  pools(client, 'operator', { q, limit }, options),
+  markets(client, { q, limit }, options),
+]
+
+/** Only addresses have a page. */
+const labels = async (client: Client, input: InputOf<'explorer.labelSearch'>, options: Options) =>
+  (await client.explorer.labelSearch(input, options)).result.flatMap(({ name, address, chainid }) => {
+    if (address === undefined) return []
+    const href = hrefOf('explorer', [chainid, address])
+    return [{ kind: 'Address', label: name, href, detail: shortenHex(address) }]
+  })
+
+const pools = async (
+  client: Client,
+  kind: 'pool' | 'operator',
+  input: InputOf<'validators.entities'>,
+  options: Options,
+): Promise<SearchResult[]> => {
+  const query = { ...input, kind, sort: 'validators', sortOrder: 'desc' } as const
+  return (await client.validators.entities(query, options)).entities.map(({ name, validators }) => ({
+    kind: kind === 'pool' ? 'Pool' : 'Operator',
+    label: name,
+    href: hrefOf('validators', [], { network: 'mainnet', q: name }),
+    detail: validators === null ? undefined : `${formatCount(validators)} validators`,
+  }))
+}
+
+const markets = async (client: Client, input: InputOf<'markets.search'>, options: Options) =>
+  (await client.markets.search(input, options)).markets.map(toMarket)
+
+const toMarket = ({ slug = '', question }: { readonly slug?: string; readonly question?: string }): SearchResult => ({
+  kind: 'Market',
+  label: question || slug,
+  href: hrefOf('markets', [slug]),
+})
+
+/** Something to open before anything is typed: large pools, labelled addresses and markets. */
+export function useSuggestions(): readonly SearchResult[] {
+  const { client, key } = useConsoleContext()
+  const { data = [] } = useQuery({
+    queryKey: ['search suggestions', key],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const searches = [
+        pools(client, 'pool', { limit: 2 }, { signal }),
+        // A word that most label lists contain.
+        labels(client, { q: 'exchange', limit: 50 }, { signal }),
+        markets(client, { limit: 2 }, { signal }),
+      ]
+      const found = await Promise.all(searches.map((search) => search.catch(() => [])))
+      return found.flatMap((results) => results.slice(0, 2))
+    },
+  })
+  return data
+}

@@ -1,0 +1,114 @@
+// The search of the whole console in a real browser with demo data.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { type Client, createClient } from '#api/client.ts'
+import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+
+describe('search', { skip: noBrowser }, () => {
+  let browser: Browser
+  let client: Client
+  before(async () => {
+    browser = await openBrowser()
+    client = createClient({ baseUrl: browser.demo.url, key: browser.demo.key })
+  })
+  after(async () => {
+    await browser[Symbol.asyncDispose]()
+    browser.done()
+  })
+
+  /** Opens the search with the key and types a text. */
+  async function search(page: Page, text: string) {
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('/')
+    const dialog = page.getByRole('dialog', { name: 'Search' })
+    await dialog.getByRole('searchbox').fill(text)
+    await dialog
+      .getByRole('status')
+      .filter({ hasText: /results$|No results/ })
+      .waitFor()
+    return dialog
+  }
+
+  test('finds addresses, labels, validators, pools, operators, markets and quotes', async () => {
+    const [pool] = (await client.validators.entities({ sort: 'validators', sortOrder: 'desc' })).entities
+    const [operator] = (await client.validators.entities({ kind: 'operator' })).entities
+    const [validator] = (await client.validators.find({ pool: pool?.name ?? '' })).validators
+    const labels = (await client.explorer.labelSearch({ q: 'exchange' })).result
+    const label = labels.find(({ address }) => address !== undefined)
+    const { markets } = await client.markets.search({ limit: 1 })
+    const quote = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
+    const page = await browser.page('/#/markets')
+    for (const [text, kind, href] of [
+      [pool?.name.slice(2, 9) ?? '', 'Pool', `/#/validators?network=mainnet&q=${pool?.name.replace(/ /g, '+')}`],
+      [operator?.name ?? '', 'Operator', `/#/validators?network=mainnet&q=${operator?.name.replace(/ /g, '+')}`],
+      [String(validator?.validatorIndex), 'Validator', `/#/validators/${validator?.validatorIndex}?network=mainnet`],
+      [
+        validator?.validatorPubkey.slice(0, 20) ?? '',
+        'Validator',
+        `/#/validators/${validator?.validatorIndex}?network=mainnet`,
+      ],
+      [
+        validator?.withdrawalAddress ?? '',
+        'Validators',
+        `/#/validators?network=mainnet&q=${validator?.withdrawalAddress}`,
+      ],
+      [label?.address ?? '', 'Address', `/#/explorer/1/${label?.address}`],
+      [label?.name ?? '', 'Address', `/#/explorer/${label?.chainid}/${label?.address}`],
+      [markets[0]?.question ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],
+      [markets[0]?.id ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],
+      [quote, 'Quote', `/#/fx/${quote}`],
+    ] as const) {
+      const dialog = await search(page, text)
+      const link = dialog.locator(`a[href="${href}"]`)
+      await link.waitFor()
+      assert.match((await link.textContent()) ?? '', new RegExp(`^${kind}`), text)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await browser.leave(page)
+  })
+
+  test('works by keyboard alone, and shows recent and suggested items before a text is typed', async () => {
+    const page = await browser.page('/#/validators')
+    const dialog = await search(page, '12')
+    await browser.accessible(page)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Validator 12' }).waitFor()
+    assert.equal(await dialog.count(), 0)
+    await page.getByRole('button', { name: 'Find anything /' }).click()
+    await dialog.getByRole('heading', { name: 'Recent' }).waitFor()
+    await dialog.getByRole('link', { name: 'Validator 12 on mainnet' }).waitFor()
+    await dialog.getByRole('heading', { name: 'Suggestions' }).waitFor()
+    await browser.accessible(page)
+    await dialog.getByRole('button', { name: 'Clear' }).click()
+    await dialog.getByRole('heading', { name: 'Recent' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await browser.leave(page)
+  })
+
+  test('the key does not open it while typing, and a text without results says how names match', async () => {
+    const page = await browser.page('/#/validators')
+    const field = page.getByRole('searchbox')
+    await field.pressSequentially('a/b')
+    assert.equal(await field.inputValue(), 'a/b')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await field.blur()
+    const dialog = await search(page, 'zzzz nothing')
+    await dialog.getByText('No results. Names of labels and markets match').waitFor()
+    await browser.leave(page)
+  })
+
+  test('a page without a selection links to items that were opened before', async () => {
+    const { markets } = await client.markets.search({ limit: 1 })
+    const page = await browser.page(`/#/markets/${markets[0]?.slug}`)
+    await page.getByRole('heading', { level: 1, name: markets[0]?.question ?? '' }).waitFor()
+    await page.getByRole('link', { name: 'All markets' }).click()
+    await page
+      .getByText('Recent:')
+      .getByRole('link', { name: markets[0]?.question ?? '' })
+      .waitFor()
+    await browser.leave(page)
+  })
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLink } from '#admin/sessions.ts'
+import { createClient } from '#api/client.ts'
+import type { QuoteList, StoredQuote } from '#api/console.ts'
+import { openDemoServer } from '#test/demo-server.ts'
+
+test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
+  await using demo = await openDemoServer()
+  const client = createClient({ baseUrl: demo.url, key: demo.key })
+  const quote = await client.fx.createQuote({
+    from: { currency: 'USDC', amount: '250' },
+    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
+  })
+  const { token } = await createLink(demo.server.context)
+  const headers = { origin: demo.url, 'content-type': 'application/json' }
+  const session = await fetch(`${demo.url}/console/session`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ token }),
+  })
+  const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const get = (path: string, own = cookie) => fetch(`${demo.url}/console/${path}`, { headers: { cookie: own } })
+
+  const list = (await (await get('quotes')).json()) as QuoteList
+  assert.deepEqual(
+    [list.quotes[0]?.id, list.quotes[0]?.keyId, list.quotes[0]?.from],
+    [quote.id, demo.key.split(':')[1], quote.from],
+  )
+  assert.equal(list.hasMore, false)
+  const stored = (await (await get(`quotes/${quote.id}`)).json()) as StoredQuote
+  assert.equal(stored.quote.id, quote.id)
+  assert.equal(stored.receipt.receipt.quote.id, quote.id)
+  assert.deepEqual(
+    await Promise.all(
+      [get('quotes?page=0'), get('quotes/nothing'), get('quotes', ''), get(`quotes/${quote.id}`, '')].map(
+        async (reply) => (await reply).status,
+      ),
+    ),
+    [400, 404, 401, 401],
+  )
+})
