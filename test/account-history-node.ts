@@ -85,7 +85,7 @@ export function createAccountHistoryNode(events: readonly AccountEvent[], option
       steps.map(({ from, to, value, depth }) => ({
         ...{ type: 'call', action: { callType: 'call', from, to, value: hex(value) }, traceAddress: depth },
         ...{ subtraces: depth.length === 0 ? steps.length - 1 : 0, transactionHash: hashOf(number, index) },
-        blockNumber: number,
+        ...{ result: { gasUsed: '0x0', output: '0x' }, blockNumber: number },
       })),
     )
   const filtered = ({ fromBlock, toBlock, toAddress, fromAddress }: Record<string, string>): unknown => {

@@ -103,15 +103,20 @@ async function readFromAny(
 }
 
 async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: RpcCallOptions): Promise<Tip> {
-  // The order matters: the newest block is requested last, so it cannot be older than the finalized one.
-  const finalizedCalls: RpcCall[] = finalityBlocks === 0 ? [{ ...headerCall('finalized'), acceptsError: true }] : []
+  // Nothing else shows which block is final, so it is requested twice and the lower one counts. The order matters: the
+  // newest block is requested last, so it cannot be older than the finalized one.
+  const finalizedCall: RpcCall = { ...headerCall('finalized'), acceptsError: true }
+  const finalizedCalls = finalityBlocks === 0 ? [finalizedCall, finalizedCall] : []
   const outcomes = await rpc.call([...finalizedCalls, headerCall('latest')], options)
   const latest = outcomes.at(-1) as RpcOutcome
   if (latest.is !== 'result') throw faultOf(latest)
   const head = toHeader(latest.result)
-  const [outcome] =
-    finalityBlocks === 0 ? outcomes : await rpc.call([headerCall(Math.max(0, head.number - finalityBlocks))], options)
-  const final = outcome?.is === 'result' ? toHeader(outcome.result) : undefined
+  const finalOutcomes =
+    finalityBlocks === 0
+      ? outcomes.slice(0, -1)
+      : await rpc.call([headerCall(Math.max(0, head.number - finalityBlocks))], options)
+  const finals = finalOutcomes.map((outcome) => (outcome.is === 'result' ? toHeader(outcome.result) : undefined))
+  const final = finals.reduce((a, b) => (a && b && a.number > b.number ? b : a))
   if (final && final.number > head.number)
     throw new Fault('explorer.node_unavailable', {
       detail: `the finalized block ${final.number} is above the newest block ${head.number}: a node was reset, or two nodes are far apart`,

@@ -4,12 +4,18 @@ import type { Frame } from './execute.ts'
 
 export const hex = (value: number | bigint): string => `0x${value.toString(16)}`
 
+const emptyRoot = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+
+/** Any hash that belongs to the transactions. */
+const rootOf = ({ transactions }: SimulatedBlock): string => transactions[0]?.hash ?? emptyRoot
+
 export const blockJson = (block: SimulatedBlock, full: boolean) => ({
   number: hex(block.number),
   hash: block.hash,
   parentHash: block.parentHash,
   timestamp: hex(block.timeUnix),
   miner: block.miner,
+  transactionsRoot: block.transactions.length === 0 ? emptyRoot : rootOf(block),
   transactions: block.transactions.map((tx, at) => (full ? transactionJson(block, tx, at) : tx.hash)),
   withdrawals: block.withdrawals.map(({ address, gwei }, at) => ({
     index: hex(at),
@@ -37,6 +43,19 @@ export const receiptJson = (block: SimulatedBlock, tx: SimulatedTransaction, at:
   blockNumber: hex(block.number),
   status: tx.frame.failed ? '0x0' : '0x1',
   contractAddress: tx.to === null ? tx.frame.to : null,
+})
+
+/** The block that traces and receipts must match, as the client knows it. */
+export const tracedBlock = ({ number, hash, transactions }: SimulatedBlock) => ({
+  number,
+  hash,
+  transactions: transactions.map((tx, index) => ({
+    hash: tx.hash,
+    index,
+    from: tx.from,
+    to: tx.to,
+    valueWei: tx.value,
+  })),
 })
 
 /** callTracer: a failed call has an error and still lists its inner calls. */

@@ -162,6 +162,8 @@ export class SimulatedNode {
         const timeUnix = (block?.timeUnix ?? 0) + this.laterSeconds
         return block ? blockJson({ ...block, timeUnix }, params[1] === true) : null
       }
+      case 'eth_getBlockTransactionCountByNumber':
+        return hex(this.#block(params[0], true)?.transactions.length ?? 0)
       case 'eth_getBalance':
         return hex(this.#account(params).balance)
       case 'eth_getTransactionCount':

@@ -3,7 +3,7 @@
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import type { DecodedResults } from './large-results.ts'
-import type { Rpc, RpcCall, RpcCallOptions } from './rpc.ts'
+import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import { completeTraces, receiptCall, type TraceResult, toTracedBlock, traceCall } from './trace-recovery.ts'
 import type { Account, Block, BlockWithExecution, ExecutionData, ReadForm } from './types.ts'
 import { validateHeader, validateQuantity, validateTraceList } from './validate.ts'
@@ -41,7 +41,7 @@ export type FilterSide = 'toAddress' | 'fromAddress'
 export const filterCall = (address: string, side: FilterSide, { from, until }: Range): RpcCall => ({
   method: 'trace_filter',
   params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), [side]: [address], after: 0, count: filteredMax }],
-  validate: (raw) => validateTraceList(raw, from, until),
+  validate: (raw) => validateTraceList(raw, side, address, from, until),
 })
 
 /** Steps per request. A shorter response is the last one. */
@@ -95,13 +95,23 @@ function executionCalls(block: Block, form: ReadForm): RpcCall[] {
         { method: form, params: [hexOf(number)], isTraced: true, resultKind: { as: 'nested', block: tracedBlock } },
       ]
     case 'debug_traceTransaction':
-      return transactions.map((tx) => traceCall(tx))
+      return [...transactions.map((tx) => traceCall(tx)), countCall(block)]
     case 'eth_getBlockReceipts':
       return [{ method: form, params: [hexOf(number)], resultKind: { as: 'receipts', block: tracedBlock } }]
     case 'eth_getTransactionReceipt':
       return transactions.map((tx) => receiptCall(tracedBlock, tx))
   }
 }
+
+/** The other methods list all transactions of the block. If they are requested one by one, none may be missing. */
+const countCall = ({ number, transactions: { length } }: Block): RpcCall => ({
+  method: 'eth_getBlockTransactionCountByNumber',
+  params: [hexOf(number)],
+  acceptsError: true,
+  validate: (raw) =>
+    validateQuantity(raw) ??
+    (Number(raw) === length ? undefined : `block ${number} has ${Number(raw)} transactions, ${length} are listed`),
+})
 
 async function readExecution(
   rpc: Pick<Rpc, 'results'>,
@@ -118,11 +128,12 @@ async function readExecution(
       const traces = (failed ? block.transactions.map(() => failed) : ofBlock) as readonly TraceResult[]
       return { form: 'traced', transfers: await completeTraces(rpc, form, block, traces, options) }
     }
-    case 'debug_traceTransaction':
-      return {
-        form: 'traced',
-        transfers: await completeTraces(rpc, form, block, results as readonly TraceResult[], options),
-      }
+    case 'debug_traceTransaction': {
+      const traces = results.slice(0, block.transactions.length) as readonly TraceResult[]
+      const count = results[block.transactions.length]
+      if (count instanceof CallFault && count.kind !== 'unknown method') throw count
+      return { form: 'traced', transfers: await completeTraces(rpc, form, block, traces, options) }
+    }
     case 'eth_getBlockReceipts':
       if (failed) throw failed
       return { form: 'receipts', receipts: (results[0] ?? []) as DecodedResults['receipts'] }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { tracedBlock } from '#simulator/evm/encode.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '../http-client.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
@@ -76,8 +77,7 @@ test('large responses are not parsed on this thread', async () => {
   const node = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
   const { text } = await node.respond(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   assert.ok(text.length > 256 * 1024, `${text.length} bytes`)
-  const traced = { hash: block.hash, transactions: block.transactions.map(({ hash }, index) => ({ hash, index })) }
-  const calls: DecodableCall[] = [{ method, resultKind: { as: 'flat', block: traced } }]
+  const calls: DecodableCall[] = [{ method, resultKind: { as: 'flat', block: tracedBlock(block) } }]
   const bytes = new TextEncoder().encode(text)
   assert.ok((await longestParsed(() => decodeBatch(bytes, 1, calls))) < 1000)
   assert.deepEqual(await decodeBatch(bytes, 1, calls), outcomesIn(text, 1, calls))
@@ -85,10 +85,8 @@ test('large responses are not parsed on this thread', async () => {
 
 test('the thread reports the same problems as this thread, and continues', async () => {
   const filler = ' '.repeat(300_000)
-  const calls: DecodableCall[] = [
-    { method: 'a', resultKind: { as: 'frame' } },
-    { method: 'b', resultKind: { as: 'frame' } },
-  ]
+  const transaction = { hash: `0x${'1'.repeat(64)}`, index: 0, from: `0x${'a'.repeat(40)}`, to: null, valueWei: 0n }
+  const calls: DecodableCall[] = ['a', 'b'].map((method) => ({ method, resultKind: { as: 'frame', transaction } }))
   for (const text of [
     '<html>',
     '{"id":null}',

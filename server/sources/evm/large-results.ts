@@ -6,6 +6,7 @@ import {
   lower,
   type NestedTrace,
   type TracedBlock,
+  type TracedTransaction,
   validateFlatTraces,
   validateFrame,
   validateHeader,
@@ -18,7 +19,7 @@ import {
 export type ResultKind =
   | { readonly as: 'block'; readonly number: number }
   | { readonly as: 'flat' | 'nested' | 'receipts'; readonly block: TracedBlock }
-  | { readonly as: 'frame' }
+  | { readonly as: 'frame'; readonly transaction: TracedTransaction }
   | { readonly as: 'receipt'; readonly block: TracedBlock; readonly hash: string }
 
 /** Whether the result covers a whole block, which may be megabytes. */
@@ -50,7 +51,7 @@ export function validateResult(kind: ResultKind, raw: unknown): string | undefin
     case 'nested':
       return validateNestedTraces(raw, kind.block)
     case 'frame':
-      return validateFrame(raw)
+      return validateFrame(raw, kind.transaction)
     case 'receipts':
       return validateReceipts(raw, kind.block)
     case 'receipt':

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { blockJson, flatJson, nestedJson, receiptJson } from '#simulator/evm/encode.ts'
+import { blockJson, flatJson, nestedJson, receiptJson, tracedBlock } from '#simulator/evm/encode.ts'
 import { outcomesIn, type RpcOutcome } from './batch-results.ts'
 import type { ResultKind } from './large-results.ts'
 import { transfersValue } from './trace-transfers.ts'
@@ -29,7 +29,7 @@ test('a result with null for absent members is decoded like one without them', (
   let transfers = 0
   let failures = 0
   for (const block of chain.blocks.slice(1)) {
-    const traced = { hash: block.hash, transactions: block.transactions.map((tx, index) => ({ hash: tx.hash, index })) }
+    const traced = tracedBlock(block)
     const nested = block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame) }))
     const receipts = block.transactions.map((tx, at) => receiptJson(block, tx, at))
     const results: [ResultKind, unknown][] = [
@@ -37,7 +37,10 @@ test('a result with null for absent members is decoded like one without them', (
       [{ as: 'flat', block: traced }, flatJson(block)],
       [{ as: 'nested', block: traced }, nested],
       [{ as: 'receipts', block: traced }, receipts],
-      ...nested.map(({ result }): [ResultKind, unknown] => [{ as: 'frame' }, result]),
+      ...nested.map(({ result }, at): [ResultKind, unknown] => [
+        { as: 'frame', transaction: traced.transactions[at] ?? assert.fail() },
+        result,
+      ]),
       ...receipts.map((receipt): [ResultKind, unknown] => [
         { as: 'receipt', block: traced, hash: receipt.transactionHash },
         receipt,
@@ -65,7 +68,7 @@ test('a trace of trace_filter with a null error transfers its value', () => {
 
 test('a list with an invalid trace is unusable, and does not throw', () => {
   const [block = assert.fail()] = chain.blocks.slice(1)
-  const traced = { hash: block.hash, transactions: block.transactions.map((tx, index) => ({ hash: tx.hash, index })) }
+  const traced = tracedBlock(block)
   const amount = 'not an amount'
   const frame = { type: 'CALL', from: `0x${'a'.repeat(40)}`, to: `0x${'b'.repeat(40)}`, value: amount }
   for (const [as, member] of [

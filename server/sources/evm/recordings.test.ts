@@ -85,13 +85,33 @@ function decode(kind: ResultKind, result: unknown, origin: string): unknown {
 const others = (transfers: readonly TraceTransfer[]): Transfer[] =>
   transfers.flatMap(({ from, to, valueWei }): Transfer[] => (from === to ? [] : [[from, to, valueWei]]))
 
+/** A transaction as its first step describes it. */
+const ownTransfer = (from: unknown, to: unknown, value: unknown) => ({
+  from: String(from).toLowerCase(),
+  to: to === null ? null : String(to).toLowerCase(),
+  valueWei: BigInt(String(value ?? '0x0')),
+})
+
+const nestedTransaction = ({ txHash, result }: Fields, index: number) => {
+  const { type, from, to, value } = result as Fields
+  return { hash: String(txHash), index, ...ownTransfer(from, /^CREATE/.test(String(type)) ? null : to, value) }
+}
+
 /** The transactions of each block in a list of steps, in their order. */
 function blocksIn(steps: readonly Fields[]) {
   return [...Map.groupBy(steps, ({ blockHash }) => String(blockHash))].map(([hash, own]) => {
     const hashes = [
       ...new Set(own.flatMap(({ transactionHash }) => (transactionHash ? [String(transactionHash)] : []))),
     ]
-    return { own, block: { hash, transactions: hashes.map((one, index) => ({ hash: one, index })) } }
+    const topOf = (one: string) =>
+      own.find((step) => step.transactionHash === one && (step.traceAddress as unknown[]).length === 0)
+    const transactions = hashes.map((one, index) => {
+      const { type, action } = topOf(one) as { type: string; action: Fields }
+      return { hash: one, index, ...ownTransfer(action.from, type === 'create' ? null : action.to, action.value) }
+    })
+    // A block with some of its transactions: their positions are those of the whole block.
+    const positioned = own.map((step) => ({ ...step, transactionPosition: undefined }))
+    return { own: positioned, block: { number: Number(own[0]?.blockNumber), hash, transactions } }
   })
 }
 
@@ -120,10 +140,16 @@ test('debug_traceBlockByNumber and debug_traceTransaction: both implementations 
   for (const { origin, params, result } of of('debug_traceBlockByNumber', 'debug_traceTransaction')) {
     const ofBlock = Array.isArray(result) ? (result as Fields[]) : undefined
     const list = ofBlock ?? [{ txHash: params[0], result }]
-    const block = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
+    const block = { number: 0, hash: '', transactions: list.map(nestedTransaction) }
     const actual = ofBlock
       ? (decode({ as: 'nested', block }, ofBlock, origin) as readonly (readonly TraceTransfer[])[])
-      : [decode({ as: 'frame' }, result, origin) as readonly TraceTransfer[]]
+      : [
+          decode(
+            { as: 'frame', transaction: nestedTransaction({ result }, 0) },
+            result,
+            origin,
+          ) as readonly TraceTransfer[],
+        ]
     for (const [at, { txHash, result: frame }] of list.entries()) {
       const expected = nestedTransfers(frame as Fields)
       assert.deepEqual(others(actual[at] ?? []), expected, `${origin}: ${txHash}`)
@@ -141,7 +167,7 @@ test('both trace forms of the same scenarios have the same transfers', { skip },
     const steps = flat.get(Number(params[0]))
     if (!steps) continue
     const list = result as Fields[]
-    const nested = { hash: '', transactions: list.map(({ txHash }, index) => ({ hash: String(txHash), index })) }
+    const nested = { number: 0, hash: '', transactions: list.map(nestedTransaction) }
     const expected = decode({ as: 'nested', block: nested }, list, origin) as readonly (readonly TraceTransfer[])[]
     const [{ own, block } = assert.fail(origin)] = blocksIn(steps)
     assert.deepEqual(decode({ as: 'flat', block }, own, origin), expected, origin)
@@ -164,8 +190,12 @@ test('blocks and receipts of mainnet are decoded, also from before receipts had 
   }
   for (const { origin, result } of of('eth_getBlockReceipts')) {
     const list = result as Fields[]
-    const transactions = list.map(({ transactionHash }, index) => ({ hash: String(transactionHash), index }))
-    const block = { hash: String(list[0]?.blockHash), transactions }
+    const transactions = list.map(({ transactionHash, from, to }, index) => ({
+      hash: String(transactionHash),
+      index,
+      ...ownTransfer(from, to, '0x0'),
+    }))
+    const block = { number: Number(list[0]?.blockNumber), hash: String(list[0]?.blockHash), transactions }
     const receipts = decode({ as: 'receipts', block }, result, origin) as Receipt[]
     assert.deepEqual(
       receipts.map(({ succeeded, contractAddress }) => [succeeded, contractAddress]),

@@ -4,7 +4,7 @@ import { Fault } from '#core/fault.ts'
 import type { Untraced } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import type { Block, Receipt, TraceForm, TraceTransfer, Transaction } from './types.ts'
-import type { TracedBlock } from './validate.ts'
+import type { TracedBlock, TracedTransaction } from './validate.ts'
 
 /** The transfers of a transaction, or why they could not be read. */
 export type TraceResult = readonly TraceTransfer[] | Untraced | Fault
@@ -24,11 +24,11 @@ export class UnreadableBlock extends Fault {
   }
 }
 
-export const traceCall = ({ hash }: Transaction): RpcCall => ({
+export const traceCall = (tx: Transaction): RpcCall => ({
   method: 'debug_traceTransaction',
-  params: [hash],
+  params: [tx.hash],
   isTraced: true,
-  resultKind: { as: 'frame' },
+  resultKind: { as: 'frame', transaction: toTracedTransaction(tx) },
 })
 
 export const receiptCall = (block: TracedBlock, { hash }: Transaction): RpcCall => ({
@@ -89,9 +89,18 @@ const reasonOf = (result: TraceResult | undefined): string =>
   result instanceof Fault ? result.message : isTransfers(result) ? '' : (result?.error ?? 'no trace')
 
 /** Only what validation needs, because it may be passed to another thread. */
-export const toTracedBlock = ({ hash }: Block, transactions: readonly Transaction[]): TracedBlock => ({
+export const toTracedBlock = ({ number, hash }: Block, transactions: readonly Transaction[]): TracedBlock => ({
+  number,
   hash,
-  transactions: transactions.map((tx) => ({ hash: tx.hash, index: tx.index })),
+  transactions: transactions.map(toTracedTransaction),
+})
+
+const toTracedTransaction = ({ hash, index, from, to, valueWei }: Transaction): TracedTransaction => ({
+  hash,
+  index,
+  from,
+  to,
+  valueWei,
 })
 
 const flatCall = (block: Block, tx: Transaction): RpcCall => ({

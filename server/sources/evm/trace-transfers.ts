@@ -7,12 +7,12 @@
 // 4. Some nodes write `"error": null` for a successful step.
 import type { CallFrame, FlatTrace, TraceTransfer } from './types.ts'
 
-/** Steps are listed depth-first: each step before the steps it called. Steps below a failed one are skipped. */
+/** The steps of one transaction, in any order. Steps below a failed one are skipped. */
 export function flatTransfers(traces: readonly FlatTrace[]): TraceTransfer[] {
   // The last failed step; the steps it called follow.
   let failed: readonly number[] | undefined
   const transfers: TraceTransfer[] = []
-  for (const trace of traces) {
+  for (const trace of traces.toSorted(byExecution)) {
     const { traceAddress } = trace
     if (failed?.every((step, depth) => traceAddress[depth] === step)) continue
     if (trace.error) failed = traceAddress
@@ -24,21 +24,29 @@ export function flatTransfers(traces: readonly FlatTrace[]): TraceTransfer[] {
   return transfers
 }
 
+/** Depth-first: each step before the steps it called. */
+function byExecution({ traceAddress: a }: FlatTrace, { traceAddress: b }: FlatTrace): number {
+  for (let depth = 0; depth < a.length && depth < b.length; depth++) {
+    const difference = (a[depth] as number) - (b[depth] as number)
+    if (difference !== 0) return difference
+  }
+  return a.length - b.length
+}
+
 /** Whether a single step transfers value. Its caller may still have failed. */
 export const transfersValue = (trace: FlatTrace): boolean => !trace.error && flatTransfer(trace) !== undefined
 
-function flatTransfer({ type, action, result }: FlatTrace): Omit<TraceTransfer, 'top'> | undefined {
-  switch (type) {
-    case 'call':
-      return action.callType === 'call' ? toTransfer(action.from, action.to, action.value) : undefined
-    case 'create':
-      return toTransfer(action.from, result?.address, action.value)
-    case 'suicide':
-    case 'selfdestruct':
-      return toTransfer(action.address, action.refundAddress, action.balance)
-    default:
-      return undefined
-  }
+/** Where a step begins; undefined for a reward. */
+export const traceSender = ({ action }: FlatTrace): unknown => action.from ?? action.address
+
+/** Where a step ends; undefined for a creation that failed. */
+export const traceRecipient = ({ action, result }: FlatTrace): unknown =>
+  action.to ?? action.refundAddress ?? result?.address
+
+function flatTransfer(trace: FlatTrace): Omit<TraceTransfer, 'top'> | undefined {
+  const { type, action } = trace
+  const isTransfer = type === 'call' ? action.callType === 'call' : type !== 'reward'
+  return isTransfer ? toTransfer(traceSender(trace), traceRecipient(trace), action.value ?? action.balance) : undefined
 }
 
 const transferringFrames: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])

@@ -43,7 +43,10 @@ export interface FlatTrace {
   /** The number of direct calls. */
   readonly subtraces?: number | null
   readonly transactionHash?: string | null
+  /** The index of the transaction. */
+  readonly transactionPosition?: number | null
   readonly blockHash?: string | null
+  readonly blockNumber?: number | null
 }
 
 /** One step of a transaction as `callTracer` nests it. */

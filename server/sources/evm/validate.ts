@@ -1,68 +1,168 @@
-// Validates results of nodes: each function returns a problem, or undefined. A block and its traces must match and be
-// complete. Whether they are true is not checked here.
+// Validates results of nodes: each function returns a problem, or undefined. A block, its transactions and its traces
+// must match and be complete. What a node states consistently is trusted (docs/security.md#trust-in-sources).
+import { traceRecipient, traceSender } from './trace-transfers.ts'
 import type { CallFrame, FlatTrace, TraceWithBlock } from './types.ts'
+
+/** What traces and receipts of a transaction must match. */
+export interface TracedTransaction {
+  readonly hash: string
+  readonly index: number
+  readonly from: string
+  readonly to: string | null
+  readonly valueWei: bigint
+}
 
 /** The block that traces and receipts must match. */
 export interface TracedBlock {
+  readonly number: number
   readonly hash: string
-  readonly transactions: readonly { readonly hash: string; readonly index: number }[]
+  readonly transactions: readonly TracedTransaction[]
 }
 
-export const lower = (text: string | null | undefined): string => (text ?? '').toLowerCase()
+export const lower = (text: unknown): string => (typeof text === 'string' ? text.toLowerCase() : '')
 
 const quantity = /^0x[0-9a-f]{1,64}$/i
 const hashPattern = /^0x[0-9a-f]{64}$/i
 const address = /^0x[0-9a-f]{40}$/i
 
-export const validateQuantity = (raw: unknown): string | undefined =>
-  typeof raw === 'string' && quantity.test(raw) ? undefined : 'not a number'
+const isText = (pattern: RegExp, value: unknown): value is string => typeof value === 'string' && pattern.test(value)
+const isQuantity = (value: unknown): value is string => isText(quantity, value)
+const isSafeQuantity = (value: unknown): boolean => isQuantity(value) && Number.isSafeInteger(Number(value))
+const isAddress = (value: unknown): value is string => isText(address, value)
+const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined
+
+export const validateQuantity = (raw: unknown): string | undefined => (isQuantity(raw) ? undefined : 'not a number')
 
 export function validateHeader(raw: unknown, expected: number | string): string | undefined {
   const { number, hash, parentHash, timestamp } = raw as Record<string, unknown>
-  if (validateQuantity(number) || validateQuantity(timestamp)) return 'a block without number or time'
-  if (!hashPattern.test(String(hash)) || !hashPattern.test(String(parentHash))) return 'a block without hash or parent'
+  if (!isSafeQuantity(number) || !isSafeQuantity(timestamp)) return 'a block without number or time'
+  if (!isText(hashPattern, hash) || !isText(hashPattern, parentHash)) return 'a block without hash or parent'
   return typeof expected === 'number' && Number(number) !== expected
     ? `requested block ${expected}, got ${Number(number)}`
     : undefined
 }
 
+/** The `transactionsRoot` of a block without transactions. Some chains write zeros instead. */
+const emptyRoots: ReadonlySet<string> = new Set([
+  '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421',
+  `0x${'0'.repeat(64)}`,
+])
+
+/** For a block that passed `validateHeader`. */
 export function validateTransactions(raw: unknown): string | undefined {
-  const { transactions } = raw as { transactions?: unknown }
+  const { number, transactions, transactionsRoot, withdrawals, hash, miner } = raw as Record<string, unknown>
   if (!Array.isArray(transactions)) return 'a block without transactions'
+  // The genesis block of a development chain may have any root.
+  const isEmptyRoot = isMissing(transactionsRoot) || emptyRoots.has(lower(transactionsRoot)) || Number(number) === 0
+  if (transactions.length === 0 && !isEmptyRoot) return 'the list of transactions is empty, but transactionsRoot is not'
   for (const [at, tx] of transactions.entries()) {
     if (
-      !hashPattern.test(tx?.hash) ||
+      !isText(hashPattern, tx?.hash) ||
       Number(tx.transactionIndex) !== at ||
-      !address.test(tx.from) ||
-      validateQuantity(tx.value)
+      !isAddress(tx.from) ||
+      !(isMissing(tx.to) || isAddress(tx.to)) ||
+      !(isMissing(tx.nonce) || isQuantity(tx.nonce)) ||
+      !isQuantity(tx.value)
     ) {
       return `transaction ${at} is incomplete`
     }
+    if (!isMissing(tx.blockHash) && lower(tx.blockHash) !== lower(hash)) return `transaction ${at} is of another block`
   }
+  if (!isMissing(miner) && !isAddress(miner)) return 'the miner is not an address'
+  const isWithdrawal = (one: Record<string, unknown> | null) => isAddress(one?.address) && isQuantity(one.amount)
+  if (!isMissing(withdrawals) && !(Array.isArray(withdrawals) && withdrawals.every(isWithdrawal)))
+    return 'a withdrawal is incomplete'
   return undefined
 }
 
-/** Every transaction must have a top-level step, and every step must belong to this block. */
+/** Every transaction must have one top-level step, and every step must belong to this block. */
 export function validateFlatTraces(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw)) return 'not a list of traces'
-  const traces = raw as FlatTrace[]
-  if (traces.some((trace) => !trace?.action || !Array.isArray(trace.traceAddress) || !trace.type))
+  const known = new Map(block.transactions.map((tx) => [tx.hash, tx]))
+  const top = new Map<string, FlatTrace>()
+  for (const trace of raw as FlatTrace[]) {
+    const problem = validateFlatTrace(trace)
+    if (problem !== undefined) return problem
+    if (!isOfBlock(trace, block)) return 'traces of another block'
+    if (trace.type === 'reward') continue
+    const hash = lower(trace.transactionHash)
+    const tx = known.get(hash)
+    if (!tx) return 'traces of a transaction that the block does not have'
+    if ((trace.transactionPosition ?? tx.index) !== tx.index) return 'a trace is listed under another transaction'
+    if (trace.traceAddress.length > 0) continue
+    if (top.has(hash)) return 'a transaction has two traces'
+    top.set(hash, trace)
+  }
+  for (const tx of block.transactions) {
+    const trace = top.get(tx.hash)
+    if (!trace) return `transaction ${tx.index} has no trace`
+    const { from, value } = trace.action
+    const problem = trace.error
+      ? undefined
+      : validateFirstStep(tx, from, trace.type === 'create' ? null : trace.action.to, value)
+    if (problem !== undefined) return problem
+  }
+  return validateTraceTree(raw as FlatTrace[])
+}
+
+const isIndexList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((index) => Number.isSafeInteger(index) && index >= 0)
+
+const isError = (value: unknown): boolean => isMissing(value) || (typeof value === 'string' && value !== '')
+
+const callTypes: readonly unknown[] = ['call', 'callcode', 'delegatecall', 'staticcall']
+
+/** A step whose transfer cannot be read is rejected: skipping it would lose a funding. */
+function validateFlatTrace(trace: FlatTrace | null): string | undefined {
+  if (typeof trace?.action !== 'object' || trace.action === null || !isIndexList(trace.traceAddress))
     return 'a trace is incomplete'
-  if (traces.some(({ blockHash }) => blockHash != null && lower(blockHash) !== block.hash))
-    return 'traces of another block'
-  const traced = new Set(
-    traces.filter(({ traceAddress }) => traceAddress.length === 0).map(({ transactionHash }) => lower(transactionHash)),
-  )
-  const missing = block.transactions.find(({ hash }) => !traced.has(hash))
-  return missing ? `transaction ${missing.index} has no trace` : validateTraceTree(traces)
+  const { type, action, result, error } = trace
+  if (!isError(error)) return 'the error of a trace is not a text'
+  switch (type) {
+    case 'reward':
+      return undefined
+    case 'call':
+      if (!isAddress(action.from) || !isAddress(action.to) || !isQuantity(action.value)) return 'a call is incomplete'
+      if (!callTypes.includes(action.callType)) return `unknown type of call: ${String(action.callType).slice(0, 40)}`
+      return isMissing(result) && isMissing(error) ? 'a call has neither a result nor an error' : undefined
+    case 'create':
+      if (!isAddress(action.from) || !isQuantity(action.value)) return 'a creation is incomplete'
+      return isMissing(error) && !isAddress(result?.address)
+        ? 'a creation has neither an address nor an error'
+        : undefined
+    case 'suicide':
+    case 'selfdestruct':
+      return isAddress(action.address) && isAddress(action.refundAddress) && isQuantity(action.balance)
+        ? undefined
+        : 'a self-destruct is incomplete'
+    default:
+      return `unknown type of trace: ${String(type).slice(0, 40)}`
+  }
+}
+
+const isOfBlock = ({ blockHash, blockNumber }: FlatTrace, { hash, number }: TracedBlock): boolean =>
+  (isMissing(blockHash) || lower(blockHash) === hash) && (isMissing(blockNumber) || blockNumber === number)
+
+const zeroAddress = `0x${'0'.repeat(40)}`
+
+/** The first step of a transaction is the transaction itself. System transactions of some chains have no sender. */
+function validateFirstStep(tx: TracedTransaction, from: unknown, to: unknown, value: unknown): string | undefined {
+  if (tx.from === zeroAddress) return undefined
+  const valueWei = isQuantity(value) ? BigInt(value) : 0n
+  const isSame = valueWei === tx.valueWei && lower(from) === tx.from && lower(to) === (tx.to ?? '')
+  return isSame ? undefined : `the trace of transaction ${tx.index} contradicts the transaction`
 }
 
 /** Each step contains the number of its calls, so a truncated list is detected. */
 function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
   const called = new Map<string, number>()
   const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
+  const places = new Set<string>()
   for (const trace of traces) {
     if (trace.traceAddress.length === 0) continue
+    const place = nameOf(trace, trace.traceAddress)
+    if (places.has(place)) return 'a step is listed twice'
+    places.add(place)
     const parent = nameOf(trace, trace.traceAddress.slice(0, -1))
     called.set(parent, (called.get(parent) ?? 0) + 1)
   }
@@ -79,38 +179,83 @@ export interface NestedTrace {
   readonly error?: unknown
 }
 
-export function validateNestedTraces(raw: unknown, block: TracedBlock): string | undefined {
-  if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one trace for every transaction'
-  const problem = (raw as (NestedTrace | null)[]).findIndex(
-    (trace, at) =>
-      (trace?.txHash != null && lower(trace.txHash) !== block.transactions[at]?.hash) ||
-      (validateFrame(trace?.result) !== undefined && !trace?.error),
-  )
-  return problem < 0 ? undefined : `transaction ${problem} has no trace`
+export function validateNestedTraces(raw: unknown, { transactions }: TracedBlock): string | undefined {
+  if (!Array.isArray(raw) || raw.length !== transactions.length) return 'not one trace for every transaction'
+  for (const [at, tx] of transactions.entries()) {
+    const trace = raw[at] as NestedTrace | null
+    if (!isMissing(trace?.txHash) && lower(trace.txHash) !== tx.hash) return `transaction ${at} has no trace`
+    const problem = isMissing(trace?.result) && trace?.error ? undefined : validateFrame(trace?.result, tx)
+    if (problem !== undefined) return `transaction ${at}: ${problem}`
+  }
+  return undefined
 }
 
-export function validateFrame(raw: unknown): string | undefined {
-  const { type, from } = (raw ?? {}) as Partial<CallFrame>
-  return typeof type === 'string' && address.test(String(from)) ? undefined : 'a trace is incomplete'
+/** The call tree of a transaction. */
+export function validateFrame(raw: unknown, tx: TracedTransaction): string | undefined {
+  const problem = validateFrames(raw as CallFrame | null | undefined)
+  if (problem !== undefined) return problem
+  const { type, from, to, value, error } = raw as CallFrame
+  return error ? undefined : validateFirstStep(tx, from, creations.has(type.toUpperCase()) ? null : to, value)
+}
+
+const creations: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
+const frameTypes: ReadonlySet<string> = new Set([
+  ...creations,
+  ...['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'SELFDESTRUCT'],
+])
+
+function validateFrames(frame: CallFrame | null | undefined): string | undefined {
+  const { type, from, to, value, error, calls } = frame ?? {}
+  if (typeof type !== 'string' || !isAddress(from)) return 'a trace is incomplete'
+  if (!frameTypes.has(type.toUpperCase())) return `unknown type of trace: ${type.slice(0, 40)}`
+  if (!isError(error)) return 'the error of a trace is not a text'
+  if (!(isMissing(value) || isQuantity(value))) return 'the value of a trace is not a number'
+  // A failed creation has no address.
+  if (!isAddress(to) && !(isMissing(to) && error)) return 'a trace has no recipient'
+  if (isMissing(calls)) return undefined
+  if (!Array.isArray(calls)) return 'the calls of a trace are not a list'
+  for (const inner of calls) {
+    const problem = validateFrames(inner)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 export function validateReceipt(raw: unknown, block: TracedBlock, hash: string): string | undefined {
-  const { transactionHash, blockHash } = raw as Record<string, string | undefined>
-  return lower(transactionHash) === hash && lower(blockHash) === block.hash ? undefined : 'receipt of another block'
+  const { transactionHash, blockHash, status, contractAddress } = (raw ?? {}) as Record<string, unknown>
+  if (lower(transactionHash) !== hash || lower(blockHash) !== block.hash) return 'receipt of another block'
+  if (!isMissing(status) && !(isQuantity(status) && Number(status) <= 1)) return 'the status of a receipt is unknown'
+  return isMissing(contractAddress) || isAddress(contractAddress)
+    ? undefined
+    : 'the contract of a receipt is no address'
 }
 
 export function validateReceipts(raw: unknown, block: TracedBlock): string | undefined {
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one receipt for every transaction'
-  const problem = block.transactions.find(({ hash }, at) => validateReceipt(raw[at] ?? {}, block, hash) !== undefined)
-  return problem && `transaction ${problem.index} has no receipt`
+  for (const [at, { hash, index }] of block.transactions.entries()) {
+    const problem = validateReceipt(raw[at], block, hash)
+    if (problem !== undefined) return `transaction ${index}: ${problem}`
+  }
+  return undefined
 }
 
-/** Steps in [from, until), oldest first. */
-export function validateTraceList(raw: unknown, from: number, until: number): string | undefined {
+/** Steps in [from, until) to or from the address, oldest first. */
+export function validateTraceList(
+  raw: unknown,
+  side: 'toAddress' | 'fromAddress',
+  about: string,
+  from: number,
+  until: number,
+): string | undefined {
   if (!Array.isArray(raw) || !raw.every(hasBlockNumber)) return 'not a list of traces'
-  const blocks = (raw as TraceWithBlock[]).map(({ blockNumber }) => blockNumber)
+  const traces = raw as TraceWithBlock[]
+  const blocks = traces.map(({ blockNumber }) => blockNumber)
   if (blocks.some((block) => block < from || block >= until)) return 'traces outside the requested range'
-  return blocks.some((block, at) => block < (blocks[at - 1] ?? 0)) ? 'the traces are out of order' : undefined
+  if (blocks.some((block, at) => block < (blocks[at - 1] ?? 0))) return 'the traces are out of order'
+  const endOf = side === 'toAddress' ? traceRecipient : traceSender
+  return traces.every((trace) => trace.type === 'reward' || lower(endOf(trace)) === about)
+    ? undefined
+    : 'traces of another address'
 }
 
 const hasBlockNumber = (raw: Partial<TraceWithBlock> | null): boolean =>

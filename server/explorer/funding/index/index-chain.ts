@@ -208,7 +208,7 @@ async function readRange(
   for (let from = range.from; from < range.until; from += blocksPerRead) {
     const numbers = blockNumbers({ from, until: Math.min(range.until, from + blocksPerRead) })
     for (const seen of await node.read(numbers, { signal })) {
-      if (last && seen.block.parentHash !== last.hash) throw blocksNotLinked(chain, seen.block.number)
+      if (last && !isNextBlock(last, seen.block)) throw blocksNotLinked(chain, seen.block.number)
       if (!last) parentHash = seen.block.parentHash
       last = seen.block
       for (const row of fundingsOf(chain, transfersOf(seen))) {
@@ -227,6 +227,9 @@ async function readRange(
     return rows
   })
 }
+
+const isNextBlock = (parent: Header, { parentHash, timeUnix }: Header): boolean =>
+  parentHash === parent.hash && timeUnix >= parent.timeUnix
 
 async function parentHashOf(node: ChainNode, number: number, signal: AbortSignal): Promise<string> {
   const [header] = await node.rpc.results([headerCall(number)], { signal })

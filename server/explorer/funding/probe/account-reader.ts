@@ -29,7 +29,7 @@ export interface SearchLimits {
   readonly untilMs: number
 }
 
-/** Calls of one search. An ordinary account on a chain of 20 million blocks takes less than 60. */
+/** Calls of one search. An ordinary account on a chain of 20 million blocks takes at most 64. */
 const callsMax = 1500
 
 /** Traces of the account up to the end of block `until`, oldest first. */

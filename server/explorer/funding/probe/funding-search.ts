@@ -8,7 +8,7 @@
 import { Fault } from '#core/fault.ts'
 import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
-import { findFirstChange, isSameAccount } from './account-search.ts'
+import { type AccountState, findFirstChange, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
 import { needsIndex, noFinalBlock } from './probe-errors.ts'
 import { lookUpFunding } from './trace-filter-lookup.ts'
@@ -47,7 +47,7 @@ async function search(reader: AccountReader, head: number): Promise<Funding | un
     )
   }
   const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
-  const [now, code] = await reader.stateAndCodeAt(head)
+  const [now, code] = await readTwice(reader, head)
   if (code !== '0x' && !isDelegation(code)) return lookUpFunding(reader, start, head, 'This address is a contract.')
   let before = start
   let codeBefore = startCode
@@ -65,6 +65,19 @@ async function search(reader: AccountReader, head: number): Promise<Funding | un
     codeBefore = await reader.codeAt(after.block)
   }
   return undefined
+}
+
+/**
+ * The state at the head decides how the account is searched, and alone that nothing was found. Nothing else confirms it,
+ * so it is read twice, which detects a single wrong answer.
+ */
+async function readTwice(reader: AccountReader, head: number): Promise<readonly [AccountState, string]> {
+  const [first, second] = await Promise.all([reader.stateAndCodeAt(head), reader.stateAndCodeAt(head)])
+  if (isSameAccount(first[0], second[0]) && first[1].toLowerCase() === second[1].toLowerCase()) return second
+  throw new Fault('explorer.node_unavailable', {
+    detail: `two answers about the account at block ${head} differ`,
+    retryAfterMs: 1000,
+  })
 }
 
 /** The account runs the code of another one (EIP-7702). Only an account with a private key can do so. */
