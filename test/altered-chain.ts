@@ -8,7 +8,6 @@ import { type Funding, findFunding } from '#explorer/funding/fundings.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'
 import { openNode } from '#explorer/nodes.ts'
-import { ManualClock } from '#runtime/clock.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -17,6 +16,7 @@ import { FetchError } from '#sources/http-client.ts'
 import type { AlterationReport, AnswerAlterer } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { settingsWith, type TestContext, testNowMs } from './context.ts'
+import { JumpingClock } from './jumping-clock.ts'
 
 const worldsCount = 60
 const hourMs = 3_600_000
@@ -49,7 +49,7 @@ function openWorld(database: TestContext, number: number, mode: 'index' | 'probe
       probe: { timeoutMs: 60_000 },
     },
   })
-  const clock = new ManualClock(testNowMs)
+  const clock = new JumpingClock(testNowMs)
   const post: Post = async (_, { body = '', timeoutMs }) => {
     const real = await simulated.respond(body)
     const { status, body: text, delayMs = 0 } = alterer.next(body, { ...real, type: 'json', body: real.text })
@@ -70,20 +70,6 @@ function openWorld(database: TestContext, number: number, mode: 'index' | 'probe
 
 type World = ReturnType<typeof openWorld>
 
-/** Advances the clock until the work is done. */
-async function run<T>({ clock }: World, work: Promise<T>): Promise<T> {
-  let isOver = false
-  const done = () => {
-    isOver = true
-  }
-  work.then(done, done)
-  while (!isOver) {
-    await new Promise((resolve) => setImmediate(resolve))
-    clock.advance(20)
-  }
-  return work
-}
-
 const comparable = (one: Funding | TrueTransfer | undefined) =>
   one && {
     place: [one.block, one.txIndex, one.position],
@@ -97,7 +83,7 @@ const comparable = (one: Funding | TrueTransfer | undefined) =>
 async function ask(world: World, address: string): Promise<unknown> {
   const { chain, context } = world
   try {
-    const { funding, confidence } = await run(world, findFirstFunding(context, chain.id, address))
+    const { funding, confidence } = await findFirstFunding(context, chain.id, address)
     if (confidence.finality !== 'finalized') return comparable(funding)
     const asOf = Number(confidence.asOf)
     assert.ok(asOf <= chain.final, `block ${asOf} is claimed as final, block ${chain.final} is`)
@@ -117,11 +103,7 @@ export const indexAlteredChain =
     const world = openWorld(database, seed % worldsCount, 'index', alterer)
     const { chain, node, context, clock, draws } = world
     let refusals = 0
-    const pass = () =>
-      run(
-        world,
-        catchUpIndex(context, node, () => {}),
-      )
+    const pass = () => catchUpIndex(context, node, () => {})
     const changes = [() => {}, () => chain.mine(draws.whole(1, 5)), () => chain.reorg(2, 3), () => chain.mine(2)]
     for (const change of changes) {
       change()
@@ -135,7 +117,7 @@ export const indexAlteredChain =
     // Capabilities and unreadable blocks are tried again after an hour.
     for (const blocks of [1, 1]) {
       clock.advance(hourMs)
-      await run(world, node.each())
+      await node.each()
       chain.mine(blocks)
       await pass()
     }
@@ -164,12 +146,15 @@ export const searchAlteredChain =
       draws.pick(at % 3 === 1 && contracts.length > 0 ? contracts : accounts),
     )
     const first: unknown[] = []
+    // Without this, the first search would wait for the test of the node until its deadline.
+    await node.each()
     for (const address of addresses) first.push(await ask(world, address))
     alterer.stop()
     clock.advance(2 * hourMs)
-    await run(world, node.each())
+    await node.each()
     // A node that was never altered leads to the truth, or to a refusal by the rules.
     const clean = openWorld(database, seed % worldsCount, 'probe', alterer)
+    await clean.node.each()
     let refusals = 0
     for (const [at, address] of addresses.entries()) {
       const expected = await ask(clean, address)

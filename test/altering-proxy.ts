@@ -2,18 +2,24 @@
 //   await using proxy = await openAlteringProxy(node.url)
 //   proxy.alter(jsonAt(/\/validators$/, (data) => data.slice(1)))
 //   proxy.alter()  // stops altering
-import { createServer, type IncomingMessage } from 'node:http'
+// A source that a test computes itself needs no proxy:
+//   await using source = await serveAnswers((path, sent) => ({ body }))
+//   source.alterer = new AnswerAlterer(draws, 7)
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Answer, AnswerAlterer } from './altered-answer.ts'
 
 export interface ProxiedResponse {
   readonly path: string
+  /** The body of the request. */
+  readonly sent: string
   readonly status: number
   readonly type: string
   readonly body: Buffer
 }
 
-/** Returns the altered body; undefined: send the original one. */
-export type Alteration = (response: ProxiedResponse) => Buffer | undefined
+/** Returns the altered body or response; undefined: send the original one. */
+export type Alteration = (response: ProxiedResponse) => Buffer | Answer | undefined
 
 export interface AlteringProxy extends AsyncDisposable {
   readonly url: string
@@ -31,22 +37,59 @@ export async function openAlteringProxy(target: string, change?: Alteration): Pr
       .then(({ proxied, headers }) => {
         const altered = proxied.status === 200 ? alteration?.(proxied) : undefined
         if (altered) count += 1
+        if (altered && 'status' in altered) return void sendAnswer(response, altered, headers)
         response.writeHead(proxied.status, headers).end(altered ?? proxied.body)
       })
       .catch(() => request.socket.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     alter(next) {
       alteration = next
     },
     count: () => count,
+  }
+}
+
+async function listen(server: Server): Promise<AsyncDisposable & { readonly url: string }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function sendAnswer(response: ServerResponse, { status, type, body, delayMs = 0 }: Answer, headers: object = {}): void {
+  setTimeout(() => response.writeHead(status, { ...headers, 'content-type': type }).end(body), delayMs)
+}
+
+/** Alters one answer of the source behind the proxy. */
+export const alterBy =
+  (alterer: AnswerAlterer): Alteration =>
+  ({ path, sent, status, type, body }) =>
+    alterer.next(sent === '' ? path : sent, { status, type, body: body.toString() })
+
+export interface AnswerServer extends AsyncDisposable {
+  readonly url: string
+  /** Alters one of the answers. */
+  alterer: AnswerAlterer | undefined
+}
+
+/** Serves computed answers. `type` is application/json unless the answer has another one. */
+export async function serveAnswers(
+  answerOf: (path: string, sent: string) => Partial<Answer> & Pick<Answer, 'body'>,
+): Promise<AnswerServer> {
+  const server = createServer(async (request, response) => {
+    const sent = Buffer.concat(await request.toArray()).toString()
+    const path = request.url ?? '/'
+    const answer: Answer = { status: 200, type: 'application/json', ...answerOf(path, sent) }
+    sendAnswer(response, answers.alterer?.next(sent === '' ? path : sent, answer) ?? answer)
+  })
+  const answers: AnswerServer = { ...(await listen(server)), alterer: undefined }
+  return answers
 }
 
 async function forward(target: string, request: IncomingMessage) {
@@ -63,6 +106,7 @@ async function forward(target: string, request: IncomingMessage) {
   })
   const proxied: ProxiedResponse = {
     path,
+    sent: sent.toString(),
     status: reply.status,
     type: reply.headers.get('content-type') ?? '',
     body: Buffer.from(await reply.arrayBuffer()),

@@ -10,8 +10,8 @@ import type { State } from '#storage/state.ts'
 import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import type { FxContext } from '../context.ts'
 import { createQuote } from '../endpoints/create-quote.ts'
-import type { Rate } from '../pricing/mid.ts'
-import { type RatePollReport, rateFindings, startRates } from './poll-rates.ts'
+import { isFresh, type Rate } from '../pricing/mid.ts'
+import { type RatePollReport, rateFindings, readSource, startRates } from './poll-rates.ts'
 import { pushRate } from './push-rate.ts'
 import { allLatestRates, rateHistory, storeRates } from './rate-store.ts'
 import { readSourceHealth } from './source-health.ts'
@@ -38,7 +38,7 @@ test('the history keeps every rate, the latest is the newest', async () => {
 test('the same rate again only confirms it; an older rate is neither stored nor a confirmation', async () => {
   await using context = await openContext()
   await storeRates(context.state, 'a', [eurUsd('1.08', 2000)], 2500)
-  const unchanged = { stored: 0, rejected: [] }
+  const unchanged = { stored: 0, rejected: [], contradictions: [] }
   assert.deepEqual(await storeRates(context.state, 'a', [eurUsd('1.07', 1000), eurUsd('1.080', 2000)], 9000), unchanged)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 9000]])
   assert.deepEqual(await history(context), [{ rate: '1.08', atMs: 2000, receivedMs: 2500 }])
@@ -57,6 +57,37 @@ test('a different rate with the same time is rejected and reported', async () =>
   assert.equal(stored, 0)
   assert.match(rejected[0]?.reason ?? '', /changed from 1\.08 to 1\.09/)
   assert.deepEqual(await latest(context), [[eurUsd('1.08', 2000), 2500]])
+})
+
+test('a source that contradicts itself prices nothing until it returns one of the two rates again', async () => {
+  const sources = [{ ...source, everyMs: 1000 }]
+  await using context = await openContext({ fx: { sources } })
+  const [settings = assert.fail()] = context.settings.fx.sources
+  const atMs = testNowMs - 1000
+  const poll = (...rates: string[]) => {
+    const parsed = { rates: rates.map((rate) => eurUsd(rate, atMs)), rejected: [] }
+    return readSource(context, settings, async () => parsed, new AbortController().signal)
+  }
+  const latestRate = async () => {
+    const [rate = assert.fail()] = await allLatestRates(context.state)
+    return [rate.rate, isFresh(rate, context.settings.fx.sources, testNowMs)]
+  }
+  await poll('1.08')
+  assert.deepEqual(await latestRate(), ['1.08', true])
+  assert.equal((await poll('1.09')).rejected.length, 1)
+  assert.deepEqual(await latestRate(), ['1.08', false], 'nothing shows which one is true')
+  await poll('1.08')
+  assert.deepEqual(await latestRate(), ['1.08', true], 'the first one again')
+  await poll('1.09')
+  assert.equal((await poll('1.09')).stored, 1)
+  assert.deepEqual(await latestRate(), ['1.09', true], 'the other one twice in a row')
+  assert.deepEqual(
+    (await history(context)).map((row) => (row as { rate: string }).rate),
+    ['1.09'],
+    'the history has the corrected rate',
+  )
+  await poll('1.09', '1.10')
+  assert.deepEqual(await latestRate(), ['1.09', false], 'two prices in one document')
 })
 
 test('health lists every configured source with its pairs, their age and status', async () => {

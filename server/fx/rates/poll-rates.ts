@@ -8,7 +8,7 @@ import type { FxContext } from '../context.ts'
 import { findMid, isFresh } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import type { RejectedRate } from './rate-document.ts'
-import { allLatestRates, storeRates } from './rate-store.ts'
+import { allLatestRates, markContradicted, storeRates } from './rate-store.ts'
 import { healthText, rateStatus, readSourceHealth, writeStatus } from './source-health.ts'
 import { openRateReader, type RateReader } from './sources.ts'
 
@@ -73,7 +73,8 @@ async function pollSource(
   await statusWriter.flushed()
 }
 
-async function readSource(
+/** One poll: reads the source and stores its rates. */
+export async function readSource(
   context: FxContext,
   source: FxSource,
   reader: RateReader,
@@ -82,6 +83,7 @@ async function readSource(
   const { rates, rejected } = await reader(signal)
   const { state, clock, settings } = context
   const result = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
+  await markContradicted(state, result.contradictions)
   return { stored: result.stored, rejected: [...rejected, ...result.rejected] }
 }
 

@@ -3,8 +3,9 @@
 // 1. A source, pair and time identify one rate; receiving it again changes nothing.
 // 2. The latest rate only moves forward in time, in the transaction that writes the history. A latest rate in the future
 //    was stored while the clock was wrong; any current rate replaces it.
-// 3. The latest rate also has the time at which its source last returned it. An older rate, a different price with the
-//    same time, or no rate does not confirm it.
+// 3. The latest rate also has the time at which its source last returned it. An older rate or no rate does not confirm
+//    it. If a polled source returns a different price with the same time, it contradicts itself: the latest rate is not
+//    confirmed any more, and the different price replaces it if the next poll returns it again.
 // 4. Each write deletes a few rates of its pair that are older than `historyDays`, but never the latest.
 import { compare, decimal } from '#core/decimal.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
@@ -18,6 +19,17 @@ const prunedPerRate = 10
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
 const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
 
+/** The confirmation of a rate that its source has contradicted. */
+const contradictedMs = 0
+
+export interface StoreResult {
+  /** How many rates were new. */
+  readonly stored: number
+  readonly rejected: readonly RejectedRate[]
+  /** Different prices with the time of a stored rate. */
+  readonly contradictions: readonly Rate[]
+}
+
 /** Stores new rates and confirms known ones. The rates must be of one source, oldest first. */
 export async function storeRates(
   state: State,
@@ -25,10 +37,12 @@ export async function storeRates(
   rates: readonly Rate[],
   receivedMs: number,
   historyDays = Number.POSITIVE_INFINITY,
-): Promise<{ readonly stored: number; readonly rejected: readonly RejectedRate[] }> {
-  const latest = await state.all<Rate>(`select ${columns} from fx_latest where source = ?`, source)
+): Promise<StoreResult> {
+  const latest = await state.all<StoredRate>(`select ${latestColumns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
   const newRates: Rate[] = []
+  const corrections: Rate[] = []
+  const contradictions: Rate[] = []
   const confirmed = new Map<string, Rate>()
   const rejected: RejectedRate[] = []
   for (const rate of rates) {
@@ -37,24 +51,41 @@ export async function storeRates(
     const before = knownRate && knownRate.atMs > receivedMs + aheadMaxMs ? undefined : knownRate
     if (!before || rate.atMs > before.atMs) {
       newRates.push(rate)
-      known.set(pair, rate)
+      known.set(pair, { ...rate, confirmedMs: receivedMs })
       confirmed.delete(pair)
     } else if (rate.atMs === before.atMs) {
       if (compare(decimal(rate.rate), decimal(before.rate)) === 0) confirmed.set(pair, before)
-      else {
+      else if (before.confirmedMs === contradictedMs) {
+        corrections.push(rate)
+        known.set(pair, { ...rate, confirmedMs: receivedMs })
+      } else {
+        contradictions.push(rate)
         const reason = `the rate changed from ${before.rate} to ${rate.rate} but its time did not`
         rejected.push({ about: pair, reason })
       }
     }
   }
-  if (newRates.length > 0 || confirmed.size > 0) {
+  if (newRates.length > 0 || confirmed.size > 0 || corrections.length > 0) {
     const keptFromMs = receivedMs - historyDays * dayMs
     await state.write(async (tx) => {
       await writeRates(tx, newRates, receivedMs, keptFromMs)
       await confirmRates(tx, [...confirmed.values()], receivedMs)
+      for (const rate of corrections) await correctRate(tx, rate, receivedMs)
     })
   }
-  return { stored: newRates.length, rejected }
+  return { stored: newRates.length + corrections.length, rejected, contradictions }
+}
+
+/** Stops using rates that their source has contradicted, until it returns one of the two prices again. */
+export async function markContradicted(state: State, rates: readonly Rate[]): Promise<void> {
+  if (rates.length > 0) await state.write((tx) => confirmRates(tx, rates, contradictedMs))
+}
+
+async function correctRate(tx: StateWriter, { source, base, quote, rate, atMs }: Rate, receivedMs: number) {
+  const key = [source, base, quote, atMs]
+  const where = 'where source = ? and base = ? and quote = ? and at_ms = ?'
+  await tx.run(`update fx_rates set rate = ?, received_ms = ? ${where}`, rate, receivedMs, ...key)
+  await tx.run(`update fx_latest set rate = ?, confirmed_ms = ? ${where}`, rate, receivedMs, ...key)
 }
 
 async function writeRates(
