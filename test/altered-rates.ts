@@ -9,7 +9,6 @@ import { readSource } from '#fx/rates/poll-rates.ts'
 import { allLatestRates } from '#fx/rates/rate-store.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import type { AlterationReport } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { type AnswerServer, serveAnswers } from './altering-proxy.ts'
 import { settingsWith, type TestContext, testNowMs } from './context.ts'
@@ -185,5 +184,3 @@ async function assertPriceIsTrue(
     'the price is not between true rates',
   )
 }
-
-export const isBelievedOfRates = (_report: AlterationReport): boolean => false

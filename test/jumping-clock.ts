@@ -20,7 +20,7 @@ export class JumpingClock implements Clock {
   }
 
   sleep(waitMs: number): Promise<void> {
-    this.#nowMs += waitMs
+    this.#nowMs += Math.ceil(waitMs)
     return Promise.resolve()
   }
 

@@ -54,11 +54,32 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
 export const overlapKeys = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage): ReadonlySet<string> =>
   new Set(records.slice(Math.max(0, records.length - overlap)).map((record) => stringifyJson(record)))
 
-/** The records of a page with their positions, without nulls and without those that the previous page ended with. */
+/** Whether the page begins with a record that the previous page ended with. Records may change, but keep their ids. */
+export function continuesPage({ paging }: MarketFeed, { records }: FeedPage, previous: FeedPage | undefined): boolean {
+  const { kind, overlap } = paging
+  if (kind !== 'offset' || overlap === 0 || !previous) return true
+  const ends = new Set(previous.records.slice(-overlap).map(idOf))
+  return records.slice(0, overlap).some((record) => ends.has(idOf(record)))
+}
+
+const idOf = (record: unknown): unknown => (record as { id?: unknown } | null)?.id
+
+/** Two answers to the same request: all their records. They end the pass only if both do. */
+export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
+  const known = new Set(one.records.map((record) => stringifyJson(record)))
+  const newest = [one.newestMs, other.newestMs].filter((ms) => ms !== undefined)
+  const oldest = [one.oldestMs, other.oldestMs].filter((ms) => ms !== undefined)
+  return {
+    records: [...one.records, ...other.records.filter((record) => !known.has(stringifyJson(record)))],
+    next: other.next ?? one.next,
+    newestMs: newest.length > 0 ? Math.max(...newest) : undefined,
+    oldestMs: oldest.length > 0 ? Math.min(...oldest) : undefined,
+  }
+}
+
+/** The records of a page with their positions, without those that the previous page ended with. */
 export const newRecordsIn = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage, before: ReadonlySet<string>) =>
-  [...records.entries()].filter(
-    ([at, record]) => record !== null && (at >= overlap || !before.has(stringifyJson(record))),
-  )
+  [...records.entries()].filter(([at, record]) => at >= overlap || !before.has(stringifyJson(record)))
 
 /** The last page has only records of the previous page. A short page is no sign: sources may return fewer than `size`. */
 function nextOffset({ paging: { overlap } }: MarketFeed, records: readonly unknown[], cursor: string) {

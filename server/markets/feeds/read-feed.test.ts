@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
-import { type Scripted, serveScript } from '#test/scripted-server.ts'
+import { type Scripted, serveScript as serveSteps } from '#test/scripted-server.ts'
 import { bySlug } from '../endpoints/by-slug.ts'
 import { listDrift } from '../records/drift.ts'
 import { listRejects } from '../records/rejects.ts'
@@ -48,7 +48,23 @@ const pass = (context: TestContext, feed: MarketFeed, options: Partial<PassOptio
 const slugsOf = async (context: TestContext) =>
   (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
 
-const queries = (urls: readonly { url: string }[]) => urls.map(({ url }) => url.replace(/^[^?]*\?/, ''))
+/** A feed with scripted pages. The last page of a pass is requested twice and is the same both times. */
+function serveScript(...steps: Scripted[]) {
+  let at = -1
+  let repeatable: string | undefined
+  return serveSteps(({ url }) => {
+    const isRepeated = url === repeatable
+    if (!isRepeated) at += 1
+    const step = steps[Math.min(at, steps.length - 1)] ?? {}
+    const isPage = (step.status ?? 200) === 200 && !step.instead && typeof step.body !== 'string'
+    repeatable = isPage && !isRepeated ? url : undefined
+    return step
+  })
+}
+
+/** Without the second request for the last page. */
+const queries = (urls: readonly { url: string }[]) =>
+  urls.map(({ url }) => url.replace(/^[^?]*\?/, '')).filter((query, at, all) => query !== all[at - 1])
 
 describe('pages', () => {
   test('by offset: reads until a page has nothing new, with the configured overlap', async () => {
@@ -97,6 +113,71 @@ describe('pages', () => {
     await assert.rejects(pass(two.context, two.feed), /more than 3 pages/)
     await one.context[Symbol.asyncDispose]()
     await two.context[Symbol.asyncDispose]()
+  })
+})
+
+describe('a single wrong page', () => {
+  test('an empty page does not end a pass if the next answer has records', async () => {
+    await using server = await serveSteps(pageOf(1, 2), nothing, pageOf(3, 4), nothing)
+    const { context, feed } = await contextFor(server.url)
+    await pass(context, feed)
+    assert.deepEqual(
+      server.requests.map(({ url }) => new URL(url, 'http://feed').searchParams.get('offset')),
+      ['0', '2', '2', '4', '4'],
+    )
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('of two last pages, the records of both are stored', async () => {
+    await using server = await serveSteps(pageOf(1), pageOf(1, 2))
+    const { context, feed } = await contextFor(server.url, {
+      paging: { kind: 'offset', size: 2, overlap: 2 },
+      pagesMax: 1,
+    })
+    await assert.rejects(pass(context, feed), /more than 1 page/)
+    await using ending = await serveSteps({ body: { data: [market(1)] } }, { body: { data: [market(1), market(2)] } })
+    const keyset = await contextFor(ending.url, { list: 'data', paging: { kind: 'keyset' } })
+    assert.equal((await pass(keyset.context, keyset.feed)).pages, 1)
+    assert.deepEqual(await slugsOf(keyset.context), ['m-1', 'm-2'])
+    await context[Symbol.asyncDispose]()
+    await keyset.context[Symbol.asyncDispose]()
+  })
+
+  test('a page that does not continue the previous one is requested again', async () => {
+    await using server = await serveSteps(pageOf(1, 2, 3), pageOf(7, 8, 9), pageOf(3, 4, 5), pageOf(5))
+    const { context, feed } = await contextFor(server.url, { paging: { kind: 'offset', size: 3, overlap: 1 } })
+    await pass(context, feed)
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4', 'm-5'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a record that is null makes the feed incomplete', async () => {
+    await using server = await serveScript({ body: [market(1), null] }, nothing)
+    const { context, feed } = await contextFor(server.url)
+    assert.equal((await pass(context, feed)).rejected, 1)
+    const outcome = await bySlug.handle({ slug: 'm-2', include_tag: true }, context, testRequestInfo())
+    assert.deepEqual(outcome.is === 'nothing' && outcome.confidence?.coverage, 'feed:main;incomplete')
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a market with a time in the future is replaced, and a vanished market loses its slug to a listed one', async () => {
+    const future = new Date(testNowMs + 400 * 86_400_000).toISOString()
+    const wrong = market(1, { id: '9', slug: 'm-1', question: 'wrong' })
+    await using server = await serveScript(
+      ...[{ body: [market(1, { updatedAt: future, question: 'wrong' }), wrong] }, nothing],
+      ...[{ body: [market(1, { question: 'right' }), market(2)] }, nothing],
+      ...[{ body: [market(1, { question: 'right' }), market(2)] }, nothing],
+    )
+    const { context, feed } = await contextFor(server.url, { vanishAfter: 2 })
+    for (let passes = 0; passes < 3; passes++) await pass(context, feed, { full: true })
+    assert.deepEqual(
+      (await listVanished(context.state, 9)).map(({ id }) => id),
+      ['9'],
+    )
+    const outcome = await bySlug.handle({ slug: 'm-1', include_tag: true }, context, testRequestInfo())
+    assert.match(outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : outcome.is, /"id":"1".*right/)
+    await context[Symbol.asyncDispose]()
   })
 })
 
@@ -205,7 +286,7 @@ describe('rate limit and failures', () => {
     assert.deepEqual(
       rejects.map(({ id, field, reason, location }) => [id, field, reason, location.replace(/^\S+ /, '')]),
       [
-        ['', '', 'must be an object', 'page 1 record 4'],
+        ['', '', 'must be an object', 'page 1 record 3'],
         ['1', 'slug', 'is required', 'page 1 record 1'],
       ],
     )

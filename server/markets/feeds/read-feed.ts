@@ -11,7 +11,17 @@ import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../records/rejects.ts'
-import { type FeedPage, hasRecent, newRecordsIn, overlapKeys, type Pass, pageUrl, parseFeedPage } from './feed-page.ts'
+import {
+  continuesPage,
+  type FeedPage,
+  hasRecent,
+  mergePages,
+  newRecordsIn,
+  overlapKeys,
+  type Pass,
+  pageUrl,
+  parseFeedPage,
+} from './feed-page.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
 import { afterLastPage, afterPage, type FeedState, newFeedState, readFeedState, storeFeedState } from './feed-state.ts'
 
@@ -71,16 +81,22 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
   const sinceMs = feedState.readUntilMs === null ? undefined : feedState.readUntilMs - feed.recent.overlapMs
   const pace = createPacer(context, feed)
   let before: ReadonlySet<string> = new Set()
+  let previous: FeedPage | undefined
   try {
     for (;;) {
-      await pace(signal)
-      signal.throwIfAborted()
-      const page = await fetchPage(context, feed, feedState, sinceMs, signal)
-      const last = isLastPage(feed, feedState, page, sinceMs)
+      const fetchOnce = async () => {
+        await pace(signal)
+        signal.throwIfAborted()
+        return fetchPage(context, feed, feedState, sinceMs, signal)
+      }
+      const isLast = (page: FeedPage) => isLastPage(feed, feedState, page, sinceMs)
+      const page = await fetchTwiceIfNeeded(fetchOnce, (one) => !isLast(one) && continuesPage(feed, one, previous))
+      const last = isLast(page)
       if (!last && feedState.page + 1 >= feed.pagesMax)
         throw new Error(`the feed has more than ${feed.pagesMax} pages; increase pagesMax if that is correct`)
       const newRecords = newRecordsIn(feed, page, before)
       before = overlapKeys(feed, page)
+      previous = page
       const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last })
       feedState = written.feedState
       total.pages += 1
@@ -98,6 +114,20 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
     if (total.pass === 'full') await writeDeferred(context.state, () => context.clock.now(), signal)
     await releaseFeed(context, feed.id, options.holder)
   }
+}
+
+/**
+ * A page that ends the pass, or does not continue the previous one, is requested twice: a single wrong answer must not
+ * end a pass or leave records out.
+ */
+async function fetchTwiceIfNeeded(
+  fetchOnce: () => Promise<FeedPage>,
+  isExpected: (page: FeedPage) => boolean,
+): Promise<FeedPage> {
+  const page = await fetchOnce()
+  if (isExpected(page)) return page
+  const again = await fetchOnce()
+  return isExpected(again) ? again : mergePages(page, again)
 }
 
 /** Locks the feed and decides whether the pass is full or recent. */

@@ -43,11 +43,11 @@ interface DocumentRow {
 
 const columns = 'd.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms'
 
-/** A present slug beats a past one; among several past ones the market that changed last (behaviour/markets.md#past-slugs). */
+/** A present slug beats a past one, a listed market one that has vanished (behaviour/markets.md#past-slugs). */
 const selectBySlug = `
   select ${columns}
   from market_slugs s left join market_documents d on d.market_id = s.market_id
-  where s.slug = ? order by s.rank, s.seq desc, s.market_id limit 1`
+  where s.slug = ? order by s.rank, d.vanished_ms is not null, s.seq desc, s.market_id limit 1`
 
 const selectById = `
   select ${columns}

@@ -7,7 +7,8 @@
 //    partial update. With `isDeferred`, documents of other markets may follow later; each one is always consistent.
 // 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly, and,
 //    if the reference of a record changed, those that show the reference.
-// 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records).
+// 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
+//    stored time in the future is wrong; any record replaces it.
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
@@ -62,6 +63,7 @@ type RecordNames = Pick<RecordRow, 'slug' | 'title'>
 /** The state of one transaction. */
 interface PutBatch {
   readonly tx: StateWriter
+  readonly nowMs: number
   readonly log: VersionLog
   readonly touched: TouchedRecords
   readonly drift: DriftCount
@@ -98,7 +100,7 @@ export async function putMarkets(
   { source = 'import', isDeferred = false }: PutOptions = {},
 ): Promise<PutReport> {
   const log = await VersionLog.open(tx, nowMs)
-  const batch: PutBatch = { tx, log, touched: new TouchedRecords(), drift: new DriftCount(), known: [] }
+  const batch: PutBatch = { tx, nowMs, log, touched: new TouchedRecords(), drift: new DriftCount(), known: [] }
   const rejects: Reject[] = []
   let changed = 0
   let stale = 0
@@ -144,7 +146,7 @@ async function putRecord(
     id,
   )
   const old = row && parseStoredRecord(row)
-  if (old && isOlder(normalized.fields.updatedAt, old.fields.updatedAt)) return 'stale'
+  if (old && isOlder(normalized.fields.updatedAt, old.fields.updatedAt, batch.nowMs)) return 'stale'
   const next = mergeRecord(old, record, normalized)
   const extraFields = mergeExtraFields(row?.extra_fields, record, normalized)
   const put: Omit<RecordRow, 'changes_since_snapshot'> = {
@@ -218,10 +220,14 @@ function touchReferences(
   if (to) for (const target of [...before, ...now]) touched.add(to, target)
 }
 
-function isOlder(stated: unknown, stored: unknown): boolean {
+/** How far the clock of a source may be ahead of ours. */
+const aheadMaxMs = 60_000
+
+function isOlder(stated: unknown, stored: unknown, nowMs: number): boolean {
   if (stated === stored) return false
   const [statedMs, storedMs] = [sourceMs(stated), sourceMs(stored)]
-  return statedMs !== undefined && storedMs !== undefined && statedMs < storedMs
+  if (statedMs === undefined || storedMs === undefined) return false
+  return statedMs < storedMs && storedMs <= nowMs + aheadMaxMs
 }
 
 const upsertRecord = `
