@@ -26,7 +26,12 @@ const forms = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransactio
 let chains = 0
 
 /** A small chain, its node and a context with a clock of its own. The same number gives the same world. */
-function openWorld(database: TestContext, number: number, mode: 'index' | 'probe', alterer: AnswerAlterer) {
+export function openChainWorld(
+  database: TestContext,
+  number: number,
+  mode: 'index' | 'probe',
+  alterer: Pick<AnswerAlterer, 'next'>,
+) {
   const draws = createSeededRandom(`altered world ${number}`)
   const id = String(++chains)
   const chain = new SimulatedChain({
@@ -65,10 +70,10 @@ function openWorld(database: TestContext, number: number, mode: 'index' | 'probe
   const node = openNode(chainSettings, { clock }, { post })
   const nodes = new Map([[id, node]])
   const context: ExplorerContext = { ...database, clock, settings, explorer: { ...database.explorer, nodes } }
-  return { chain, node, context, clock, draws }
+  return { chain, simulated, node, context, clock, draws, post }
 }
 
-type World = ReturnType<typeof openWorld>
+type World = ReturnType<typeof openChainWorld>
 
 const comparable = (one: Funding | TrueTransfer | undefined) =>
   one && {
@@ -100,7 +105,7 @@ async function ask(world: World, address: string): Promise<unknown> {
 export const indexAlteredChain =
   (database: TestContext): AlteredRun =>
   async (seed, alterer) => {
-    const world = openWorld(database, seed % worldsCount, 'index', alterer)
+    const world = openChainWorld(database, seed % worldsCount, 'index', alterer)
     const { chain, node, context, clock, draws } = world
     let refusals = 0
     const pass = () => catchUpIndex(context, node, () => {})
@@ -137,7 +142,7 @@ const searchesPerRun = 5
 export const searchAlteredChain =
   (database: TestContext): AlteredRun =>
   async (seed, alterer) => {
-    const world = openWorld(database, seed % worldsCount, 'probe', alterer)
+    const world = openChainWorld(database, seed % worldsCount, 'probe', alterer)
     const { chain, node, clock, draws } = world
     const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
     const hasCode = (address: string) => chain.accountAt(address, chain.head.number).code !== '0x'
@@ -153,7 +158,7 @@ export const searchAlteredChain =
     clock.advance(2 * hourMs)
     await node.each()
     // A node that was never altered leads to the truth, or to a refusal by the rules.
-    const clean = openWorld(database, seed % worldsCount, 'probe', alterer)
+    const clean = openChainWorld(database, seed % worldsCount, 'probe', alterer)
     await clean.node.each()
     let refusals = 0
     for (const [at, address] of addresses.entries()) {

@@ -1,0 +1,193 @@
+// What is trusted of a source that is wrong without contradicting itself: each test pins a line of
+// docs/security.md#trust-in-sources. If one fails because more is verified now, change the page too.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { decimal, fractionOf } from '#core/decimal.ts'
+import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
+import { findFunding } from '#explorer/funding/fundings.ts'
+import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
+import { openNode } from '#explorer/nodes.ts'
+import { findMid, type Rate } from '#fx/pricing/mid.ts'
+import { bySlug } from '#markets/endpoints/by-slug.ts'
+import { readFeed } from '#markets/feeds/read-feed.ts'
+import type { Post } from '#sources/evm/rpc-endpoint.ts'
+import { traceRecipient } from '#sources/evm/trace-transfers.ts'
+import type { Answer } from './altered-answer.ts'
+import { openChainWorld } from './altered-chain.ts'
+import { serveAnswers } from './altering-proxy.ts'
+import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from './context.ts'
+import { JumpingClock } from './jumping-clock.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: results of any method
+type Any = any
+
+/** Changes every result of a method, or replaces it. */
+const alterResults = (method: string, change: (result: Any, params: Any) => Any) => ({
+  next(question: string, answer: Answer): Answer {
+    const calls = [JSON.parse(question)].flat()
+    const replies = JSON.parse(answer.body)
+    for (const reply of [replies].flat()) {
+      const call = calls.find(({ id }) => id === reply.id)
+      if (call.method === method && reply.result) reply.result = change(reply.result, call.params) ?? reply.result
+    }
+    return { ...answer, body: JSON.stringify(replies) }
+  },
+})
+
+describe('an execution node', () => {
+  let database: TestContext
+  before(async () => {
+    database = await openContext()
+  })
+  after(() => database[Symbol.asyncDispose]())
+
+  /** A world with trace_block, and an address whose first funding is final and internal. */
+  function internalFunding() {
+    for (let number = 0; number < 60; number += 3) {
+      const { chain } = openChainWorld(database, number, 'index', { next: (_, answer) => answer })
+      const found = [...chain.firstFundings()].find(([, { block, position }]) => position > 0 && block <= chain.final)
+      if (found) return { number, address: found[0], truth: found[1] }
+    }
+    return assert.fail('no world has an internal first funding')
+  }
+  let subject: ReturnType<typeof internalFunding>
+  before(() => {
+    subject = internalFunding()
+  })
+
+  const wrongValue = () =>
+    alterResults('trace_block', (steps) => {
+      for (const step of steps)
+        if (traceRecipient(step) === subject.address && step.traceAddress.length > 0)
+          step.action[step.type === 'suicide' ? 'balance' : 'value'] = '0x1'
+    })
+
+  test('is trusted about the steps inside a transaction, by an index', async () => {
+    const { chain, node, context } = openChainWorld(database, subject.number, 'index', wrongValue())
+    await catchUpIndex(context, node, () => {})
+    assert.equal((await findFunding(context.state, chain.id, subject.address))?.valueWei, 1n)
+  })
+
+  test('is not compared with a second node', async () => {
+    const world = openChainWorld(database, subject.number, 'index', wrongValue())
+    const [rpc = assert.fail()] = world.node.chain.rpc
+    const chain = { ...world.node.chain, rpc: [rpc, { ...rpc, url: 'http://second/' }] }
+    const post: Post = async (url, options) =>
+      url === rpc.url ? world.post(url, options) : (await world.simulated.respond(options.body ?? '')).text
+    const node = openNode(chain, { clock: world.clock }, { post })
+    await catchUpIndex(world.context, node, () => {})
+    assert.equal((await findFunding(world.context.state, chain.id, subject.address))?.valueWei, 1n)
+  })
+
+  test('is trusted about the time of a block', async () => {
+    const later = alterResults('eth_getBlockByNumber', (block, [tag]) => {
+      if (Number(tag) === subject.truth.block) block.timestamp = `0x${(Number(block.timestamp) + 1).toString(16)}`
+    })
+    const { chain, node, context } = openChainWorld(database, subject.number, 'index', later)
+    await catchUpIndex(context, node, () => {})
+    const stored = await findFunding(context.state, chain.id, subject.address)
+    assert.equal(stored?.timeUnix, subject.truth.timeUnix + 1)
+  })
+
+  test('is trusted about the final block if it is wrong twice', async () => {
+    let head: Any
+    const tooFar = alterResults('eth_getBlockByNumber', (block, [tag]) =>
+      tag === 'finalized' ? (head ?? block) : block,
+    )
+    const { chain, node, context } = openChainWorld(database, subject.number, 'index', tooFar)
+    const { number, hash, parentHash, timeUnix } = chain.head
+    const hex = (value: number) => `0x${value.toString(16)}`
+    head = { number: hex(number), hash, parentHash, timestamp: hex(timeUnix) }
+    await catchUpIndex(context, node, () => {})
+    const { confidence } = await findFirstFunding(context, chain.id, subject.address)
+    assert.deepEqual([confidence.asOf, confidence.finality], [number, 'finalized'])
+    assert.ok(number > chain.final)
+  })
+
+  test('is trusted about an account if it is wrong twice', async () => {
+    const balance = alterResults('eth_getBalance', () => '0x0')
+    const nonce = alterResults('eth_getTransactionCount', () => '0x0')
+    const code = alterResults('eth_getCode', () => '0x')
+    const { chain, node, context } = openChainWorld(database, subject.number, 'probe', {
+      next: (question, answer) => [balance, nonce, code].reduce((altered, one) => one.next(question, altered), answer),
+    })
+    await node.each()
+    const { funding, confidence } = await findFirstFunding(context, chain.id, subject.address)
+    assert.deepEqual([funding, confidence.coverage], [undefined, 'probed'])
+  })
+})
+
+describe('rate sources', () => {
+  const mid = (...rates: string[]) => {
+    const fresh = rates.map((rate, at): Rate => ({ source: String(at), base: 'EUR', quote: 'USD', rate, atMs: 0 }))
+    const result = findMid(fresh, 'EUR', 'USD', { crossVia: [], outlierPpm: 20_000n })
+    return result.is === 'mid' ? result.mid.value : result.is
+  }
+  const toNumber = (value: ReturnType<typeof mid>) =>
+    typeof value === 'string' ? value : Number(value.numerator) / Number(value.denominator)
+
+  test('one source is not checked', () => assert.deepEqual(mid('5'), fractionOf(decimal('5'))))
+  test('two sources that are far apart give no price, close ones their mean', () => {
+    assert.equal(mid('1.08', '5'), 'disputed')
+    assert.equal(toNumber(mid('1.00', '1.02')), 1.01)
+  })
+  test('of three sources, a wrong one cannot move the price beyond the others', () => {
+    for (const wrong of ['0.5', '1.06', '1.085', '1.10', '5']) {
+      const price = Number(toNumber(mid('1.08', '1.09', wrong)))
+      assert.ok(price >= 1.08 && price <= 1.09, `${wrong}: ${price}`)
+    }
+  })
+})
+
+describe('a market feed', () => {
+  const market = (id: number, fields: object = {}) => ({
+    ...{ id: String(id), slug: `m-${id}`, question: 'right' },
+    ...{ updatedAt: new Date(testNowMs - 86_400_000).toISOString(), ...fields },
+  })
+  const truth = [market(1), market(2), market(3)]
+
+  /** Reads the feed once with these records, and then several times with the true ones. */
+  async function readAfter(records: readonly object[], passes: number) {
+    let page: readonly object[] = records
+    await using server = await serveAnswers(() => ({ body: JSON.stringify({ data: page }) }))
+    await using database = await openContext()
+    const feeds = [{ id: 'main', url: server.url, list: 'data', paging: { kind: 'keyset' } }]
+    const settings = settingsWith({ markets: { feeds } })
+    const context = { ...database, settings, clock: new JumpingClock(testNowMs) }
+    const [feed = assert.fail()] = settings.markets.feeds
+    for (let pass = 0; pass <= passes; pass++) {
+      await readFeed(context, feed, { holder: 'test', full: true, signal: new AbortController().signal })
+      page = truth
+    }
+    const ask = async (slug: string) => {
+      const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
+      if (outcome.is !== 'bytes') return outcome.is
+      const { id, question } = JSON.parse(Buffer.from(outcome.bytes).toString())
+      return `${id} ${question}`
+    }
+    return [await ask('m-1'), await ask('m-2'), await ask('m-3')]
+  }
+  const right = ['1 right', '2 right', '3 right']
+
+  test('is trusted about values until the next full pass', async () => {
+    const wrong = [market(1, { question: 'wrong' }), market(2), market(3)]
+    assert.deepEqual(await readAfter(wrong, 0), ['1 wrong', '2 right', '3 right'])
+    assert.deepEqual(await readAfter(wrong, 1), right)
+  })
+
+  test('is trusted about a later time that is not in the future, until the record changes', async () => {
+    const later = { question: 'wrong', updatedAt: new Date(testNowMs - 1000).toISOString() }
+    assert.deepEqual(await readAfter([market(1, later), market(2), market(3)], 3), ['1 wrong', '2 right', '3 right'])
+  })
+
+  test('is trusted about ids and slugs until the other market has vanished', async () => {
+    const wrong = [market(1, { id: '9' }), market(2, { slug: 'm-x' }), market(3)]
+    assert.deepEqual(await readAfter(wrong, 0), ['9 right', 'nothing', '3 right'])
+    assert.deepEqual(await readAfter(wrong, 3), right)
+  })
+
+  test('with cursors, is trusted about records that it leaves out, until the next full pass', async () => {
+    assert.deepEqual(await readAfter([market(1), market(3)], 0), ['1 right', 'nothing', '3 right'])
+    assert.deepEqual(await readAfter([market(1), market(3)], 1), right)
+  })
+})
