@@ -18,19 +18,22 @@ export interface ProxiedResponse {
   readonly body: Buffer
 }
 
-/** Returns the altered body or response; undefined: send the original one. */
-export type Alteration = (response: ProxiedResponse) => Buffer | Answer | undefined
+/** Returns the altered body; undefined: send the original one. */
+export type Alteration = (response: ProxiedResponse) => Buffer | undefined
+
+/** Returns the whole response. */
+export type ResponseAlteration = (response: ProxiedResponse) => Answer
 
 export interface AlteringProxy extends AsyncDisposable {
   readonly url: string
   /** Without an argument: stops altering. */
-  alter(change?: Alteration): void
+  alter(change?: Alteration | ResponseAlteration): void
   /** Number of altered responses so far. */
   count(): number
 }
 
 export async function openAlteringProxy(target: string, change?: Alteration): Promise<AlteringProxy> {
-  let alteration = change
+  let alteration: Alteration | ResponseAlteration | undefined = change
   let count = 0
   const server = createServer((request, response) => {
     void forward(target, request)
@@ -68,7 +71,7 @@ function sendAnswer(response: ServerResponse, { status, type, body, delayMs = 0 
 
 /** Alters one answer of the source behind the proxy. */
 export const alterBy =
-  (alterer: AnswerAlterer): Alteration =>
+  (alterer: AnswerAlterer): ResponseAlteration =>
   ({ path, sent, status, type, body }) =>
     alterer.next(sent === '' ? path : sent, { status, type, body: body.toString() })
 
