@@ -9,6 +9,7 @@ import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
+import { dialects } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
@@ -42,8 +43,11 @@ export function openChainWorld(
     destroyedMaySend: false,
   })
   chain.mine(draws.whole(10, 22))
+  const form = forms[number % 3] as (typeof forms)[number]
   const simulated = new SimulatedNode(chain, {
-    traces: [forms[number % 3] as (typeof forms)[number]],
+    traces: [form],
+    dialect: draws.pick(dialects.filter(({ traces }) => traces.includes(form))),
+    batchMax: draws.pick([2, 8, 100]),
     receipts: number % 2 === 0,
     filterBlocks: mode === 'probe' ? draws.pick([0, 5, 1000]) : 0,
   })

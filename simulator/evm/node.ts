@@ -2,8 +2,10 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from '#runtime/node-http.ts'
+import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
+import { errorOf, type NodeDialect } from './dialects.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
 
 export type SimulatedFault =
@@ -30,6 +32,10 @@ export interface SimulatedCapabilities {
   readonly stateBlocks?: number
   readonly finalized?: boolean
   readonly batches?: boolean
+  /** Calls per batch; default: any number. */
+  readonly batchMax?: number
+  /** The client whose errors it returns. */
+  readonly dialect?: NodeDialect
   /** Transactions that the node fails to trace. */
   readonly untraceable?: (transaction: string, method: string) => boolean
   /** Size of the input of every call in a trace, to make traces as large as real ones. */
@@ -107,6 +113,13 @@ export class SimulatedNode {
         text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }),
       }
     }
+    if (requests.length > (this.capabilities.batchMax ?? requests.length)) {
+      const { dialect } = this.capabilities
+      const error = this.#error('batch too large', -32600, 'batch too large')
+      const isList = dialect?.batchRefusal === 'list'
+      const refusal = { jsonrpc: '2.0', id: isList ? requests[0]?.id : null, error }
+      return { status: 200, text: JSON.stringify(isList ? [refusal] : refusal) }
+    }
     const replies = requests.map((request) => this.#reply(request, fault))
     if (fault === 'half') replies.splice(this.faults?.random.whole(0, replies.length) ?? 0)
     // A node may return the results of a batch in any order.
@@ -131,6 +144,16 @@ export class SimulatedNode {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server?.closeAllConnections()
     await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(undefined)))
+  }
+
+  #error(kind: NodeErrorKind, code: number, message: string): { readonly code: number; readonly message: string } {
+    const { dialect } = this.capabilities
+    return (dialect && errorOf(dialect, kind)) ?? { code, message }
+  }
+
+  #refusal(kind: NodeErrorKind, code: number, text: string): RpcRefusal {
+    const error = this.#error(kind, code, text)
+    return new RpcRefusal(error.code, error.message)
   }
 
   #fault(): SimulatedFault | undefined {
@@ -192,7 +215,7 @@ export class SimulatedNode {
       case 'debug_traceTransaction':
         if (this.capabilities.traces.includes(method)) return this.#traces(method, params[0])
     }
-    throw new RpcRefusal(-32601, `the method ${method} does not exist/is not available`)
+    throw this.#refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
   }
 
   #traces(method: string, what: unknown): unknown {
@@ -235,7 +258,7 @@ export class SimulatedNode {
 
   #filtered({ fromBlock, toBlock, toAddress, fromAddress, after, count }: Filter, blocksMax: number): unknown {
     const [from, to] = [Number(fromBlock), Number(toBlock)]
-    if (to - from >= blocksMax) throw new RpcRefusal(-32000, 'block range is too large')
+    if (to - from >= blocksMax) throw this.#refusal('range too large', -32000, 'block range is too large')
     const blocks = this.chain.blocks
       .slice(from, to + 1)
       .filter(({ number }) => !this.capabilities.filterLacks?.(number))
@@ -258,7 +281,7 @@ export class SimulatedNode {
       throw new RpcRefusal(-32000, 'finalized block not found')
     const number = tag === 'latest' ? this.chain.head.number : tag === 'finalized' ? this.chain.final : Number(tag)
     const block = this.chain.blocks[number]
-    if (!block && needed) throw new RpcRefusal(-32000, 'header not found')
+    if (!block && needed) throw this.#refusal('not found', -32000, 'header not found')
     return block
   }
 
@@ -266,7 +289,7 @@ export class SimulatedNode {
     const block = this.#block(tag, true) as SimulatedBlock
     const { stateBlocks } = this.capabilities
     if (stateBlocks !== undefined && block.number < this.chain.head.number - stateBlocks) {
-      throw new RpcRefusal(-32000, 'missing trie node 0a1b (path ) state is not available')
+      throw this.#refusal('missing state', -32000, 'missing trie node 0a1b (path ) state is not available')
     }
     return this.chain.accountAt(String(address), block.number)
   }

@@ -1,0 +1,52 @@
+// How execution clients differ: the methods they offer, their default limits and their errors. The texts of errors are in
+// sources/evm/node-errors.ts with their origin. Tests set smaller limits, so that small chains reach them.
+import { knownErrors, type NodeErrorKind } from '#sources/evm/node-errors.ts'
+
+export const clientNames = ['geth', 'reth', 'erigon', 'nethermind', 'besu'] as const
+export type ClientName = (typeof clientNames)[number]
+
+export interface NodeDialect {
+  readonly client: ClientName
+  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
+  /** Blocks per trace_filter by default; 0: the client does not have the method. */
+  readonly filterBlocks: number
+  /** Calls per batch by default. */
+  readonly batchMax: number
+  /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
+  readonly batchRefusal: 'object' | 'list'
+  /** Where the client's source or documentation defines these values. */
+  readonly origins: readonly string[]
+}
+
+const debugMethods = ['debug_traceBlockByNumber', 'debug_traceTransaction'] as const
+const allMethods = ['trace_block', ...debugMethods] as const
+const unlimited = Number.MAX_SAFE_INTEGER
+
+export const dialects: readonly NodeDialect[] = [
+  {
+    ...{ client: 'geth', traces: debugMethods, filterBlocks: 0, batchMax: 1000, batchRefusal: 'list' },
+    origins: ['node/defaults.go: BatchRequestLimit', 'rpc/handler.go: the id of the first call', 'no trace namespace'],
+  },
+  {
+    ...{ client: 'reth', traces: allMethods, filterBlocks: 100, batchMax: unlimited, batchRefusal: 'object' },
+    origins: ['rpc-server-types/src/constants.rs: DEFAULT_MAX_TRACE_FILTER_BLOCKS', 'jsonrpsee types/src/error.rs'],
+  },
+  {
+    ...{ client: 'erigon', traces: allMethods, filterBlocks: unlimited, batchMax: 100, batchRefusal: 'list' },
+    origins: ['help of rpcdaemon: --rpc.batch.limit (default 100)', 'rpc/handler.go'],
+  },
+  {
+    ...{ client: 'nethermind', traces: allMethods, filterBlocks: unlimited, batchMax: 1024, batchRefusal: 'object' },
+    origins: ['documentation of JsonRpc.MaxBatchSize', 'JsonRpcProcessor.cs'],
+  },
+  {
+    ...{ client: 'besu', traces: allMethods, filterBlocks: 1000, batchMax: 1024, batchRefusal: 'object' },
+    origins: ['JsonRpcConfiguration.java: DEFAULT_MAX_BATCH_SIZE', 'ApiConfigurationOptions.java: maxTraceFilterRange'],
+  },
+]
+
+/** The error of the client for this situation; undefined if none of its own is known. */
+export function errorOf({ client }: NodeDialect, kind: NodeErrorKind): { code: number; message: string } | undefined {
+  const line = knownErrors.find(([name, , ofKind]) => name === client && ofKind === kind)
+  return line && { code: line[1], message: line[3] }
+}
