@@ -37,7 +37,7 @@ export const dialects: readonly NodeDialect[] = [
   },
   {
     ...{ client: 'nethermind', traces: allMethods, filterBlocks: unlimited, batchMax: 1024, batchRefusal: 'object' },
-    origins: ['documentation of JsonRpc.MaxBatchSize', 'JsonRpcProcessor.cs'],
+    origins: ['JsonRpcConfig.cs: MaxBatchSize', 'JsonRpcProcessor.cs'],
   },
   {
     ...{ client: 'besu', traces: allMethods, filterBlocks: 1000, batchMax: 1024, batchRefusal: 'object' },
