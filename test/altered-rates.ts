@@ -146,6 +146,8 @@ export async function openAlteredRates(database: TestContext): Promise<AsyncDisp
     const wasRefused = isRefused.now
     // The bank publishes nothing new, so its rates have the same time as the altered ones.
     await poll()
+    // A pair that only the altered answer had is not confirmed any more.
+    world.clock.advance(2 * stepMs)
     await poll()
     const publishedMs = world.clock.now()
     const fresh = (await latest()).filter((rate) => isFresh(rate, context.settings.fx.sources, publishedMs))

@@ -161,8 +161,8 @@ function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = fal
   return { pass, cursor: '', page: 0, startedMs: nowMs, newestSeenMs: null, fullPass: nextFullPass }
 }
 
-/** Longer than a page can take with all its retries. */
-const lockMs = (feed: MarketFeed): number => triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond
+/** Longer than a page can take with all its retries, requested twice. */
+const lockMs = (feed: MarketFeed): number => 2 * (triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond)
 
 /** Ignores errors, because the lock expires anyway. */
 async function releaseFeed(context: MarketsContext, source: string, holder: string): Promise<void> {

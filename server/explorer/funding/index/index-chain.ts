@@ -238,7 +238,7 @@ async function parentHashOf(node: ChainNode, number: number, signal: AbortSignal
 
 const blocksNotLinked = (chain: string, block: number): Fault =>
   new Fault('explorer.node_unavailable', {
-    detail: `chain ${chain}: finalized block ${block} does not link to block ${block - 1}. Check whether one of the nodes is on a fork`,
+    detail: `chain ${chain}: finalized block ${block} does not link to block ${block - 1}, or has an earlier time. Check whether one of the nodes is on a fork`,
   })
 
 /** Adds the blocks after the run, as long as each links to the one before. Returns the number of the last block. */
