@@ -1,9 +1,11 @@
 // One process of a test run: runs the given test files and writes one line of JSON per result.
 //   node test/batch.ts <report file> <test file> …
+import { once } from 'node:events'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { relative } from 'node:path'
 import { run } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
+import { totalCpuMs } from './cpu-time.ts'
 
 export interface Result {
   readonly file: string
@@ -12,7 +14,8 @@ export interface Result {
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'suite'
   /** Why it was skipped, or how it failed. */
   readonly reason?: string
-  readonly durationMs?: number
+  /** CPU time since the result before it. Tests of a process run one after another. */
+  readonly cpuMs?: number
 }
 
 type TestEnd = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
@@ -23,13 +26,10 @@ export const endLine = 'end'
 /** For tests that hang. */
 const timeoutMs = 600_000
 
-/** Durations of suites and of tests with subtests are left out: they include waiting, and would count twice. */
-function resultOf(event: TestEnd, hasSubtests: boolean): Result | undefined {
-  const { name, file, skip, details } = event.data
+function resultOf(event: TestEnd, cpuMs: number): Result | undefined {
+  const { name, file, skip } = event.data
   if (!file) return undefined
-  const result = { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip) }
-  if (hasSubtests || result.outcome === 'suite') return result
-  return { ...result, durationMs: Math.round(details.duration_ms) }
+  return { file: relative(process.cwd(), file), name, ...outcomeOf(event, skip), cpuMs: Math.round(cpuMs) }
 }
 
 function outcomeOf(event: TestEnd, skip: string | boolean | undefined): Pick<Result, 'outcome' | 'reason'> {
@@ -45,17 +45,22 @@ function outcomeOf(event: TestEnd, skip: string | boolean | undefined): Pick<Res
 if (import.meta.main) {
   const [report = '', ...files] = process.argv.slice(2)
   const out = openSync(report, 'w')
-  let nestingBefore = 0
-  const events = run({ files, isolation: 'none', timeout: timeoutMs })
-  for await (const event of events as AsyncIterable<TestEvent>) {
-    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
-    // Results of subtests arrive before that of their parent.
-    const { nesting } = event.data
-    const result = resultOf(event, nesting < nestingBefore)
-    nestingBefore = nesting
+  let startCpuMs = 0
+  const startCount = () => {
+    startCpuMs = totalCpuMs()
+  }
+  const write = (event: TestEnd) => {
+    const result = resultOf(event, totalCpuMs() - startCpuMs)
+    startCount()
     if (result) writeSync(out, `${JSON.stringify(result)}\n`)
     if (result?.outcome === 'failed') process.exitCode = 1
   }
+  const events = run({ files, isolation: 'none', timeout: timeoutMs })
+  // All files are loaded before the first test starts.
+  events.once('test:dequeue', startCount)
+  events.on('test:pass', (data) => write({ type: 'test:pass', data }))
+  events.on('test:fail', (data) => write({ type: 'test:fail', data }))
+  await once(events.resume(), 'end')
   writeSync(out, endLine)
   closeSync(out)
 }

@@ -37,11 +37,11 @@ test('every file is in exactly one batch, and the longest start first', () => {
   assert.ok(inGroup('commands', files).every((batch) => batch.files.length <= 5))
 })
 
-test('the summary counts results and lists slow files, skipped tests and failures', () => {
+test('the summary counts results and lists costly files, skipped tests and failures', () => {
   const text = summaryOf(
     [
-      { file: 'server/core/a.test.ts', name: 'adds', outcome: 'passed', durationMs: 2500 },
-      { file: 'server/core/b.test.ts', name: 'outer', outcome: 'suite', durationMs: 100 },
+      { file: 'server/core/a.test.ts', name: 'adds', outcome: 'passed', cpuMs: 2500 },
+      { file: 'server/core/b.test.ts', name: 'outer', outcome: 'suite', cpuMs: 100 },
       { file: 'server/core/b.test.ts', name: 'waits', outcome: 'skipped', reason: 'only in npm run test:long' },
       { file: 'server/core/b.test.ts', name: 'breaks', outcome: 'failed', reason: 'Error: broken' },
     ],

@@ -11,6 +11,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endLine, type Result } from './batch.ts'
+import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, type Group, groupOf, groups } from './groups.ts'
 import { summaryOf } from './summary.ts'
 
@@ -32,7 +33,12 @@ if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be an 
 
 interface Task {
   readonly name: string
-  run(): Promise<readonly Result[]>
+  run(): Promise<TaskResult>
+}
+
+interface TaskResult {
+  readonly results: readonly Result[]
+  readonly cpuMs: number
 }
 
 async function runAll(): Promise<Result[]> {
@@ -116,16 +122,18 @@ async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
   const workers = Array.from({ length: availableParallelism() * 3 }, async () => {
     for (let task = waiting.shift(); task; task = waiting.shift()) {
       const startMs = performance.now()
-      const taskResults = await task.run()
+      const { results: taskResults, cpuMs } = await task.run()
       const hasPassed = taskResults.every(({ outcome }) => outcome !== 'failed')
-      const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
-      process.stdout.write(`${hasPassed ? '✔' : '✖'} ${task.name} (${seconds} s)\n`)
+      const times = `${secondsOf(performance.now() - startMs)} s, CPU ${secondsOf(cpuMs)} s`
+      process.stdout.write(`${hasPassed ? '✔' : '✖'} ${task.name} (${times})\n`)
       results.push(...taskResults)
     }
   })
   await Promise.all(workers)
   return results
 }
+
+const secondsOf = (ms: number): string => (ms / 1000).toFixed(1)
 
 /** The compiler needs less than half the CPU time on one thread. */
 const checkTasks = (): Task[] => [
@@ -137,12 +145,12 @@ const checkTasks = (): Task[] => [
 const checkTask = (name: string, program: string, args: readonly string[]): Task => ({
   name,
   async run() {
-    const { code, output } = await capture(bin(program), args, {})
-    return [
+    const { code, output, cpuMs } = await capture(bin(program), args, {})
+    const result: Result =
       code === 0
-        ? { file: 'checks', name, outcome: 'passed' }
-        : { file: 'checks', name, outcome: 'failed', reason: output },
-    ]
+        ? { file: 'checks', name, outcome: 'passed', cpuMs }
+        : { file: 'checks', name, outcome: 'failed', cpuMs, reason: output }
+    return { results: [result], cpuMs }
   },
 })
 
@@ -154,16 +162,15 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const temporary = join(work, String(index))
       mkdirSync(temporary)
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
-      const { code, output } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
+      const { code, output, cpuMs } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []
       const isComplete = lines.pop() === endLine
       const results = lines.map((line) => JSON.parse(line) as Result)
-      if (isComplete && (code === 0 || results.some(({ outcome }) => outcome === 'failed'))) return results
-      return [
-        ...results,
-        { file: files[0] ?? name, name: `${name} ended with ${code}`, outcome: 'failed', reason: output },
-      ]
+      if (!isComplete || (code !== 0 && results.every(({ outcome }) => outcome !== 'failed'))) {
+        results.push({ file: files[0] ?? name, name: `${name} ended with ${code}`, outcome: 'failed', reason: output })
+      }
+      return { results, cpuMs }
     },
   }
 }
@@ -171,7 +178,11 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
 interface ProcessResult {
   readonly code: number | string | null
   readonly output: string
+  readonly cpuMs: number
 }
+
+/** CPU time of all children that have ended. The difference at the end of a child is its own. */
+let endedCpuMs = 0
 
 function capture(program: string, args: readonly string[], more: SpawnOptions): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
@@ -182,8 +193,14 @@ function capture(program: string, args: readonly string[], more: SpawnOptions): 
         output = `${output}${chunk}`.slice(-outputMax)
       })
     }
+    let cpuMs = 0
+    child.once('exit', () => {
+      const sumMs = childrenCpuMs()
+      cpuMs = sumMs - endedCpuMs
+      endedCpuMs = sumMs
+    })
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code: code ?? signal, output }))
+    child.once('close', (code, signal) => resolve({ code: code ?? signal, output, cpuMs }))
   })
 }
 
@@ -193,9 +210,9 @@ async function runProcess(
   args: readonly string[],
   more: SpawnOptions = {},
 ): Promise<void> {
-  process.stdout.write(`\n▸ ${name}\n`)
-  const { code, output } = await capture(program, args, more)
+  const { code, output, cpuMs } = await capture(program, args, more)
   if (code !== 0) throw new Error(`${name} failed (${code}):\n${output}`)
+  process.stdout.write(`✔ ${name} (CPU ${secondsOf(cpuMs)} s)\n`)
 }
 
 /**
@@ -227,7 +244,8 @@ function installEvm(): void {
 const startedMs = performance.now()
 const results = await runAll()
 const failed = results.filter(({ outcome }) => outcome === 'failed').length
-const minutes = (performance.now() - startedMs) / 60_000
+const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
 process.stdout.write(`\n${summaryOf(results, leftOut())}`)
-process.stdout.write(`\nTime: ${minutes.toFixed(1)} min. Seed: ${seed}${options.long ? ', long run' : ''}\n`)
+process.stdout.write(`\nTime: ${minutes} min, CPU ${secondsOf(totalCpuMs())} s. `)
+process.stdout.write(`Seed: ${seed}${options.long ? ', long run' : ''}\n`)
 process.exitCode = failed > 0 || results.length === 0 ? 1 : 0

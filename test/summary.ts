@@ -1,7 +1,7 @@
-// The summary of a test run: what was covered, the slowest files, what was skipped, and all failures.
+// The summary of a test run: what was covered, the costliest files, what was skipped, and all failures.
 import type { Result } from './batch.ts'
 
-const slowestCount = 10
+const costliestCount = 10
 
 const folderOf = (file: string): string => {
   const parts = file.split('/')
@@ -18,8 +18,8 @@ export function summaryOf(results: readonly Result[], leftOut: readonly string[]
     'Covered:',
     ...coverage(passed),
     '',
-    `Slowest files:`,
-    ...slowest(results),
+    'Most CPU time:',
+    ...costliest(results),
     ...(notRun.length > 0 ? ['', 'LEFT OUT:', ...notRun.map((line) => `  ${line}`)] : []),
     ...failed.map(({ file, name, reason }) => `\n✖ ${file}: ${name}\n${(reason ?? '').replaceAll(/^/gm, '    ')}`),
     '',
@@ -34,9 +34,9 @@ const coverage = (passed: readonly Result[]): string[] =>
     return `  ${folder.padEnd(28)} ${String(tests.length).padStart(4)} tests in ${files} files`
   })
 
-const slowest = (results: readonly Result[]): string[] =>
+const costliest = (results: readonly Result[]): string[] =>
   [...Map.groupBy(results, ({ file }) => file)]
-    .map(([file, all]) => ({ file, ms: all.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0) }))
+    .map(([file, all]) => ({ file, ms: all.reduce((sum, { cpuMs = 0 }) => sum + cpuMs, 0) }))
     .sort((a, b) => b.ms - a.ms)
-    .slice(0, slowestCount)
+    .slice(0, costliestCount)
     .map(({ file, ms }) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`)
