@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { relative } from 'node:path'
-import { run } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
 import { totalCpuMs } from './cpu-time.ts'
 
@@ -55,11 +54,15 @@ if (import.meta.main) {
     if (result) writeSync(out, `${JSON.stringify(result)}\n`)
     if (result?.outcome === 'failed') process.exitCode = 1
   }
+  await import('./test-scope.ts')
+  const { run } = await import('node:test')
   const events = run({ files, isolation: 'none', timeout: timeoutMs })
   // All files are loaded before the first test starts.
   events.once('test:dequeue', startCount)
   events.on('test:pass', (data) => write({ type: 'test:pass', data }))
   events.on('test:fail', (data) => write({ type: 'test:fail', data }))
+  // Shown if the process fails.
+  events.on('test:diagnostic', ({ message }) => process.stdout.write(`${message}\n`))
   await once(events.resume(), 'end')
   writeSync(out, endLine)
   closeSync(out)

@@ -57,11 +57,17 @@ test('the summary counts results and lists costly files, skipped tests and failu
   assert.match(text, /\n1 passed, 1 failed, 1 skipped\n/)
 })
 
+const runFile = (file: string) => spawnSync(process.execPath, ['test/run.ts', file], { cwd: root, encoding: 'utf8' })
+
 test('a run fails if a process ends before all its tests have run', () => {
-  const { status, stdout } = spawnSync(process.execPath, ['test/run.ts', 'test/exits-early.ts'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
+  const { status, stdout } = runFile('test/exits-early.ts')
   assert.match(stdout, /✖ test\/exits-early\.ts: test ended with 0\n/)
+  assert.equal(status, 1)
+})
+
+test('an uncaught error fails the test that caused it', () => {
+  const { status, stdout } = runFile('test/throws-late.ts')
+  assert.match(stdout, /✖ test\/throws-late\.ts: throws in a timer of a suite\n +Error: in a timer\n/)
+  assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n/)
   assert.equal(status, 1)
 })
