@@ -64,6 +64,11 @@ type MovingNode = Awaited<ReturnType<typeof openMovingNode>>
 
 type NodeOptions = BeaconNodeOptions & { readonly prunes?: boolean }
 
+/** Every epoch costs requests. Days have 6 epochs, so 11 epochs store one day and the begin of the next one. */
+const small = { epochs: 11, slotsPerEpoch: 4, validators: 24, committeesPerSlot: 1, syncSeats: 8 } as const
+/** A longer chain, whose finality never stops. */
+const steady = { ...small, epochs: 15, outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0, slashing: 0 } as const
+
 const settingsFor = (urls: readonly string[], fromEpoch = 0) => ({
   validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls, fromEpoch } } } },
 })
@@ -111,7 +116,7 @@ async function storedFromArchive(network: Chain, fromEpoch: number): Promise<obj
 /** Two chains that share the epochs before `forkEpoch`. */
 function simulateFork(seed: string, forkEpoch: number, epochs: number) {
   const draws = createSeededRandom(`${seed}/plan`)
-  const plan = { ...drawNetworkPlan(draws), ...drawDisruptionPlan(draws), epochs }
+  const plan = { ...drawNetworkPlan(draws), ...drawDisruptionPlan(draws), ...small, epochs }
   const scenarioOf = (name: string) => ({ seed: name, plan, behaviour: new SeededBehaviour(plan) })
   const trunk = new Simulation(scenarioOf(seed), new Truth())
   const shared = Array.from({ length: forkEpoch }, () => trunk.simulateEpoch())
@@ -134,7 +139,7 @@ const forms: readonly (readonly [label: string, step: number, options: NodeOptio
 
 for (const [label, step, options] of forms) {
   test(`a node that prunes states gives the same rows as an archive node: ${label}`, async () => {
-    const network = simulateNetwork(`prune-${label}`, { epochs: 14 })
+    const network = simulateNetwork(`prune-${label}`, { epochs: small.epochs })
     await using node = await openMovingNode(network, options)
     await using context = await openContext(settingsFor([node.url]))
     const follower = await startFollower(context, [node.url])
@@ -167,7 +172,7 @@ const recordsIn = async (context: TestContext): Promise<string[]> =>
 
 describe('records of states', () => {
   test('a restart at any point changes nothing, also during recording and between recording and commit', async () => {
-    const network = simulateNetwork('prune-restart', { epochs: 14 })
+    const network = simulateNetwork('prune-restart', small)
     const draws = createSeededRandom('prune-restart')
     await using node = await openMovingNode(network, { states: true, ssz: true })
     await using context = await openContext(settingsFor([node.url]))
@@ -180,18 +185,18 @@ describe('records of states', () => {
   })
 
   test('only the records that are still needed are kept', async () => {
-    const network = simulateNetwork('prune-few', { epochs: 20 })
+    const network = simulateNetwork('prune-few', { ...small, epochs: 14 })
     await using node = await openMovingNode(network)
     await using context = await openContext(settingsFor([node.url]))
     const follower = await startFollower(context, [node.url])
     for (let slot = 0; !node.moveTo(slot); slot += 3) await follower.catchUp(signal)
     const [{ until } = { until: 0 }] = await coveredEpochs(context.duties, 'hoodi')
     const epochs = (await recordsIn(context)).map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b)
-    assert(until > 10 && (epochs[0] ?? 0) >= until - 5, `${until}: ${epochs}`)
+    assert(until > 8 && (epochs[0] ?? 0) >= until - 5, `${until}: ${epochs}`)
   })
 
   test('a damaged record of an epoch that is not final is read again', async () => {
-    const network = simulateNetwork('prune-damage', { epochs: 14 })
+    const network = simulateNetwork('prune-damage', small)
     const { slotsPerEpoch } = network.plan
     await using node = await openMovingNode(network)
     await using context = await openContext(settingsFor([node.url]))
@@ -240,7 +245,7 @@ describe('records of states', () => {
   })
 
   test('a folder that cannot be written is reported, and does not stop ingest', async () => {
-    const network = simulateNetwork('prune-folder', { epochs: 8, outage: { from: 0, until: 0 } })
+    const network = simulateNetwork('prune-folder', { ...small, epochs: 8, outage: { from: 0, until: 0 } })
     await using node = await openMovingNode(network, { prunes: false })
     await using context = await openContext(settingsFor([node.url]))
     await writeFile(join(context.dir, 'beacon'), 'a file in the place of the folder')
@@ -255,26 +260,26 @@ describe('records of states', () => {
   })
 
   test('after a reorganization, the states of the new chain are recorded and used', async () => {
-    const forked = simulateFork('prune-fork', 7, 14)
+    const forked = simulateFork('prune-fork', 4, small.epochs)
     const { slotsPerEpoch } = forked.canonical.plan
     await using node = await openMovingNode(forked.abandoned)
     await using context = await openContext(settingsFor([node.url]))
     const follower = await startFollower(context, [node.url])
     // The abandoned chain has two epochs of its own, which are recorded.
-    for (let slot = 0; slot < 9 * slotsPerEpoch; slot += 2) {
+    for (let slot = 0; slot < 6 * slotsPerEpoch; slot += 2) {
       node.moveTo(slot)
       await follower.catchUp(signal)
     }
     const abandoned = await recordsIn(context)
     node.switchTo(forked.canonical)
-    for (let slot = 9 * slotsPerEpoch; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+    for (let slot = 6 * slotsPerEpoch; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
     await follower.catchUp(signal)
-    assert(abandoned.some((name) => name.startsWith('8-')))
+    assert(abandoned.some((name) => name.startsWith('5-')))
     assert.deepEqual(await stored(context), await storedFromArchive(forked.canonical, 0))
   })
 
   test('a record that contradicts the chain is not stored: the states are read again if a node has them', async () => {
-    const network = simulateNetwork('prune-lie', { epochs: 12 })
+    const network = simulateNetwork('prune-lie', { ...small, epochs: 12 })
     await using archive = await openMovingNode(network, { prunes: false })
     await using pruning = await openMovingNode(network)
     for (const node of [archive, pruning]) {
@@ -305,7 +310,7 @@ describe('records of states', () => {
   })
 
   test('with an archive node, states are requested as often as without records', async () => {
-    const network = simulateNetwork('prune-count', { epochs: 14 })
+    const network = simulateNetwork('prune-count', { ...small, epochs: 13 })
     const counts: number[] = []
     const rows: object[] = []
     for (const isRecording of [true, false]) {
@@ -341,7 +346,7 @@ describe('epochs whose states no node has', () => {
     urls: readonly string[],
   ) {
     const { slotsPerEpoch } = network.plan
-    const stopEpoch = 7
+    const stopEpoch = 4
     const before = await startFollower(context, urls)
     for (let slot = 0; slot < (stopEpoch + 1) * slotsPerEpoch; slot += 2) {
       node.moveTo(slot)
@@ -355,7 +360,7 @@ describe('epochs whose states no node has', () => {
   }
 
   test('after a downtime only these epochs are missing, and an archive node closes the gap', async () => {
-    const network = simulateNetwork('prune-downtime', { epochs: 20 })
+    const network = simulateNetwork('prune-downtime', steady)
     await using node = await openMovingNode(network, { states: true })
     await using context = await openContext(settingsFor([node.url]))
     const { gap, slot: restart } = await withDowntime(context, node, network, [node.url])
@@ -386,7 +391,7 @@ describe('epochs whose states no node has', () => {
   })
 
   test('a server reports them, reads them from an archive node after a restart, and records states', async () => {
-    const network = simulateNetwork('prune-server', { epochs: 20, outage: { from: 0, until: 0 } })
+    const network = simulateNetwork('prune-server', steady)
     await using node = await openMovingNode(network, { states: true })
     await using archive = await openMovingNode(network, { prunes: false, states: true })
     await using plain = await openContext(settingsFor([node.url, archive.url]))
@@ -403,7 +408,7 @@ describe('epochs whose states no node has', () => {
     await rm(recordsDir(plain), { recursive: true })
     const stop = new AbortController()
     const running = startBeacon(context, stop.signal, () => {}, plain.dir)
-    while ((await coveredEpochs(plain.duties, 'hoodi')).length > 1) await nextEventLoopTurn()
+    while ((await coveredEpochs(plain.duties, 'hoodi')).length > 1) await systemClock.sleep(10)
     stop.abort()
     await running
     assert.deepEqual(withoutScores(await stored(plain)), withoutScores(await storedFromArchive(network, 0)))
@@ -411,7 +416,7 @@ describe('epochs whose states no node has', () => {
   })
 
   test('are not skipped while a second node does not respond', async () => {
-    const network = simulateNetwork('prune-second', { epochs: 20 })
+    const network = simulateNetwork('prune-second', steady)
     await using node = await openMovingNode(network)
     await using archive = await openMovingNode(network, { prunes: false })
     await using context = await openContext(settingsFor([node.url]))
@@ -431,7 +436,7 @@ describe('epochs whose states no node has', () => {
   })
 
   test('with a node that returns no states at all, nothing is stored, and the range of skipped epochs grows', async () => {
-    const network = simulateNetwork('prune-none', { epochs: 12, outage: { from: 0, until: 0 } })
+    const network = simulateNetwork('prune-none', { ...steady, epochs: 12 })
     const { slotsPerEpoch } = network.plan
     await using node = await openMovingNode(network, { statesFromSlot: () => Number.POSITIVE_INFINITY })
     await using context = await openContext(settingsFor([node.url]))
@@ -451,15 +456,15 @@ describe('epochs whose states no node has', () => {
 
   test('at the first start, ingest begins with the first epoch that the node has', async () => {
     for (const fromEpoch of [-1, 0]) {
-      const network = simulateNetwork('prune-first', { epochs: 16, outage: { from: 0, until: 0 } })
-      const { slotsPerEpoch } = network.plan
+      const network = simulateNetwork('prune-first', { ...steady, missed: 0 })
       await using node = await openMovingNode(network, { states: true })
       await using context = await openContext(settingsFor([node.url], fromEpoch))
       const follower = await startFollower(context, [node.url], { fromEpoch })
-      node.moveTo(8 * slotsPerEpoch + 1)
+      let start = 0
+      // The node does not have the first epoch of a day.
+      while (node.finalized() < 6) node.moveTo(++start)
       const first = node.finalized() + 1
-      assert(first > 6, 'not the first epoch of a day')
-      for (let slot = 8 * slotsPerEpoch + 1; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
+      for (let slot = start; !node.moveTo(slot); slot += 2) await follower.catchUp(signal)
       await follower.catchUp(signal)
       assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: first, until: network.finalized - 1 }])
       assert.deepEqual(await stored(context), await storedFromArchive(network, first))
