@@ -17,6 +17,7 @@ import {
   Whole,
   withDefault,
 } from '../kit.ts'
+import { type Network, networks } from './networks.ts'
 import {
   figureDescriptions,
   metadataDescriptions,
@@ -24,8 +25,7 @@ import {
   windowDescriptions,
 } from './validators-descriptions.ts'
 
-export const networks = ['mainnet', 'hoodi', 'holesky'] as const
-export type Network = (typeof networks)[number]
+export { type Network, networks }
 
 /** The specification shows no maxima (behaviour/validators.md#page-limits). */
 export const pageSizeMax = 1000

@@ -16,6 +16,7 @@ import type { Log } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { LeaseLost } from './lease-lost.ts'
 
 /** A dead holder is replaced within 2 · checkMs + expiryMs. */
 const defaultPace = { heartbeatMs: 5000, expiryMs: 15_000, checkMs: 5000 }
@@ -53,13 +54,6 @@ interface LeaseRow {
 
 /** The lease of the ingester that runs the current code. */
 const currentLease = new AsyncLocalStorage<HeldLease>()
-
-export class LeaseLost extends Error {
-  constructor(name: string) {
-    super(`another process runs ${name} now; nothing was written`)
-    this.name = 'LeaseLost'
-  }
-}
 
 /** Wraps a state: writes of an ingester check its lease (3). */
 export const leasedState = (state: State): State => ({

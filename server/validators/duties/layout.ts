@@ -12,7 +12,7 @@
 // validator. Readers add up all levels, so the progress of merging, or a late addition to an old day, makes no
 // difference.
 import { strict as assert } from 'node:assert'
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/wire/networks.ts'
 import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, overlap, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Measure, measures } from '../ratings/measures.ts'

@@ -1,5 +1,5 @@
 // The queries and updates of the duties database, by name, so that they can run on another thread (thread.ts).
-import { LeaseLost } from '#ingest/lease.ts'
+import { LeaseLost } from '#ingest/lease-lost.ts'
 import { copyFiles } from '#storage/backup.ts'
 import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'

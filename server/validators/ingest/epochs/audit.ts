@@ -1,7 +1,7 @@
 // Compares the rewards that Tetrad computes from blocks with those that the node reports, and stores the differences.
 // Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
 // epochs.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/wire/networks.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
 import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/audits.ts'
