@@ -163,12 +163,21 @@ export const blockBytes = (block: SimulatedBlock): Buffer => container([variable
 export const blockRootOf = (block: Rootless, plan: NetworkPlan): string =>
   rootOf(blockTypeOf(block.fork, rulesOf(plan)).message, messageBytes(block))
 
+const bodyRoots = new WeakMap<SimulatedBlock, string>()
+
+function bodyRootOf(block: SimulatedBlock, plan: NetworkPlan): string {
+  const root =
+    bodyRoots.get(block) ?? rootOf(blockTypeOf(block.fork, rulesOf(plan)).message.fields.body, bodyBytes(block))
+  bodyRoots.set(block, root)
+  return root
+}
+
 export const headerJson = (block: SimulatedBlock, plan: NetworkPlan) => ({
   slot: String(block.slot),
   proposer_index: String(block.proposer),
   parent_root: block.parentRoot,
   state_root: root0,
-  body_root: rootOf(blockTypeOf(block.fork, rulesOf(plan)).message.fields.body, bodyBytes(block)),
+  body_root: bodyRootOf(block, plan),
 })
 
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
