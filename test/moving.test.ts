@@ -19,6 +19,9 @@ import { inject } from './inject.ts'
 import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
 
+/** A new epoch changes the newest day at any time, so both servers are asked about earlier days. */
+const lastDay = 30
+
 /** `asOf`: the markets of the demo change all the time, so both servers are asked about the same time. */
 async function responsesOf(
   url: string,
@@ -30,15 +33,15 @@ async function responsesOf(
   const client = createClient({ baseUrl: url, key })
   const { address, indices, slug } = samples
   const [index = 0] = indices
+  const hours = { validator_index_or_pubkey: index, granularity: 'hour' } as const
+  const days = { indices: [...indices], to: String(lastDay) }
   return {
     labels: await client.explorer.labelListV2({}),
     first: await client.explorer.labelListV1(),
     funding: await client.explorer.fundedBy({ address }),
-    aggregate: await client.validators.aggregateEffectiveness({ indices: [...indices], size: 200 }),
-    weeks: await client.validators.aggregateEffectiveness({ indices: [...indices], granularity: 'week', size: 200 }),
-    hours: (
-      await client.validators.effectiveness({ validator_index_or_pubkey: index, granularity: 'hour', limit: 500 })
-    ).results,
+    aggregate: await client.validators.aggregateEffectiveness({ ...days, size: 200 }),
+    weeks: await client.validators.aggregateEffectiveness({ ...days, granularity: 'week', size: 200 }),
+    hours: (await client.validators.effectiveness({ ...hours, limit: 500, toDay: lastDay })).results,
     metadata: await client.validators.metadata({ validator_index_or_pubkey: index }),
     market: await client.markets.bySlug({ slug, asOf }),
     quote: await client.fx.quote({ id: quoteId }),

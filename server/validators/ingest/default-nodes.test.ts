@@ -262,7 +262,7 @@ describe('a downtime that leaves a gap', () => {
     optionsFor: (chain: Simulated['chain']) => BeaconNodeOptions = () => ({}),
     andThen: (followed: Followed) => Promise<void> = async () => {},
   ) {
-    const simulated = simulateChain('gap', (downtimeEpoch + 20) * slotsPerEpoch + downtimeSlots)
+    const simulated = simulateChain('gap', (downtimeEpoch + 8) * slotsPerEpoch + downtimeSlots)
     await using followed = await follow('lighthouse', simulated, optionsFor(simulated.chain))
     await followed.advanceTo(downtimeSlot)
     followed.advance(downtimeSlots)
