@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { copyDemo } from '#test/template.ts'
 
 describe('next to a running server', () => {
@@ -17,10 +17,9 @@ describe('next to a running server', () => {
   before(async () => {
     home = await openFolder()
     await copyDemo(join(home.dir, 'data'))
-    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_)/.test(name)))
     server = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
       cwd: home.dir,
-      env,
+      env: commandEnv(),
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const ended = once(server, 'exit').then(([code]) => {

@@ -80,7 +80,7 @@ export function runChild(
 }
 
 /** Without the settings of the test run. */
-const commandEnv = (): Record<string, string> =>
+export const commandEnv = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TETRAD_|NODE_(?!COMPILE_CACHE))/.test(name)),
   ) as Record<string, string>
