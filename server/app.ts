@@ -135,8 +135,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     findings: oncePerSecond(clock, () => findingsOf(healthMonitor, parts)),
     reportReady: metrics.ready,
   }
-  const history = new HistoryRecorder({ clock, metrics, coverage })
-  resources.defer(() => history.stop())
+  const history = settings.console.enabled ? new HistoryRecorder({ clock, metrics, coverage }) : undefined
+  resources.defer(() => history?.stop())
   const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
   const httpServer = await startHttpServer(app, [
     ...healthRoutes(

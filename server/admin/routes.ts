@@ -17,7 +17,8 @@ export const consoleDir = join(import.meta.dirname, '../../console/dist')
 export interface ConsoleOptions extends OverviewParts {
   /** Shared with authorization: invalid links and invalid keys count together. */
   readonly badKeyThrottle: BadKeyThrottle
-  readonly history: HistoryRecorder
+  /** Undefined if the console is disabled. */
+  readonly history: HistoryRecorder | undefined
   /** Key for all visitors of the demo. */
   readonly demoKey?: string | undefined
   /** Folder of another build, for tests. */
@@ -25,13 +26,14 @@ export interface ConsoleOptions extends OverviewParts {
 }
 
 export function consoleRoutes(context: AppContext, parts: ConsoleOptions): readonly ExtraRoute[] {
-  if (!context.settings.console.enabled) return []
+  const { history } = parts
+  if (!context.settings.console.enabled || !history) return []
   return [
     ...pageRoutes(context.settings, parts.dir ?? consoleDir),
     ...signInRoutes(context, parts),
     ...keyRoutes(context),
     ...quoteRoutes(context),
     overviewRoute(context, parts),
-    historyRoute(context, parts.history),
+    historyRoute(context, history),
   ]
 }
