@@ -15,6 +15,7 @@ import { addCoverage } from './coverage.ts'
 import { addDoctor } from './doctor.ts'
 import { addEntities } from './entities.ts'
 import { addExamples } from './examples.ts'
+import { addExport } from './export.ts'
 import { describeFailure, exitFailed, exitUsage, type FailureReport } from './failure.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
@@ -99,6 +100,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addDoctor(program)
   addBackup(program)
   addMove(program)
+  addExport(program)
   addConformance(program)
   addSimulator(program)
   // Only this command's options need the contract, which is slow to load.

@@ -3,7 +3,9 @@ import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { PathError, renamePath } from '#runtime/path-error.ts'
 import { CommandFailure } from './failure.ts'
 
-export async function writeOut(path: string, parts: Iterable<string> | AsyncIterable<string>): Promise<void> {
+type Part = string | Uint8Array
+
+export async function writeOut(path: string, parts: Iterable<Part> | AsyncIterable<Part>): Promise<void> {
   // Pipes and devices are written directly. For a link, its target is replaced.
   const existing = await stat(path).catch(() => undefined)
   const isFile = existing?.isFile() ?? true

@@ -1,0 +1,104 @@
+// Tests `tetrad export` as a script calls it.
+import assert from 'node:assert/strict'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parquetReadObjects } from 'hyparquet'
+import { openState } from '#storage/open.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
+import { copyEmptyStores } from '#test/template.ts'
+import { untilSignal } from './export.ts'
+
+/** A data folder with two labels. */
+async function openLabels() {
+  const folder = await openFolder()
+  const data = join(folder.dir, 'data')
+  await copyEmptyStores(data)
+  const state = await openState(data)
+  await state.write((tx) =>
+    tx.insertMany(
+      'labels',
+      ['chain', 'slug', 'name', 'description', 'notes', 'updated_unix'],
+      [
+        ['1', 'acme', 'Acme, Inc.', '', '', Date.UTC(2026, 9, 1) / 1000],
+        ['1', 'zeta', 'Zeta', '', '', Date.UTC(2026, 10, 1) / 1000],
+      ],
+    ),
+  )
+  await state.close()
+  return folder
+}
+
+test('labels are written to standard output, or to a file in the format of its extension', async () => {
+  await using folder = await openLabels()
+  const cwd = folder.dir
+  const csv = await runCommand(['export', 'labels', '--until', '2026-11-01'], { cwd })
+  assert.equal(csv.code, 0, csv.stderr)
+  const head = 'kind,chain,address,entity,name,description,notes,source,confidence,evidence_url,updated_at'
+  assert.equal(csv.stdout, `${head}\r\nentity,1,,acme,"Acme, Inc.",,,,,,2026-10-01T00:00:00.000Z\r\n`)
+  assert.match(csv.stderr, /1 row of labels written\.$/m)
+
+  const lines = await runCommand(['export', 'labels', '--format', 'ndjson', '--out', '-', '--json'], { cwd })
+  assert.deepEqual(
+    lines.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).name),
+    ['Acme, Inc.', 'Zeta'],
+  )
+
+  const parquet = await runCommand(['export', 'labels', '--from', '2026-11-01', '--out', 'l.parquet', '--json'], {
+    cwd,
+  })
+  assert.deepEqual(JSON.parse(parquet.stdout), { dataset: 'labels', format: 'parquet', file: 'l.parquet', rows: 1 })
+  const bytes = await readFile(join(cwd, 'l.parquet'))
+  const rows = await parquetReadObjects({ file: Uint8Array.from(bytes).buffer })
+  assert.deepEqual(
+    rows.map(({ name, updated_at }) => [name, updated_at]),
+    [['Zeta', new Date(Date.UTC(2026, 10, 1))]],
+  )
+  const duties = await runCommand(['export', 'duties', '--out', 'd.csv'], { cwd })
+  assert.equal(duties.stdout, '0 rows of duties written to d.csv.\n', duties.stderr)
+})
+
+test('if an export fails, the old file stays and no incomplete file is left', async () => {
+  await using folder = await openLabels()
+  const cwd = folder.dir
+  const state = await openState(join(cwd, 'data'))
+  const columns = ['id', 'key_id', 'created_ms', 'as_of_ms', 'priced_from', 'receipt_key', 'receipt_signature', 'reply']
+  const empty = new Uint8Array(0)
+  await state.write((tx) => tx.insertMany('fx_quotes', columns, [['q', 'k', 1, 1, '{', 'r', empty, empty]]))
+  await state.close()
+  await writeFile(join(cwd, 'q.csv'), 'old')
+  const result = await runCommand(['export', 'quotes', '--out', 'q.csv'], { cwd })
+  assert.equal(result.code, 1)
+  assert.deepEqual((await readdir(cwd)).sort(), ['data', 'q.csv'])
+  assert.equal(await readFile(join(cwd, 'q.csv'), 'utf8'), 'old')
+})
+
+test('wrong options are refused before anything is written', async () => {
+  await using folder = await openLabels()
+  for (const [args, code, expected] of [
+    [['nothing'], 2, /Allowed choices are duties, fundings, labels, markets, quotes/],
+    [['labels', '--format', 'parquet'], 1, /Pass --out FILE/],
+    [['labels', '--out', 'labels.txt'], 1, /Unknown file extension of labels\.txt\. Pass --format/],
+    [['labels', '--from', '2026-11-02', '--until', '2026-11-01'], 1, /--from 2026-11-02 is not before --until/],
+    [['labels', '--from', 'soon'], 1, /--from "soon" is not a time/],
+    [['labels', '--data', 'nowhere'], 1, /Data folder nowhere does not exist/],
+  ] as const) {
+    const result = await runCommand(['export', ...args], { cwd: folder.dir })
+    assert.equal(result.code, code, args.join(' '))
+    assert.match(result.stderr, expected)
+  }
+  assert.deepEqual(await readdir(folder.dir), ['data'])
+})
+
+test('a signal stops the export as a failure, and the next signal has its usual effect', async () => {
+  const listeners = process.listenerCount('SIGINT')
+  const work = untilSignal('labels.csv', async (signal) => {
+    process.emit('SIGINT')
+    signal.throwIfAborted()
+  })
+  await assert.rejects(work, /Stopped\. labels\.csv was not written\./)
+  assert.equal(process.listenerCount('SIGINT'), listeners)
+})

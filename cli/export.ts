@@ -1,0 +1,146 @@
+// `tetrad export <dataset>`: writes stored data as a table for analysis, with or without a running server.
+import { extname } from 'node:path'
+import { Argument, type Command, Option } from 'commander'
+import type { DatasetName, Row } from '#operations/export-dataset.ts'
+import type { ExportFormat } from '#operations/export-format.ts'
+import { withState } from './data.ts'
+import { CommandFailure } from './failure.ts'
+import { writeOut } from './out-file.ts'
+import { parsePastTime } from './parse-time.ts'
+import { counted, note, print, printJson } from './print.ts'
+import { openProgress } from './progress.ts'
+import { clock } from './runtime.ts'
+import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+
+interface ExportOptions extends CommonOptions {
+  readonly format?: ExportFormat
+  readonly from?: string
+  readonly until?: string
+  readonly out?: string
+}
+
+// Not imported, because their files are slow to load.
+const datasets: readonly DatasetName[] = ['duties', 'fundings', 'labels', 'markets', 'quotes']
+const formats: readonly ExportFormat[] = ['parquet', 'csv', 'ndjson']
+const standardOutput = '-'
+const stopSignals = ['SIGINT', 'SIGTERM'] as const
+
+const examples = `
+--from and --until select duties by UTC day, fundings by block time, quotes by creation, and labels and
+markets by their last change.
+
+Examples:
+  $ tetrad export duties --from 2026-10-01 --until 2026-11-01 --out october.parquet
+  $ tetrad export fundings --out fundings.parquet
+  $ tetrad export labels --format csv > labels.csv
+  $ tetrad export quotes --from 24h --format ndjson | jq .rate
+
+Columns: docs/export.md.`
+
+export function addExport(program: Command): void {
+  program
+    .command('export')
+    .description('Write stored data as a Parquet, CSV or NDJSON table. The server may keep running.')
+    .addArgument(new Argument('<dataset>', 'what to export').choices(datasets))
+    .addOption(new Option('--format <format>', 'default: by the extension of --out, or csv').choices(formats))
+    .option('--from <time>', 'start: a day, a time, or a duration before now such as 30d (default: no limit)')
+    .option('--until <time>', 'end, exclusive (default: no limit)')
+    .option('--out <file>', 'file to write; - for standard output (default: -)')
+    .addHelpText('after', examples)
+    .action((dataset: DatasetName, _: unknown, command: Command) => exportDataset(dataset, command.optsWithGlobals()))
+}
+
+async function exportDataset(name: DatasetName, options: ExportOptions): Promise<void> {
+  const out = options.out ?? standardOutput
+  const format = options.format ?? formatOf(out)
+  if (format === 'parquet' && out === standardOutput) {
+    throw new CommandFailure('export.out', 'A Parquet file cannot be written to standard output. Pass --out FILE.')
+  }
+  const target = { format, out, range: rangeOf(options) }
+  const rows = await (out === standardOutput
+    ? writeDataset(name, target, options)
+    : untilSignal(out, (signal) => writeDataset(name, { ...target, signal }, options)))
+  const report = `${counted(rows, 'row')} of ${name} written`
+  if (out === standardOutput) note(`${report}.`)
+  else if (options.json) printJson({ dataset: name, format, file: out, rows })
+  else print(`${report} to ${out}.`)
+}
+
+/** The first signal stops the work after the current batch, so that the incomplete file is deleted. */
+export async function untilSignal<T>(out: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  for (const name of stopSignals) process.on(name, onSignal)
+  try {
+    return await work(stop.signal)
+  } catch (error) {
+    throw stop.signal.aborted ? new CommandFailure('export.stopped', `Stopped. ${out} was not written.`) : error
+  } finally {
+    for (const name of stopSignals) process.off(name, onSignal)
+  }
+}
+
+interface Target {
+  readonly format: ExportFormat
+  readonly out: string
+  readonly range: { readonly fromMs: number; readonly untilMs: number }
+  readonly signal?: AbortSignal
+}
+
+/** Returns the number of rows. */
+async function writeDataset(
+  name: DatasetName,
+  { format, out, range, signal }: Target,
+  options: ExportOptions,
+): Promise<number> {
+  const { settings } = await configOf(options)
+  const [{ openDataset }, { encodeRows }, { openDuties }, { dutiesHere }] = await Promise.all([
+    import('#operations/export-dataset.ts'),
+    import('#operations/export-format.ts'),
+    import('#storage/open.ts'),
+    import('#validators/duties/store.ts'),
+  ])
+  return withState(options, 'found', async (state) => {
+    await using cleanup = new AsyncDisposableStack()
+    const duties = cleanup.adopt(await openDuties(dataDirOf(options), settings.store), (store) => store.close())
+    const dataset = openDataset(name, { state, duties: dutiesHere(duties) }, range)
+    const isQuiet = options.json === true
+    const progress = openProgress(isQuiet, () => clock.monotonicMs(), process.stderr, dataset.unit)
+    cleanup.defer(() => progress.end())
+    if (!isQuiet) progress.plan(await dataset.total())
+    let rowCount = 0
+    const batches = async function* (): AsyncGenerator<readonly Row[]> {
+      for await (const { rows, done } of dataset.batches()) {
+        signal?.throwIfAborted()
+        yield rows
+        rowCount += rows.length
+        progress.step(done, name)
+      }
+    }
+    const parts = encodeRows(format, dataset.columns, batches())
+    await (out === standardOutput ? writeStandardOutput(parts) : writeOut(out, parts))
+    return rowCount
+  })
+}
+
+/** Waits until the reader of the pipe has taken each part. */
+async function writeStandardOutput(parts: AsyncIterable<string | Uint8Array>): Promise<void> {
+  for await (const part of parts)
+    if (!process.stdout.write(part)) await new Promise((resolve) => process.stdout.once('drain', resolve))
+}
+
+function formatOf(out: string): ExportFormat {
+  if (out === standardOutput) return 'csv'
+  const extension = extname(out).slice(1).toLowerCase()
+  const format = formats.find((known) => known === extension)
+  if (format) return format
+  throw new CommandFailure('export.format', `Unknown file extension of ${out}. Pass --format.`)
+}
+
+function rangeOf({ from, until }: ExportOptions): Target['range'] {
+  const nowMs = clock.now()
+  const fromMs = from === undefined ? 0 : parsePastTime(from, nowMs, '--from')
+  const untilMs = until === undefined ? Number.MAX_SAFE_INTEGER : parsePastTime(until, nowMs, '--until')
+  if (fromMs < untilMs) return { fromMs, untilMs }
+  throw new CommandFailure('export.range', `--from ${from} is not before --until ${until}.`)
+}
