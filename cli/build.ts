@@ -1,6 +1,6 @@
 // Builds the npm package into dist/. It contains JavaScript, because Node does not strip types below node_modules. `npm
 // pack` runs it. Every file that the command line imports keeps its path and line numbers.
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, normalize } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
@@ -25,6 +25,9 @@ export async function buildPackage(outDir: string): Promise<void> {
   const { name, version, description, type, imports } = manifest
   await writeFile(join(outDir, 'package.json'), JSON.stringify({ name, version, description, type, imports }))
   await cp(join(root, 'console/dist'), join(outDir, 'console/dist'), { recursive: true })
+  // `tetrad mcp` offers the guides.
+  for (const guide of await Array.fromAsync(glob('docs/*.md', { cwd: root })))
+    await cp(join(root, guide), join(outDir, guide))
 }
 
 function resolveImport(from: string, path: string): string {

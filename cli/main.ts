@@ -24,6 +24,7 @@ import { addInit } from './init.ts'
 import { addKeys } from './keys.ts'
 import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
+import { addMcp } from './mcp.ts'
 import { addMove } from './move.ts'
 import { addOpenapi } from './openapi.ts'
 import { paint } from './print.ts'
@@ -106,6 +107,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   // Only this command's options need the contract, which is slow to load.
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
   else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
+  addMcp(program)
   addOpenapi(program)
   addExamples(program)
   return program

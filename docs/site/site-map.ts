@@ -18,6 +18,7 @@ export const sidebar: readonly SidebarSection[] = [
       ['Getting started', 'getting-started.md'],
       ['Console', 'console.md'],
       ['TypeScript client', 'client.md'],
+      ['AI agents', 'agents.md'],
     ],
   },
   {
@@ -31,6 +32,7 @@ export const sidebar: readonly SidebarSection[] = [
       ['Beacon nodes', 'beacon-nodes.md'],
       ['Validator alerts', 'alerts.md'],
       ['Markets', 'markets.md'],
+      ['Export', 'export.md'],
     ],
   },
   {

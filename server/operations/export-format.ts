@@ -1,5 +1,5 @@
 // Writes the rows of an export as CSV, as NDJSON or as Parquet, in chunks.
-import type { SchemaElement } from 'hyparquet-writer'
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { formatDate } from '#core/calendar.ts'
 import { csvRow } from '#explorer/labels/lists/csv.ts'
 import type { Cell, Column, ColumnType, Row } from './export-dataset.ts'
@@ -58,7 +58,6 @@ const parquetTypes: Readonly<Record<ColumnType, Pick<SchemaElement, 'type' | 'co
 }
 
 async function* encodeParquet(columns: readonly Column[], batches: Batches): AsyncGenerator<Uint8Array> {
-  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
   const bytes = new ByteWriter()
   const schema: SchemaElement[] = [
     { name: 'root', num_children: columns.length },

@@ -1,0 +1,123 @@
+// Tests `tetrad mcp` with the client of the protocol's own package, over standard input and output.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { launcher } from '#test/run-command.ts'
+
+async function connect(env: Record<string, string>) {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [launcher, 'mcp'],
+    env,
+    stderr: 'inherit',
+  })
+  await client.connect(transport)
+  return client
+}
+
+/** The texts of a result. */
+const textsOf = ({ content }: { content: readonly object[] }): string[] =>
+  content.map((part) => (part as { text: string }).text)
+
+describe('tetrad mcp', () => {
+  let demo: DemoServer
+  let client: Client
+  before(async () => {
+    demo = await openDemoServer()
+    client = await connect({ TETRAD_URL: demo.url, TETRAD_KEY: demo.key })
+  })
+  after(async () => {
+    await client.close()
+    await demo[Symbol.asyncDispose]()
+  })
+
+  test('every endpoint that reads is a tool with the input of the contract', async () => {
+    const { tools } = await client.listTools()
+    const readable = [...Object.values(contract), ...Object.values(extensions)].filter(
+      (endpoint) => endpoint.method === 'GET' && !('stream' in endpoint),
+    )
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      readable.map(({ id }) => id.replace('.', '_')),
+    )
+    for (const name of ['explorer_trail', 'validators_explain', 'markets_changesBySlug'])
+      assert.ok(
+        tools.some((tool) => tool.name === name),
+        name,
+      )
+    for (const tool of tools) {
+      assert.match(tool.name, /^[a-zA-Z0-9_-]{1,64}$/)
+      assert.equal(tool.annotations?.readOnlyHint, true)
+      assert.ok(!JSON.stringify(tool.inputSchema).includes('"x-'), tool.name)
+    }
+    const tool = tools.find(({ name }) => name === 'validators_effectiveness')
+    assert.deepEqual(tool?.inputSchema.required, ['validator_index_or_pubkey'])
+    assert.equal(tool?.description?.startsWith(contract['validators.effectiveness'].summary), true)
+  })
+
+  test('a call returns the reply of the server', async () => {
+    const { slug } = demo.samples
+    const result = await client.callTool({ name: 'markets_bySlug', arguments: { slug } })
+    assert.notEqual(result.isError, true)
+    assert.equal(JSON.parse(textsOf(result)[0] ?? '').slug, slug)
+  })
+
+  test('an error of the server, and a wrong input, are tool errors', async () => {
+    const missing = await client.callTool({ name: 'markets_bySlug', arguments: { slug: 'no-such-market' } })
+    assert.equal(missing.isError, true)
+    assert.match(textsOf(missing).join(), /markets\.bySlug: .*not found/i)
+    for (const [input, expected] of [
+      [{}, /slug/],
+      [{ slug: demo.samples.slug, when: 'now' }, /additional properties/],
+    ] as const) {
+      const invalid = await client.callTool({ name: 'markets_bySlug', arguments: input })
+      assert.equal(invalid.isError, true)
+      assert.match(textsOf(invalid).join(), expected)
+    }
+  })
+
+  test('trail, explain and history are available', async () => {
+    const { address, badDay, slug } = demo.samples
+    for (const [name, input] of [
+      ['explorer_trail', { chainid: '1', address }],
+      [
+        'validators_explain',
+        { validator_index_or_pubkey: String(badDay.index), fromDay: badDay.day, toDay: badDay.day },
+      ],
+      ['markets_changesBySlug', { slug }],
+    ] as const) {
+      const result = await client.callTool({ name, arguments: input })
+      assert.notEqual(result.isError, true, `${name}: ${textsOf(result)}`)
+    }
+  })
+
+  test('calls need the same key as over HTTP', async () => {
+    const anonymous = await connect({ TETRAD_URL: demo.url })
+    const input = { validator_index_or_pubkey: '1' }
+    const refused = await anonymous.callTool({ name: 'validators_metadata', arguments: input })
+    await anonymous.close()
+    assert.equal(refused.isError, true)
+    assert.deepEqual(textsOf(refused), ['validators.metadata: Not authenticated'])
+  })
+
+  test('if no server is running, the tool error names its address', async () => {
+    const alone = await connect({ TETRAD_URL: 'http://127.0.0.1:9' })
+    const failed = await alone.callTool({ name: 'markets_search', arguments: { q: 'harbour' } })
+    await alone.close()
+    assert.equal(failed.isError, true)
+    assert.match(textsOf(failed).join(), /Is a server running at http:\/\/127\.0\.0\.1:9\?/)
+  })
+
+  test('the guides are resources', async () => {
+    const { resources } = await client.listResources()
+    const guide = resources.find(({ uri }) => uri === 'tetrad://docs/explorer.md')
+    assert.equal(guide?.mimeType, 'text/markdown')
+    const { contents } = await client.readResource({ uri: 'tetrad://docs/explorer.md' })
+    assert.equal((contents[0] as { text: string }).text.startsWith(`# ${guide?.title}\n`), true)
+  })
+})
