@@ -4,9 +4,12 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parquetReadObjects } from 'hyparquet'
-import { openState } from '#storage/open.ts'
+import { openState, openStores } from '#storage/open.ts'
+import { openContext } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { copyEmptyStores } from '#test/template.ts'
+import { perfect, writeEpochs } from '#test/validators-world.ts'
+import { updateDuties } from '#validators/duties/store.ts'
 import { untilSignal } from './export.ts'
 
 /** A data folder with two labels. */
@@ -57,8 +60,24 @@ test('labels are written to standard output, or to a file in the format of its e
     rows.map(({ name, updated_at }) => [name, updated_at]),
     [['Zeta', new Date(Date.UTC(2026, 10, 1))]],
   )
-  const duties = await runCommand(['export', 'duties', '--out', 'd.csv'], { cwd })
-  assert.equal(duties.stdout, '0 rows of duties written to d.csv.\n', duties.stderr)
+})
+
+test('duties are exported while a server has the data folder', async () => {
+  await using context = await openContext()
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
+  const chain = { genesisUnix, slotSeconds, slotsPerEpoch, genesisRoot: '0x00' }
+  await updateDuties(context.duties, 'writeChain', { network: 'mainnet', chain })
+  await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 7 }])
+  const stores = await openStores(context.dir)
+  try {
+    const args = ['export', 'duties', '--format', 'ndjson', '--data', context.dir]
+    const { code, stdout, stderr } = await runCommand(args, { cwd: context.dir })
+    assert.equal(code, 0, stderr)
+    const { network, date, validator_index, assigned } = JSON.parse(stdout)
+    assert.deepEqual([network, date, validator_index, assigned], ['mainnet', '2020-12-01', 7, 1])
+  } finally {
+    await stores.close()
+  }
 })
 
 test('if an export fails, the old file stays and no incomplete file is left', async () => {

@@ -1,7 +1,7 @@
 // `tetrad export <dataset>`: writes stored data as a table for analysis, with or without a running server.
 import { extname } from 'node:path'
 import { Argument, type Command, Option } from 'commander'
-import type { DatasetName, Row } from '#operations/export-dataset.ts'
+import type { Dataset, DatasetName, Row } from '#operations/export-dataset.ts'
 import type { ExportFormat } from '#operations/export-format.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -93,17 +93,14 @@ async function writeDataset(
   { format, out, range, signal }: Target,
   options: ExportOptions,
 ): Promise<number> {
-  const { settings } = await configOf(options)
-  const [{ openDataset }, { encodeRows }, { openDuties }, { dutiesHere }] = await Promise.all([
+  const [{ openTable }, { encodeRows }] = await Promise.all([
     import('#operations/export-dataset.ts'),
     import('#operations/export-format.ts'),
-    import('#storage/open.ts'),
-    import('#validators/duties/store.ts'),
   ])
   return withState(options, 'found', async (state) => {
     await using cleanup = new AsyncDisposableStack()
-    const duties = cleanup.adopt(await openDuties(dataDirOf(options), settings.store), (store) => store.close())
-    const dataset = openDataset(name, { state, duties: dutiesHere(duties) }, range)
+    const dataset =
+      name === 'duties' ? cleanup.use(await openStoredDuties(options, range)) : openTable(name, state, range)
     const isQuiet = options.json === true
     const progress = openProgress(isQuiet, () => clock.monotonicMs(), process.stderr, dataset.unit)
     cleanup.defer(() => progress.end())
@@ -121,6 +118,18 @@ async function writeDataset(
     await (out === standardOutput ? writeStandardOutput(parts) : writeOut(out, parts))
     return rowCount
   })
+}
+
+/** Duties have a database of their own. */
+async function openStoredDuties(options: ExportOptions, range: Target['range']): Promise<Dataset & AsyncDisposable> {
+  const [{ settings }, { openDutiesTable }, { openDuties }, { dutiesHere }] = await Promise.all([
+    configOf(options),
+    import('#operations/export-dataset.ts'),
+    import('#storage/open.ts'),
+    import('#validators/duties/store.ts'),
+  ])
+  const duties = await openDuties(dataDirOf(options), settings.store)
+  return { ...openDutiesTable(dutiesHere(duties), range), [Symbol.asyncDispose]: () => duties.close() }
 }
 
 /** Waits until the reader of the pipe has taken each part. */

@@ -13,9 +13,11 @@ import { runCommand } from '#test/run-command.ts'
 
 const here = import.meta.dirname
 const pages = [
+  'agents.md',
   'alerts.md',
   'beacon-nodes.md',
   'console.md',
+  'export.md',
   'getting-started.md',
   'operations.md',
   'security.md',

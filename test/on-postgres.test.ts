@@ -42,6 +42,7 @@ const endpointTests = [
   'validators/endpoints/effectiveness',
   'validators/endpoints/metadata',
   'markets/endpoints/by-slug',
+  'operations/export',
 ]
 
 describe('server on PostgreSQL', { skip: noPostgres }, () => {
@@ -51,7 +52,7 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  test('passes the tests of the eight endpoints', async () => {
+  test('passes the tests of the eight endpoints and of exports', async () => {
     await passOnPostgres(server.url, endpointTests)
   })
 

@@ -52,11 +52,6 @@ export interface TimeRange {
   readonly untilMs: number
 }
 
-export interface ExportSource {
-  readonly state: State
-  readonly duties: Duties
-}
-
 /** One column per line: its name and its type. A question mark after the type allows null. */
 const parseColumns = (text: string): Column[] =>
   text
@@ -134,11 +129,17 @@ export const datasetColumns: Readonly<Record<DatasetName, readonly Column[]>> = 
     receipt json`),
 }
 
-export function openDataset(name: DatasetName, { state, duties }: ExportSource, range: TimeRange): Dataset {
-  const columns = datasetColumns[name]
-  if (name === 'duties') return { columns, ...dutiesRows(duties, range) }
-  return { columns, ...tableRows(state, tablesOf[name], range) }
-}
+export type TableName = Exclude<DatasetName, 'duties'>
+
+export const openTable = (name: TableName, state: State, range: TimeRange): Dataset => ({
+  columns: datasetColumns[name],
+  ...tableRows(state, tablesOf[name], range),
+})
+
+export const openDutiesTable = (duties: Duties, range: TimeRange): Dataset => ({
+  columns: datasetColumns.duties,
+  ...dutiesRows(duties, range),
+})
 
 // ------------------------------------------------------------------------------------------------------------------ tables
 
@@ -339,7 +340,7 @@ const quotesTable: Table = {
   },
 }
 
-const tablesOf: Readonly<Record<Exclude<DatasetName, 'duties'>, readonly Table[]>> = {
+const tablesOf: Readonly<Record<TableName, readonly Table[]>> = {
   fundings: [fundingsTable],
   labels: [entitiesTable, taggedAddressesTable],
   markets: [marketsTable],

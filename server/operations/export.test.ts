@@ -7,7 +7,14 @@ import { csvRows } from '#core/csv.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
 import { updateDuties } from '#validators/duties/store.ts'
-import { type Column, type DatasetName, datasetColumns, openDataset, type Row } from './export-dataset.ts'
+import {
+  type Column,
+  type DatasetName,
+  datasetColumns,
+  openDutiesTable,
+  openTable,
+  type Row,
+} from './export-dataset.ts'
 import { type ExportFormat, encodeRows } from './export-format.ts'
 
 const always = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER }
@@ -25,7 +32,7 @@ async function encode(format: ExportFormat, columns: readonly Column[], batches:
 const toArrayBuffer = (bytes: Buffer): ArrayBuffer => Uint8Array.from(bytes).buffer
 
 async function exportRows(context: TestContext, name: DatasetName, range = always): Promise<Record<string, unknown>[]> {
-  const dataset = openDataset(name, context, range)
+  const dataset = name === 'duties' ? openDutiesTable(context.duties, range) : openTable(name, context.state, range)
   let [rowCount, done] = [0, 0]
   const batches = async function* () {
     for await (const batch of dataset.batches()) {
