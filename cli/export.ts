@@ -19,7 +19,6 @@ interface ExportOptions extends CommonOptions {
   readonly out?: string
 }
 
-// Not imported, because their files are slow to load.
 const datasets: readonly DatasetName[] = ['duties', 'fundings', 'labels', 'markets', 'quotes']
 const formats: readonly ExportFormat[] = ['parquet', 'csv', 'ndjson']
 const standardOutput = '-'
@@ -101,7 +100,8 @@ async function writeDataset(
     await using cleanup = new AsyncDisposableStack()
     const dataset =
       name === 'duties' ? cleanup.use(await openStoredDuties(options, range)) : openTable(name, state, range)
-    const isQuiet = options.json === true
+    // On a terminal, the progress would be between the rows.
+    const isQuiet = options.json === true || (out === standardOutput && process.stdout.isTTY)
     const progress = openProgress(isQuiet, () => clock.monotonicMs(), process.stderr, dataset.unit)
     cleanup.defer(() => progress.end())
     if (!isQuiet) progress.plan(await dataset.total())

@@ -60,7 +60,7 @@ function createMcpServer({ baseUrl, key }: McpOptions): McpServer {
 // ------------------------------------------------------------------------------------------------------------------ tools
 
 /** Those that read, and return a single response. */
-export const toolEndpoints = (): readonly Endpoint[] =>
+const toolEndpoints = (): readonly Endpoint[] =>
   [...Object.values<Endpoint>(contract), ...Object.values<Endpoint>(extensions)].filter(
     ({ method, stream }) => method === 'GET' && !stream,
   )
@@ -102,7 +102,7 @@ async function callEndpoint(
     return { content: toContent(stringifyJson(reply)) }
   } catch (error) {
     if (!(error instanceof TetradError)) throw error
-    const advice = error instanceof TransportError ? ` Is a server running at ${baseUrl}?` : ''
+    const advice = error instanceof TransportError ? `. Is a server running at ${baseUrl}?` : ''
     return { content: toContent(`${error.message}${advice}`), isError: true }
   }
 }

@@ -110,7 +110,7 @@ describe('tetrad mcp', () => {
     const failed = await alone.callTool({ name: 'markets_search', arguments: { q: 'harbour' } })
     await alone.close()
     assert.equal(failed.isError, true)
-    assert.match(textsOf(failed).join(), /Is a server running at http:\/\/127\.0\.0\.1:9\?/)
+    assert.match(textsOf(failed).join(), /[^.]\. Is a server running at http:\/\/127\.0\.0\.1:9\?/)
   })
 
   test('the guides are resources', async () => {

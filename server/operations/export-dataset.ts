@@ -15,8 +15,7 @@ import { storedTime } from '#validators/duties/networks.ts'
 import { queryDuties } from '#validators/duties/store.ts'
 import { amounts, counts, type Measure, measures } from '#validators/ratings/measures.ts'
 
-export const datasetNames = ['duties', 'fundings', 'labels', 'markets', 'quotes'] as const
-export type DatasetName = (typeof datasetNames)[number]
+export type DatasetName = 'duties' | 'fundings' | 'labels' | 'markets' | 'quotes'
 
 /** time: Unix milliseconds. date: days since 1970-01-01. json: the text of a JSON document. */
 export type ColumnType = 'text' | 'json' | 'boolean' | 'int32' | 'int64' | 'time' | 'date'

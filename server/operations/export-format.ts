@@ -4,8 +4,7 @@ import { formatDate } from '#core/calendar.ts'
 import { csvRow } from '#explorer/labels/lists/csv.ts'
 import type { Cell, Column, ColumnType, Row } from './export-dataset.ts'
 
-export const exportFormats = ['parquet', 'csv', 'ndjson'] as const
-export type ExportFormat = (typeof exportFormats)[number]
+export type ExportFormat = 'parquet' | 'csv' | 'ndjson'
 
 type Batches = AsyncIterable<readonly Row[]>
 type Encoder = (columns: readonly Column[], batches: Batches) => AsyncIterable<string | Uint8Array>
