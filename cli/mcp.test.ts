@@ -7,6 +7,7 @@ import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { launcher } from '#test/run-command.ts'
+import { serveScript } from '#test/scripted-server.ts'
 
 async function connect(env: Record<string, string>) {
   const client = new Client({ name: 'test', version: '1' })
@@ -111,6 +112,20 @@ describe('tetrad mcp', () => {
     await alone.close()
     assert.equal(failed.isError, true)
     assert.match(textsOf(failed).join(), /[^.]\. Is a server running at http:\/\/127\.0\.0\.1:9\?/)
+  })
+
+  test('the key is sent, integers keep all digits, and a second text describes incomplete data', async () => {
+    const headers = { 'x-tetrad-coverage': '0-99', 'x-tetrad-as-of': '2026-11-15T12:00:00Z' }
+    await using scripted = await serveScript({ body: '{"validatorIndex":9007199254740993}', headers })
+    const host = await connect({ TETRAD_URL: scripted.url, TETRAD_KEY: 'tetrad:a:b' })
+    const input = { validator_index_or_pubkey: '1' }
+    const result = await host.callTool({ name: 'validators_metadata', arguments: input })
+    await host.close()
+    assert.deepEqual(textsOf(result), [
+      '{"validatorIndex":9007199254740993}',
+      'incomplete, covered so far: 0-99; as of 2026-11-15T12:00:00Z.',
+    ])
+    assert.equal(scripted.requests[0]?.headers.authorization, 'Bearer tetrad:a:b')
   })
 
   test('the guides are resources', async () => {
