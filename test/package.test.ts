@@ -140,6 +140,7 @@ describe('the package', () => {
       const code = await readFile(join(dist, file), 'utf8')
       for (const [, name = ''] of code.matchAll(/^(?:import|export|\}) [^'\n]* from '([^'#.][^']*)'$/gm))
         imported.add(name)
+      for (const [, name = ''] of code.matchAll(/\bimport\('([^'#.][^']*)'\)/g)) imported.add(name)
     }
     const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
     assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
