@@ -7,6 +7,16 @@ import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-e
 import { rateHistory } from './wire/fx-rate-history.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
+import {
+  eventById,
+  eventBySlug,
+  events,
+  eventsKeyset,
+  list,
+  listKeyset,
+  seriesById,
+  tags,
+} from './wire/market-lists.ts'
 import { search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
@@ -30,6 +40,14 @@ export const extensions = {
   'validators.find': find,
   'validators.entities': entities,
   'markets.byId': byId,
+  'markets.list': list,
+  'markets.listKeyset': listKeyset,
+  'markets.events': events,
+  'markets.eventsKeyset': eventsKeyset,
+  'markets.eventById': eventById,
+  'markets.eventBySlug': eventBySlug,
+  'markets.tags': tags,
+  'markets.seriesById': seriesById,
   'markets.search': search,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,

@@ -3,6 +3,7 @@
 import * as explorer from './wire/explorer.ts'
 import * as fx from './wire/fx.ts'
 import * as marketChanges from './wire/market-changes.ts'
+import * as marketLists from './wire/market-lists.ts'
 import * as markets from './wire/markets.ts'
 import * as trail from './wire/trail.ts'
 import * as validators from './wire/validators.ts'
@@ -18,6 +19,7 @@ for (const [name, value] of Object.entries({
   ...validators,
   ...markets,
   ...marketChanges,
+  ...marketLists,
   ...trail,
 })) {
   if (typeof value !== 'object' || value === null || !('properties' in value)) continue

@@ -180,6 +180,7 @@ function plainTypeText(schema: Schema, type: string): string {
 /** The fields of the reply, then each named record in it. */
 function replySections(reply: Schema): string[] {
   const nested = records('Reply', [reply])
+  if (reply.type === 'array') return [`An ${typeText(reply)}.`, ...nested]
   return recordName(reply) === undefined ? [fieldTable(reply), ...nested] : nested
 }
 

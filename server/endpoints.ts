@@ -16,7 +16,12 @@ import { receiptKey } from '#fx/receipts/receipt-key.ts'
 import type { Handler } from '#http/handler.ts'
 import { byId } from '#markets/endpoints/by-id.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
+import { eventById, eventBySlug } from '#markets/endpoints/event.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
+import { events, eventsKeyset } from '#markets/endpoints/list-events.ts'
+import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
+import { tags } from '#markets/endpoints/list-tags.ts'
+import { seriesById } from '#markets/endpoints/series-by-id.ts'
 import { changeStream } from '#markets/endpoints/stream-changes.ts'
 import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
@@ -55,6 +60,14 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   find, //             GET  /v0/eth/validators
   entities, //         GET  /v1/eth/entities
   byId, //             GET  /markets/{id}
+  list, //             GET  /markets
+  listKeyset, //       GET  /markets/keyset
+  events, //           GET  /events
+  eventsKeyset, //     GET  /events/keyset
+  eventById, //        GET  /events/{id}
+  eventBySlug, //      GET  /events/slug/{slug}
+  tags, //             GET  /tags
+  seriesById, //       GET  /series/{id}
   search, //           GET  /markets/search
   changesBySlug, //    GET  /markets/slug/{slug}/changes
   changes, //          GET  /markets/changes

@@ -63,6 +63,13 @@ async function readFirstChange(): Promise<unknown> {
   return value
 }
 
+/** An event of the sample market, and its series. */
+async function findEvent(): Promise<{ id: string; slug: string; seriesId: string }> {
+  const { events = [] } = await client.markets.bySlug({ slug: world.samples.slug })
+  const { id = '', slug = '', series = [] } = events[0] ?? {}
+  return { id, slug, seriesId: series[0]?.id ?? '' }
+}
+
 /** One call of each endpoint that the demo answers with data. */
 const calls: Record<AnyId, () => Promise<unknown>> = {
   'explorer.labelListV2': () => client.explorer.labelListV2({ chainid: '1' }),
@@ -98,6 +105,14 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
     const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
     return client.markets.byId({ id })
   },
+  'markets.list': () => client.markets.list({ order: 'volume', ascending: false }),
+  'markets.listKeyset': () => client.markets.listKeyset({ limit: 2 }),
+  'markets.events': () => client.markets.events({ closed: false, limit: 3 }),
+  'markets.eventsKeyset': () => client.markets.eventsKeyset({ limit: 2 }),
+  'markets.eventById': async () => client.markets.eventById({ id: (await findEvent()).id }),
+  'markets.eventBySlug': async () => client.markets.eventBySlug({ slug: (await findEvent()).slug }),
+  'markets.tags': () => client.markets.tags(),
+  'markets.seriesById': async () => client.markets.seriesById({ id: (await findEvent()).seriesId }),
   'markets.search': () => client.markets.search({ q: 'harbour bridge' }),
   'markets.changesBySlug': () => client.markets.changesBySlug({ slug: world.samples.slug }),
   'markets.changes': () => client.markets.changes(),

@@ -2,7 +2,7 @@
 
 import { verifyFeed } from '#markets/feeds/verify-feed.ts'
 import { writeMarket } from '#markets/records/documents.ts'
-import { currentRecords, loadRecordGraph } from '#markets/records/record-graph.ts'
+import { currentRecords, loadRecordGraph, marketNames } from '#markets/records/record-graph.ts'
 import { errorMessage } from './diagnosis.ts'
 import {
   compareEach,
@@ -35,7 +35,7 @@ export const marketDocumentVerification: Verification = {
       keyOf: (row) => row.market_id,
     })
     return compareEach(items, async ({ market_id: id, etag, body }) => {
-      const graph = await loadRecordGraph(currentRecords(context.state), [id])
+      const graph = await loadRecordGraph(currentRecords(context.state), marketNames([id]))
       const document = writeMarket(graph, id, new Map())
       if (!document) return `market ${id}: it has a document but no record`
       const isSame = Buffer.compare(document.body, body) === 0 && document.etag === etag

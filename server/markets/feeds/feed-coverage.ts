@@ -59,18 +59,27 @@ export async function notFoundOrNotCovered(
   read: FeedCoverage,
   key: MarketKey,
 ): Promise<{ readonly is: 'nothing'; readonly confidence: Confidence }> {
+  if (!(await isRejected(state, key, read.incomplete))) return unreadOrNotFound(read, 'market')
+  throw notCovered(read, unusableText(typeof key === 'string' ? 'an id' : 'a slug'))
+}
+
+/** "Not found", or a fault if a feed may still deliver the record. */
+export function unreadOrNotFound(
+  read: FeedCoverage,
+  kind: 'market' | 'event' | 'series',
+): { readonly is: 'nothing'; readonly confidence: Confidence } {
   const [first, ...others] = read.unread
-  const isUnusable = await isRejected(state, key, read.incomplete)
-  if (first === undefined && !isUnusable) return { is: 'nothing', confidence: toConfidence(read) }
+  if (first === undefined) return { is: 'nothing', confidence: toConfidence(read) }
   const which = others.length === 0 ? `Feed ${first} has` : `Feed ${first} and ${others.length} more have`
-  throw new Fault('markets.not_covered', {
-    message: isUnusable
-      ? unusableText(typeof key === 'string' ? 'an id' : 'a slug')
-      : `${which} not been read completely yet, so this market may still exist.`,
+  throw notCovered(read, `${which} not been read completely yet, so this ${kind} may still exist.`)
+}
+
+const notCovered = (read: FeedCoverage, message: string): Fault =>
+  new Fault('markets.not_covered', {
+    message,
     retryAfterMs: retryWhenUnreadMs,
     headers: { 'x-tetrad-coverage': read.coverage },
   })
-}
 
 const unusableText = (missing: string): string =>
   `A feed lists this market without ${missing}, so it was not stored. Tetrad retries with the next pass.`

@@ -5,7 +5,7 @@ import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps, yieldInOrder } from '../event-loop-yielder.ts'
 import type { KindName } from '../records/kinds.ts'
-import { currentRecords, loadRecordGraph } from '../records/record-graph.ts'
+import { currentRecords, loadRecordGraph, marketNames } from '../records/record-graph.ts'
 import { parseVersion, readLogHead, type VersionRow } from './versions.ts'
 
 /** Versions scanned for one page. */
@@ -185,7 +185,11 @@ async function listShownRecords(reader: StateReader, marketId: string): Promise<
     return current.record(kind, id)
   }
   // Referring records are only shown as references, so their changes do not count.
-  const graph = await loadRecordGraph({ record: bounded, referring: async () => [] }, [marketId], yieldInOrder)
+  const graph = await loadRecordGraph(
+    { record: bounded, referring: async () => [] },
+    marketNames([marketId]),
+    yieldInOrder,
+  )
   return graph.names()
 }
 

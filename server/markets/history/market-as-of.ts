@@ -11,7 +11,7 @@ import { type Document, type RecordReference, type StoredRecord, writeMarket } f
 import { type KindName, kinds, type MarketKey } from '../records/kinds.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
 import { slugRanks } from '../records/put-markets.ts'
-import { loadRecordGraph, type RecordSource } from '../records/record-graph.ts'
+import { loadRecordGraph, marketNames, type RecordSource } from '../records/record-graph.ts'
 import { findMarketId } from './changes.ts'
 import { readRecordAfter } from './snapshots.ts'
 import { readHistoryStartMs } from './versions.ts'
@@ -44,7 +44,7 @@ export async function marketAsOf(
     typeof key === 'string'
       ? ((await findMarketIdAsOf(reader, records, key, until)) ?? (await findMarketId(reader, key)))
       : key.id
-  const graph = id === undefined ? undefined : await loadRecordGraph(records, [id], yieldInOrder)
+  const graph = id === undefined ? undefined : await loadRecordGraph(records, marketNames([id]), yieldInOrder)
   // Versions may have been deleted meanwhile (1).
   await refuseDeleted(reader, asOfMs)
   if (!graph || id === undefined) return undefined

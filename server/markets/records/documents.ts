@@ -1,4 +1,4 @@
-// Writes the response about a market from its records, which have been loaded before. Pure.
+// Writes the responses about a market and an event from their records, which have been loaded before. Pure.
 //
 // 1. Fields are in the order of the contract, so the same records give the same bytes and the same ETag.
 // 2. The market's own tags come last, so the response without tags is a prefix of these bytes
@@ -6,7 +6,7 @@
 // 3. A link to a record that is not stored is omitted. A list is omitted if none of its records is stored.
 import { stringifyJson } from '#api/json.ts'
 import { etagOf } from '#http/etag.ts'
-import { type KindName, kinds, type Reference } from './kinds.ts'
+import { eventMarkets, type KindName, kinds, type Reference } from './kinds.ts'
 
 export interface StoredRecord {
   readonly fields: Readonly<Record<string, unknown>>
@@ -48,13 +48,23 @@ export function writeMarket(graph: RecordGraph, id: string, written: WrittenText
   return { body, tagsAt: tags === '' ? -1 : Buffer.byteLength(head) + 1, etag: etagOf(body) }
 }
 
+/** An event with its markets, which come last. The graph has them without their events (lists/event-documents.ts). */
+export function writeEvent(graph: RecordGraph, id: string, written: WrittenTexts): string | undefined {
+  const event = graph.record('event', id)
+  if (!event) return undefined
+  const head = writeMembers(graph, 'event', id, event, written, (name) => name !== 'markets')
+  const ids = graph.referring(eventMarkets, id).map((market) => market.id)
+  const markets = ids.length > 0 ? writeLinked(graph, 'market', ids, written, false) : undefined
+  return markets === undefined ? `{${head}}` : `{${head},"markets":${markets}}`
+}
+
 /** The response without the market's own tags. */
 export function withoutTags(body: Uint8Array, tagsAt: number): Uint8Array {
   return tagsAt < 0 ? body : Buffer.concat([body.subarray(0, tagsAt), closing])
 }
 const closing = Buffer.from('}')
 
-function writeRecord(graph: RecordGraph, kind: KindName, id: string, written: WrittenTexts): string | undefined {
+export function writeRecord(graph: RecordGraph, kind: KindName, id: string, written: WrittenTexts): string | undefined {
   const name = `${kind}/${id}`
   if (written.has(name)) return written.get(name)
   const record = graph.record(kind, id)

@@ -50,6 +50,8 @@ interface Kind {
 const imageLink: LinkField = { to: 'image', one: true }
 const plainKind = (schema: TObject): Kind => ({ schema, links: {}, references: {} })
 
+export const eventMarkets: Reference = { from: 'market', to: 'event', title: 'question' }
+
 export const kinds: Readonly<Record<KindName, Kind>> = {
   market: {
     schema: Market,
@@ -77,7 +79,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
       eventCreators: { to: 'creator' },
       templates: { to: 'template' },
     },
-    references: { markets: { from: 'market', to: 'event', title: 'question' } },
+    references: { markets: eventMarkets },
     shownThrough: 'series',
   },
   series: {

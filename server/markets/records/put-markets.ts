@@ -17,6 +17,7 @@ import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 import { putSnapshot, snapshotEvery } from '../history/snapshots.ts'
 import { diffRecords, VersionLog } from '../history/versions.ts'
+import { putListRow } from '../lists/list-rows.ts'
 import type { StoredRecord } from './documents.ts'
 import { DriftCount } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
@@ -170,6 +171,7 @@ async function putRecord(
   if (isSnapshotDue) await putSnapshot(tx, kind, id, log.seq, put)
   if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
   if (kind === 'market') await putSlugs(tx, id, put.slug, parsePastSlugs(next.fields.pastSlugs), log.seq)
+  await putListRow(tx, kind, id, old?.fields, next.fields)
   touchReferences(batch, kind, old, next, row, put)
   return 'changed'
 }

@@ -7,7 +7,7 @@ import { VersionLog } from '../history/versions.ts'
 import { putSearchRow } from '../search/search.ts'
 import { type Document, type WrittenTexts, writeMarket } from './documents.ts'
 import { type KindName, kindNames } from './kinds.ts'
-import { currentRecords, loadRecordGraph } from './record-graph.ts'
+import { currentRecords, loadRecordGraph, marketNames } from './record-graph.ts'
 
 /** Below this size, gzip saves less than a packet. */
 const gzipBytesMin = 1024
@@ -104,7 +104,7 @@ const documentSteps = 250
 
 /** Returns how many documents have new bytes. Yields to the event loop, so that requests are served meanwhile. */
 export async function writeDocuments(tx: StateWriter, ids: readonly string[], atMs: number): Promise<number> {
-  const graph = await loadRecordGraph(currentRecords(tx), ids)
+  const graph = await loadRecordGraph(currentRecords(tx), marketNames(ids))
   const texts: WrittenTexts = new Map()
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   let count = 0

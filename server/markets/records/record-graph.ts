@@ -1,4 +1,4 @@
-// Loads all records that the documents of some markets show, each record once.
+// Loads all records that the documents of some markets or events show, each record once.
 import { parseJson } from '#api/json.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -13,20 +13,24 @@ export interface RecordSource {
   referring(reference: Reference, id: string): Promise<readonly RecordReference[]>
 }
 
+type RecordName = readonly [KindName, string]
+
+export const marketNames = (ids: readonly string[]): RecordName[] => ids.map((id) => ['market', id])
+
 /** Limit of the records loaded for one set of documents; far more than real markets have. */
 const recordsMax = 200_000
 
 /** `yieldOnce`: how to yield to the event loop (event-loop-yielder.ts). */
 export async function loadRecordGraph(
   source: RecordSource,
-  marketIds: readonly string[],
+  starts: readonly RecordName[],
   yieldOnce: () => Promise<void> = nextEventLoopTurn,
 ): Promise<RecordGraph> {
   const yielder = new EventLoopYielder(yieldOnce)
   const records = new Map<string, StoredRecord | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
-  const names: (readonly [KindName, string])[] = []
-  const queue: [KindName, string][] = marketIds.map((id) => ['market', id])
+  const names: RecordName[] = []
+  const queue: RecordName[] = [...starts]
   for (let next = queue.pop(); next; next = queue.pop()) {
     const [kind, id] = next
     const name = `${kind}/${id}`

@@ -6,6 +6,7 @@ import type { StateDialect } from '../state.ts'
 export const marketsSchema = (dialect: StateDialect): readonly string[] => [
   ...recordTables(dialect),
   ...documentTables(dialect),
+  ...listTables(dialect),
   ...versionTables(dialect),
   ...feedTables(dialect),
 ]
@@ -29,6 +30,7 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     changes_since_snapshot bigint not null,
     primary key (kind, id)
   ) ${strict}`,
+    'create index market_records_slug on market_records (slug, kind)',
     // The links of all records in reverse: which records show a record, and are rewritten when it changes.
     `create table market_links (
     ${link}
@@ -84,6 +86,54 @@ const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly st
     market_id text not null,
     primary key (word, market_id)
   ) ${clustered}`,
+]
+
+/** The columns by which lists are ordered; each has an index (markets/lists/list-query.ts). */
+export const listOrderColumns = [
+  'number',
+  'volume',
+  'liquidity',
+  'volume_24h',
+  'start_ms',
+  'end_ms',
+  'created_ms',
+  'updated_ms',
+  'closed_ms',
+] as const
+
+const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
+  // What lists of markets, events and tags filter and order by. Written with the record. Flags are 0 or 1, amounts are in
+  // thousandths, and -9007199254740991 stands for no value, because the engines order nulls differently.
+  `create table market_list (
+    kind text not null, -- market, event or tag
+    id text not null,
+    number bigint not null, -- the id as a number, so that lists are in numeric order
+    active bigint not null,
+    closed bigint not null,
+    archived bigint not null,
+    featured bigint not null,
+    volume bigint not null,
+    liquidity bigint not null,
+    volume_24h bigint not null,
+    start_ms bigint not null, -- this and the following are times of the source
+    end_ms bigint not null,
+    created_ms bigint not null,
+    updated_ms bigint not null,
+    closed_ms bigint not null,
+    primary key (kind, id)
+  ) ${strict}`,
+  ...listOrderColumns.map(
+    (column) =>
+      `create index market_list_${column} on market_list (kind, closed, ${column === 'number' ? '' : `${column}, `}number, id)`,
+  ),
+  // Ids of markets in contracts.
+  `create table market_keys (
+    name text not null, -- condition or token
+    value text not null,
+    market_id text not null,
+    primary key (name, value, market_id)
+  ) ${clustered}`,
+  'create index market_keys_market on market_keys (market_id)',
 ]
 
 const versionTables = ({ strict }: StateDialect): readonly string[] => [

@@ -1,0 +1,209 @@
+// Endpoints of group D beyond the specification: lists of markets, events and tags, one event, one series
+// (behaviour/markets.md#lists).
+import { endpoint, many, oneOf, PatternText, type Static, Type, withDefault } from '../kit.ts'
+import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
+
+const { events: _events, ...marketMembers } = Market.properties
+const { markets: _markets, ...eventMembers } = Event.properties
+
+/** A market inside its event, which is therefore left out. */
+export const MarketOfEvent = Type.Object(marketMembers)
+export type MarketOfEvent = Static<typeof MarketOfEvent>
+
+/** An event with its complete markets, which come last. */
+export const EventWithMarkets = Type.Object({ ...eventMembers, markets: Type.Optional(Type.Array(MarketOfEvent)) })
+export type EventWithMarkets = Static<typeof EventWithMarkets>
+
+/** Names by which lists can be ordered. Names with underscores and with `Num` are other spellings. */
+export const listOrders = [
+  'id',
+  'volume',
+  'volumeNum',
+  'volume_num',
+  'volume24hr',
+  'volume_24hr',
+  'liquidity',
+  'liquidityNum',
+  'liquidity_num',
+  'startDate',
+  'start_date',
+  'endDate',
+  'end_date',
+  'createdAt',
+  'created_at',
+  'updatedAt',
+  'updated_at',
+  'closedTime',
+  'closed_time',
+] as const
+export type ListOrder = (typeof listOrders)[number]
+
+const limitOf = (maximum: number) =>
+  withDefault(Type.Integer({ minimum: 1, maximum, description: 'Records per page.' }), 20)
+const offset = withDefault(
+  Type.Integer({ minimum: 0, maximum: 100_000, description: 'Records to skip. For longer lists, use a cursor.' }),
+  0,
+)
+const afterCursor = Type.Optional(
+  PatternText('^[A-Za-z0-9_-]{1,1000}$', 'be a next_cursor of this list', {
+    description: '`next_cursor` of the page before; default: the first page.',
+  }),
+)
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+const named = (description: string) => Type.Optional(many(slug, { maxItems: 100, description }))
+const time = (description: string) =>
+  Type.Optional(
+    PatternText('^\\d{4}-\\d\\d-\\d\\d', 'be a date such as 2026-11-14, or a time such as 2026-11-14T09:00:00Z', {
+      description,
+    }),
+  )
+const amount = (description: string) =>
+  Type.Optional(
+    PatternText('^-?\\d{1,12}(\\.\\d{1,18})?$', 'be a decimal number of at most 12 digits', { description }),
+  )
+
+const sorting = {
+  order: withDefault(oneOf(listOrders, { description: 'Field to order by.' }), 'id'),
+  ascending: withDefault(Type.Boolean({ description: '`false` reverses the order.' }), true),
+}
+
+const filters = {
+  id: named('Only the records with these ids.'),
+  slug: named('Only the records with these current slugs.'),
+  active: flag('Only records that are active, or not.'),
+  closed: flag('Only records that are closed, or not. Default: `false`, or both if the request names records.'),
+  archived: flag('Only records that are archived, or not.'),
+  featured: flag('Only records that are featured, or not.'),
+  tag_id: Type.Optional({ ...slug, description: 'Only records with the tag of this id.' }),
+  tag_slug: Type.Optional({ ...slug, description: 'Only records with a tag of this slug.' }),
+  start_date_min: time('Earliest `startDate`.'),
+  start_date_max: time('Latest `startDate`.'),
+  end_date_min: time('Earliest `endDate`.'),
+  end_date_max: time('Latest `endDate`.'),
+}
+
+const marketFilters = {
+  ...filters,
+  condition_ids: named('Only the markets with these condition ids.'),
+  clob_token_ids: named('Only the markets with these tokens.'),
+  volume_num_min: amount('Lowest volume.'),
+  volume_num_max: amount('Highest volume.'),
+  liquidity_num_min: amount('Lowest liquidity.'),
+  liquidity_num_max: amount('Highest liquidity.'),
+  include_tag: withDefault(Type.Boolean({ description: '`false` omits the tags.' }), true),
+}
+
+const eventFilters = {
+  ...filters,
+  volume_min: amount('Lowest volume.'),
+  volume_max: amount('Highest volume.'),
+  liquidity_min: amount('Lowest liquidity.'),
+  liquidity_max: amount('Highest liquidity.'),
+}
+
+const cursorNotes =
+  'Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
+const [marketsMax, eventsMax, tagsMax] = [500, 100, 500]
+
+export const list = endpoint('markets.list', {
+  summary: 'Markets by filter and order, with an offset.',
+  notes:
+    'Each market is the document of `markets.bySlug`. Lists that name no records contain open markets unless you set `closed`.',
+  input: Type.Object({ limit: limitOf(marketsMax), offset, ...sorting, ...marketFilters }),
+  reply: Type.Array(Market),
+  etag: true,
+  faults: [],
+  example: { input: { id: ['501'] }, reply: [bySlug.example.reply] },
+})
+
+export const listKeyset = endpoint('markets.listKeyset', {
+  summary: 'Markets by filter and order, with a cursor.',
+  notes: `The same list as \`markets.list\`, of any length. ${cursorNotes}`,
+  input: Type.Object({ limit: limitOf(marketsMax), after_cursor: afterCursor, ...sorting, ...marketFilters }),
+  reply: Type.Object({ markets: Type.Array(Market), next_cursor: nextCursor() }),
+  etag: true,
+  faults: [],
+  example: { input: { id: ['501'] }, reply: { markets: [bySlug.example.reply] } },
+})
+
+const event: EventWithMarkets = {
+  id: '71',
+  slug: 'harbour-works',
+  title: 'Harbour works',
+  active: true,
+  closed: false,
+  markets: [{ id: '501', slug: 'will-the-harbour-bridge-open-in-2026' }],
+}
+
+export const events = endpoint('markets.events', {
+  summary: 'Events by filter and order, with an offset.',
+  notes:
+    'Each event contains its complete markets. Lists that name no records contain open events unless you set `closed`.',
+  input: Type.Object({ limit: limitOf(eventsMax), offset, ...sorting, ...eventFilters }),
+  reply: Type.Array(EventWithMarkets),
+  etag: true,
+  faults: [],
+  example: { input: { limit: 1 }, reply: [event] },
+})
+
+export const eventsKeyset = endpoint('markets.eventsKeyset', {
+  summary: 'Events by filter and order, with a cursor.',
+  notes: `The same list as \`markets.events\`, of any length. ${cursorNotes}`,
+  input: Type.Object({ limit: limitOf(eventsMax), after_cursor: afterCursor, ...sorting, ...eventFilters }),
+  reply: Type.Object({ events: Type.Array(EventWithMarkets), next_cursor: nextCursor() }),
+  etag: true,
+  faults: [],
+  example: { input: { limit: 1 }, reply: { events: [event] } },
+})
+
+export const eventById = endpoint('markets.eventById', {
+  summary: 'One event by its id, with its complete markets.',
+  notes: 'While a feed is read for the first time, an event that is not found is a 503 and not a 404.',
+  input: Type.Object({ id: slug }),
+  reply: EventWithMarkets,
+  etag: true,
+  faults: ['record.not_found', 'markets.not_covered'],
+  example: { input: { id: '71' }, reply: event },
+})
+
+export const eventBySlug = endpoint('markets.eventBySlug', {
+  summary: 'One event by its current slug, with its complete markets.',
+  notes: 'The same document as `markets.eventById`. Events are not found by past slugs.',
+  input: Type.Object({ slug }),
+  reply: EventWithMarkets,
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { slug: 'harbour-works' }, reply: event },
+})
+
+export const tags = endpoint('markets.tags', {
+  summary: 'Tags, with an offset.',
+  notes: 'All tags that markets, events and series have or had.',
+  input: Type.Object({
+    limit: limitOf(tagsMax),
+    offset,
+    order: withDefault(
+      oneOf(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], { description: 'Field to order by.' }),
+      'id',
+    ),
+    ascending: sorting.ascending,
+  }),
+  reply: Type.Array(Tag),
+  etag: true,
+  faults: [],
+  example: { input: { limit: 1 }, reply: [{ id: '7', label: 'Infrastructure', slug: 'infrastructure' }] },
+})
+
+export const seriesById = endpoint('markets.seriesById', {
+  summary: 'One series by its id, with references to its events.',
+  notes: 'While a feed is read for the first time, a series that is not found is a 503 and not a 404.',
+  input: Type.Object({ id: slug }),
+  reply: Series,
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { id: '31' }, reply: { id: '31', slug: 'city-works', title: 'City works', recurrence: 'monthly' } },
+})
+
+function nextCursor() {
+  return Type.Optional(Type.String({ description: '`after_cursor` of the next page; absent on the last one.' }))
+}

@@ -1,0 +1,229 @@
+// Finds one page of markets, events or tags (behaviour/markets.md#lists).
+//
+// 1. A list that names its records, or has a rare tag, reads these records by their ids and sorts them.
+// 2. Any other list walks the index of its order. If it has filters, it examines the rows in several short queries, at
+//    most `rowsMax` of them, or `rowsWithTagMax` with a tag. No document is read.
+// 3. The order is total: value, then number, then id. So a cursor is a position, and a page starts after it.
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { listOrderColumns } from '#storage/schema/markets.ts'
+import type { StateReader, Value } from '#storage/state.ts'
+import { noValue } from './list-rows.ts'
+
+export type ListKind = 'market' | 'event' | 'tag'
+export type OrderColumn = (typeof listOrderColumns)[number]
+export type FlagColumn = 'active' | 'archived' | 'featured'
+
+export interface ListQuery {
+  readonly kind: ListKind
+  readonly order: OrderColumn
+  readonly ascending: boolean
+  /** Undefined: open records, or both kinds if records are named. */
+  readonly closed?: boolean | undefined
+  readonly flags?: Partial<Readonly<Record<FlagColumn, boolean | undefined>>>
+  /** Both ends are included. A record without a value is in no range. */
+  readonly ranges?: readonly Range[]
+  readonly ids?: readonly string[] | undefined
+  /** Current slugs. */
+  readonly slugs?: readonly string[] | undefined
+  readonly conditionIds?: readonly string[] | undefined
+  readonly tokenIds?: readonly string[] | undefined
+  /** Records with one of these tags; a market also has the tags of its events. */
+  readonly tagIds?: readonly string[] | undefined
+}
+
+export interface Range {
+  readonly column: OrderColumn
+  readonly min?: number | undefined
+  readonly max?: number | undefined
+}
+
+export interface ListPosition {
+  readonly value: number
+  readonly number: number
+  readonly id: string
+}
+
+export interface PageRequest {
+  readonly offset: number
+  readonly limit: number
+  readonly after?: ListPosition | undefined
+}
+
+export interface ListPage {
+  readonly ids: readonly string[]
+  /** The last record that was returned or examined; undefined at the end of the list. */
+  readonly next?: ListPosition | undefined
+  /** The walk stopped at its limit before the page was full. */
+  readonly isCut: boolean
+}
+
+/** A tag is rare if at most this many records have it. */
+export const rareTagMax = 2000
+const rowsPerScan = 5000
+const rowsMax = 100_000
+const rowsWithTagMax = 20_000
+/** Values in one statement. */
+const idsPerQuery = 500
+
+export async function findPage(state: StateReader, query: ListQuery, page: PageRequest): Promise<ListPage> {
+  const named = await findNamed(state, query)
+  return named ? sortNamed(state, query, named, page) : walk(state, query, page)
+}
+
+interface Condition {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join()
+
+function rangeConditions(ranges: readonly Range[]): Condition[] {
+  return ranges.flatMap(({ column, min, max }) => [
+    ...(min === undefined ? [] : [{ sql: `${column} >= ?`, values: [min] }]),
+    ...(max === undefined ? [] : [{ sql: `${column} <= ? and ${column} > ?`, values: [max, noValue] }]),
+  ])
+}
+
+function flagConditions({ flags = {} }: ListQuery): Condition[] {
+  return Object.entries(flags).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ sql: `${column} = ?`, values: [Number(value)] }],
+  )
+}
+
+const joinConditions = (conditions: readonly Condition[]): Condition => ({
+  sql: conditions.map(({ sql }) => ` and ${sql}`).join(''),
+  values: conditions.flatMap(({ values }) => values),
+})
+
+/** The ids that a list is limited to; undefined if it has to be walked. */
+async function findNamed(state: StateReader, query: ListQuery): Promise<ReadonlySet<string> | undefined> {
+  const { kind, ids, slugs, conditionIds, tokenIds, tagIds } = query
+  const sets: ReadonlySet<string>[] = []
+  const add = async (sql: string, ...values: Value[]) => {
+    sets.push(new Set((await state.all<{ id: string }>(sql, ...values)).map(({ id }) => id)))
+  }
+  if (ids) sets.push(new Set(ids))
+  if (slugs)
+    await add(`select id from market_records where kind = ? and slug in (${placeholders(slugs)})`, kind, ...slugs)
+  for (const [name, values] of [['condition', conditionIds] as const, ['token', tokenIds] as const]) {
+    if (!values) continue
+    const sql = `select market_id as id from market_keys where name = ? and value in (${placeholders(values)})`
+    await add(sql, name, ...values)
+  }
+  if (tagIds) {
+    const tagged = await findTagged(state, kind, tagIds)
+    if (tagged) sets.push(tagged)
+  }
+  return sets.length === 0 ? undefined : sets.reduce((all, set) => all.intersection(set))
+}
+
+/** The records with one of these tags; undefined if there are many. */
+async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly string[]) {
+  const tagged = new Set<string>()
+  for (const tagId of tagIds) {
+    const own = 'select from_id as id from market_links where to_kind = ? and to_id = ? and from_kind = ?'
+    const viaEvent = `select m.from_id as id from market_links t
+      join market_links m on m.to_kind = 'event' and m.to_id = t.from_id and m.from_kind = 'market'
+      where t.to_kind = 'tag' and t.to_id = ? and t.from_kind = 'event'`
+    const limit = rareTagMax + 1
+    const rows = await state.all<{ id: string }>(`${own} limit ?`, 'tag', tagId, kind, limit)
+    if (kind === 'market') rows.push(...(await state.all<{ id: string }>(`${viaEvent} limit ?`, tagId, limit)))
+    for (const { id } of rows) tagged.add(id)
+    if (tagged.size > rareTagMax || rows.length >= limit) return undefined
+  }
+  return tagged
+}
+
+function tagCondition({ kind, tagIds }: ListQuery): Condition[] {
+  if (!tagIds) return []
+  const isTag = `t.to_kind = 'tag' and t.to_id in (${placeholders(tagIds)})`
+  const own = `exists (select 1 from market_links t
+    where t.from_kind = '${kind}' and t.from_id = market_list.id and ${isTag})`
+  if (kind !== 'market') return [{ sql: own, values: tagIds }]
+  const viaEvent = `exists (select 1 from market_links m
+    join market_links t on t.from_kind = 'event' and t.from_id = m.to_id and ${isTag}
+    where m.from_kind = 'market' and m.from_id = market_list.id and m.to_kind = 'event')`
+  return [{ sql: `(${own} or ${viaEvent})`, values: [...tagIds, ...tagIds] }]
+}
+
+async function sortNamed(
+  state: StateReader,
+  query: ListQuery,
+  named: ReadonlySet<string>,
+  { offset, limit, after }: PageRequest,
+): Promise<ListPage> {
+  const { kind, order, closed, ascending } = query
+  const isClosed = closed === undefined ? [] : [{ sql: 'closed = ?', values: [Number(closed)] }]
+  const matches = joinConditions([...isClosed, ...flagConditions(query), ...rangeConditions(query.ranges ?? [])])
+  const rows: ListPosition[] = []
+  const ids = [...named]
+  for (let from = 0; from < ids.length; from += idsPerQuery) {
+    const part = ids.slice(from, from + idsPerQuery)
+    const sql = `select ${order} as value, number, id from market_list
+      where kind = ? and id in (${placeholders(part)})${matches.sql}`
+    rows.push(...(await state.all<ListPosition>(sql, kind, ...part, ...matches.values)))
+  }
+  const sign = ascending ? 1 : -1
+  rows.sort((a, b) => sign * comparePositions(a, b))
+  const following = after ? rows.filter((row) => sign * comparePositions(row, after) > 0) : rows
+  return toPage(following.slice(offset, offset + limit + 1), limit)
+}
+
+function comparePositions(a: ListPosition, b: ListPosition): number {
+  return a.value - b.value || a.number - b.number || (a.id < b.id ? -1 : Number(a.id > b.id))
+}
+
+/** One row more than the limit tells that the list continues. */
+function toPage(rows: readonly ListPosition[], limit: number): ListPage {
+  const shown = rows.slice(0, limit)
+  return { ids: shown.map(({ id }) => id), next: rows.length > limit ? shown.at(-1) : undefined, isCut: false }
+}
+
+async function walk(state: StateReader, query: ListQuery, { offset, limit, after }: PageRequest): Promise<ListPage> {
+  const index = walkSql(query)
+  const filters = joinConditions([...index.otherRanges, ...flagConditions(query), ...tagCondition(query)])
+  if (filters.sql === '') {
+    const start = index.beyond(after)
+    const sql = `${index.select}${start.sql}${index.orderBy} limit ? offset ?`
+    return toPage(await state.all<ListPosition>(sql, ...index.values, ...start.values, limit + 1, offset), limit)
+  }
+  const wanted = offset + limit + 1
+  const max = query.tagIds ? rowsWithTagMax : rowsMax
+  const found: ListPosition[] = []
+  let from = after
+  for (let examined = 0; examined < max; examined += rowsPerScan) {
+    const start = index.beyond(from)
+    const end = await state.get<ListPosition>(
+      `${index.select}${start.sql}${index.orderBy} limit 1 offset ?`,
+      ...[...index.values, ...start.values, rowsPerScan - 1],
+    )
+    const stop = index.upTo(end)
+    const values = [...index.values, ...start.values, ...stop.values, ...filters.values, wanted - found.length]
+    const sql = `${index.select}${start.sql}${stop.sql}${filters.sql}${index.orderBy} limit ?`
+    found.push(...(await state.all<ListPosition>(sql, ...values)))
+    if (found.length >= wanted || !end) return toPage(found.slice(offset), limit)
+    from = end
+    await nextEventLoopTurn()
+  }
+  return { ids: found.slice(offset).map(({ id }) => id), next: from, isCut: true }
+}
+
+/** The parts of the statements that walk the index of an order. A range of the ordered column is a range of the index. */
+function walkSql({ kind, order, ascending, closed = false, ranges = [] }: ListQuery) {
+  const own = joinConditions(rangeConditions(ranges.filter(({ column }) => column === order)))
+  const columns = order === 'number' ? 'number, id' : `${order}, number, id`
+  const compare = (operator: string, at: ListPosition | undefined): Condition => {
+    if (!at) return { sql: '', values: [] }
+    const values = order === 'number' ? [at.number, at.id] : [at.value, at.number, at.id]
+    return { sql: ` and (${columns}) ${operator} (${placeholders(values)})`, values }
+  }
+  const direction = ascending ? '' : ' desc'
+  return {
+    select: `select ${order} as value, number, id from market_list where kind = ? and closed = ?${own.sql}`,
+    values: [kind, Number(closed), ...own.values] as Value[],
+    otherRanges: rangeConditions(ranges.filter(({ column }) => column !== order)),
+    orderBy: ` order by ${columns.replaceAll(',', `${direction},`)}${direction}`,
+    beyond: (at: ListPosition | undefined) => compare(ascending ? '>' : '<', at),
+    upTo: (at: ListPosition | undefined) => compare(ascending ? '<=' : '>=', at),
+  }
+}
