@@ -1,11 +1,12 @@
 // The type of a check, and the assertions that checks use. A check that finds a problem throws `CheckFailed`. One that
 // cannot run (for example without sample data or a second key) throws `Skipped`.
 import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
 import { failureExample } from '#api/failures.ts'
 import type { FaultCode } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
-import type { TSchema } from '#api/kit.ts'
-import type { EndpointId, Group } from '#api/routes.ts'
+import type { Endpoint, TSchema } from '#api/kit.ts'
+import type { AnyId, Group } from '#api/routes.ts'
 import { ExplorerFailure } from '#api/wire/explorer.ts'
 import { FxFailure } from '#api/wire/fx.ts'
 import { MarketsFailure } from '#api/wire/markets.ts'
@@ -59,16 +60,30 @@ export function toList(value: unknown, what: string): readonly Members[] {
   return value.map((item, index) => membersOf(item, `${what}[${index}]`))
 }
 
-/** Expects a success whose body matches the contract, and returns the body. */
-export function expectReply(id: EndpointId, response: ServerResponse): Members {
+const endpoints: Readonly<Record<AnyId, Endpoint>> = { ...contract, ...extensions }
+
+/** Expects a success whose body is an object that matches the contract, and returns it. */
+export function expectReply(id: AnyId, response: ServerResponse): Members {
+  expectSuccess(response)
+  const body = membersOf(response.body, 'the reply')
+  if (endpoints[id].group === 'explorer')
+    expect(body.status === '1' && body.message === 'OK', `the envelope is not a success: ${excerpt(response.text)}`)
+  expectNoProblems(misfits(endpoints[id].reply, body))
+  return body
+}
+
+/** Expects a success whose body is a list that matches the contract, and returns it. */
+export function expectList(id: AnyId, response: ServerResponse): readonly Members[] {
+  expectSuccess(response)
+  const records = toList(response.body, 'the reply')
+  expectNoProblems(misfits(endpoints[id].reply, records))
+  return records
+}
+
+function expectSuccess(response: ServerResponse): void {
   expect(response.status === 200, `status ${response.status} instead of 200: ${excerpt(response.text)}`)
   const type = response.headers.get('content-type') ?? 'none'
   expect(/^application\/json\s*(;|$)/i.test(type), `content-type is ${type}, not application/json`)
-  const body = membersOf(response.body, 'the reply')
-  if (contract[id].group === 'explorer')
-    expect(body.status === '1' && body.message === 'OK', `the envelope is not a success: ${excerpt(response.text)}`)
-  expectNoProblems(misfits(contract[id].reply as TSchema, body))
-  return body
 }
 
 const failureSchemas: Readonly<Record<Group, TSchema>> = {
@@ -79,8 +94,8 @@ const failureSchemas: Readonly<Record<Group, TSchema>> = {
 }
 
 /** Expects an error in the format of the endpoint's group, with the status and the text or number of this code. */
-export function expectFailure(id: EndpointId, response: ServerResponse, code: FaultCode): void {
-  const endpoint = contract[id]
+export function expectFailure(id: AnyId, response: ServerResponse, code: FaultCode): void {
+  const endpoint = endpoints[id]
   const expected = failureExample(endpoint, code)
   expect(
     response.status === expected.status,

@@ -6,6 +6,7 @@ import { httpChecks } from './checks/http.ts'
 import { keyChecks } from './checks/keys.ts'
 import { labelChecks } from './checks/labels.ts'
 import { linkChecks } from './checks/links.ts'
+import { marketListChecks } from './checks/market-lists.ts'
 import { marketChecks } from './checks/markets.ts'
 import { metadataChecks } from './checks/metadata.ts'
 import { quoteRefusalChecks } from './checks/quote-refusals.ts'
@@ -25,5 +26,6 @@ export const checks: readonly Check[] = [
   ...singleChecks,
   ...metadataChecks,
   ...marketChecks,
+  ...marketListChecks,
   ...keyChecks,
 ]

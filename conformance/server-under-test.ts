@@ -3,7 +3,7 @@
 // checks do not disturb each other.
 import { parseJson } from '#api/json.ts'
 import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
-import { type AnyId, type EndpointId, type Group, type Route, routes } from '#api/routes.ts'
+import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
 import { retryAfterMs } from '#api/send.ts'
 
 /** Data that exists on the server. Samples that are not given are searched for. */
@@ -70,11 +70,11 @@ export class ServerUnderTest {
   }
 
   async call(
-    id: EndpointId,
+    id: AnyId,
     input: Readonly<Record<string, unknown>> = {},
     changes: RequestChanges = {},
   ): Promise<ServerResponse> {
-    const route: Route = routes[id]
+    const route: Route = allRoutes[id]
     for (let attempt = 1; ; attempt++) {
       if (!changes.once) await this.#waitForRate(id, route)
       const response = await this.#send(this.#buildRequest(id, input, changes), changes)
@@ -90,11 +90,11 @@ export class ServerUnderTest {
     return this.#send({ url, method: 'GET', headers: {} }, changes)
   }
 
-  baseOf(id: EndpointId): string {
+  baseOf(id: AnyId): string {
     return baseOf(id, this.options)
   }
 
-  #buildRequest(id: EndpointId, input: Readonly<Record<string, unknown>>, changes: RequestChanges): HttpCall {
+  #buildRequest(id: AnyId, input: Readonly<Record<string, unknown>>, changes: RequestChanges): HttpCall {
     const key = changes.key === undefined ? this.options.key : (changes.key ?? undefined)
     const query = changes.link === undefined ? undefined : new URLSearchParams(changes.link.split('?')[1] ?? '')
     return toRequest(id, this.baseOf(id), input, key, query)

@@ -1,12 +1,14 @@
 // Broken servers: markets.
 import {
   type Change,
+  changeDefault,
   constant,
   type Defect,
   ignoreParameter,
   ignoreRequestHeader,
   renameField,
   replaceHeader,
+  replaceParameter,
   replaceValue,
   status,
   statusWhere,
@@ -34,7 +36,39 @@ export const marketDefects: readonly Defect[] = [
   ['a past slug has no content-location', 'markets.past-slugs', replaceHeader('content-location')],
   ['an unknown slug is a success', 'markets.unknown', status(404, 200)],
   ['a malformed slug is not found', 'markets.unknown', status(422, 404)],
+  [
+    'a list has short markets',
+    'markets.list.records',
+    replaceList('/markets', ([{ id, slug } = {}]) => [{ id, slug }]),
+  ],
+  ['the names of markets are ignored', 'markets.list.records', ignoreParameter('slug')],
+  ['lists contain closed markets', 'markets.list.filters', changeDefault('closed', 'true')],
+  ['the lowest volume is ignored', 'markets.list.filters', ignoreParameter('volume_num_min')],
+  ['the order is ignored', 'markets.list.order', ignoreParameter('order')],
+  ['lists are always ascending', 'markets.list.order', ignoreParameter('ascending')],
+  ['cursors are ignored', 'markets.list.pages', ignoreParameter('after_cursor')],
+  ['offsets are ignored', 'markets.list.pages', ignoreParameter('offset')],
+  ['there is no next cursor', 'markets.list.pages', replaceValue('/keyset', 'next_cursor', constant(undefined))],
+  ['lists have no etag', 'markets.list.unchanged', replaceHeader('etag')],
+  ['etags of lists are not compared', 'markets.list.unchanged', ignoreRequestHeader('if-none-match')],
+  ['an unknown order is ignored', 'markets.list.refusals', replaceParameter('order', 'id')],
+  ['a high limit is lowered', 'markets.list.refusals', replaceParameter('limit', '500')],
+  ['an event has no markets', 'markets.events', replaceValue('/events/', 'markets', constant(undefined))],
+  ['an event contains references', 'markets.events', replaceValue('/events/', 'markets', constant([{ id: '1' }]))],
+  ['an unknown event is a success', 'markets.events', status(404, 200)],
+  ['tags cannot be skipped', 'markets.tags.list', ignoreParameter('offset')],
+  ['a series has another id', 'markets.series', replaceValue('/series/', 'id', constant('another'))],
 ]
+
+type Records = Readonly<Record<string, unknown>>[]
+
+/** Changes a list at exactly this path. */
+function replaceList(path: string, change: (records: Records) => unknown): Change {
+  return {
+    alterReply: ({ text }, { url }) =>
+      url.pathname === path ? { text: JSON.stringify(change(JSON.parse(text))) } : undefined,
+  }
+}
 
 function otherMarket(): Change {
   const body = JSON.stringify({ id: '1', slug: 'another', question: 'Is it?' })

@@ -1,6 +1,6 @@
 // Finds one page of markets, events or tags (behaviour/markets.md#lists).
 //
-// 1. A list that names its records, or has a rare tag, reads these records by their ids and sorts them.
+// 1. A list that names its records, or has a rare tag, reads the rows of these records by id and sorts them.
 // 2. Any other list walks the index of its order. If it has filters, it examines the rows in several short queries, at
 //    most `rowsMax` of them, or `rowsWithTagMax` with a tag. No document is read.
 // 3. The order is total: value, then number, then id. So a cursor is a position, and a page starts after it.
@@ -57,17 +57,31 @@ export interface ListPage {
   readonly isCut: boolean
 }
 
-/** A tag is rare if at most this many records have it. */
-export const rareTagMax = 2000
-const rowsPerScan = 5000
-const rowsMax = 100_000
-const rowsWithTagMax = 20_000
+export interface ListLimits {
+  /** A tag is rare if at most this many records have it. */
+  readonly rareTagMax: number
+  /** Rows that one query examines. */
+  readonly rowsPerScan: number
+  /** Rows that one request examines, without and with a tag. */
+  readonly rowsMax: number
+  readonly rowsWithTagMax: number
+}
+
+const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsWithTagMax: 20_000 }
 /** Values in one statement. */
 const idsPerQuery = 500
 
-export async function findPage(state: StateReader, query: ListQuery, page: PageRequest): Promise<ListPage> {
+export async function findPage(
+  state: StateReader,
+  query: ListQuery,
+  page: PageRequest,
+  limits = defaultLimits,
+): Promise<ListPage> {
   const named = await findNamed(state, query)
-  return named ? sortNamed(state, query, named, page) : walk(state, query, page)
+  if (named) return sortNamed(state, query, named, page)
+  const open = { ...query, closed: query.closed ?? false }
+  const tagged = query.tagIds && (await findTagged(state, query.kind, query.tagIds, limits.rareTagMax))
+  return tagged ? sortNamed(state, open, tagged, page) : walk(state, open, page, limits)
 }
 
 interface Condition {
@@ -95,14 +109,13 @@ const joinConditions = (conditions: readonly Condition[]): Condition => ({
   values: conditions.flatMap(({ values }) => values),
 })
 
-/** The ids that a list is limited to; undefined if it has to be walked. */
+/** The records that the request names, by all of its lists of names; undefined if it names none. */
 async function findNamed(state: StateReader, query: ListQuery): Promise<ReadonlySet<string> | undefined> {
-  const { kind, ids, slugs, conditionIds, tokenIds, tagIds } = query
-  const sets: ReadonlySet<string>[] = []
+  const { kind, ids, slugs, conditionIds, tokenIds } = query
+  const sets: ReadonlySet<string>[] = ids ? [new Set(ids)] : []
   const add = async (sql: string, ...values: Value[]) => {
     sets.push(new Set((await state.all<{ id: string }>(sql, ...values)).map(({ id }) => id)))
   }
-  if (ids) sets.push(new Set(ids))
   if (slugs)
     await add(`select id from market_records where kind = ? and slug in (${placeholders(slugs)})`, kind, ...slugs)
   for (const [name, values] of [['condition', conditionIds] as const, ['token', tokenIds] as const]) {
@@ -110,15 +123,11 @@ async function findNamed(state: StateReader, query: ListQuery): Promise<Readonly
     const sql = `select market_id as id from market_keys where name = ? and value in (${placeholders(values)})`
     await add(sql, name, ...values)
   }
-  if (tagIds) {
-    const tagged = await findTagged(state, kind, tagIds)
-    if (tagged) sets.push(tagged)
-  }
   return sets.length === 0 ? undefined : sets.reduce((all, set) => all.intersection(set))
 }
 
 /** The records with one of these tags; undefined if there are many. */
-async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly string[]) {
+async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly string[], rareTagMax: number) {
   const tagged = new Set<string>()
   for (const tagId of tagIds) {
     const own = 'select from_id as id from market_links where to_kind = ? and to_id = ? and from_kind = ?'
@@ -136,6 +145,7 @@ async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly s
 
 function tagCondition({ kind, tagIds }: ListQuery): Condition[] {
   if (!tagIds) return []
+  if (tagIds.length === 0) return [{ sql: '1 = 0', values: [] }]
   const isTag = `t.to_kind = 'tag' and t.to_id in (${placeholders(tagIds)})`
   const own = `exists (select 1 from market_links t
     where t.from_kind = '${kind}' and t.from_id = market_list.id and ${isTag})`
@@ -154,7 +164,12 @@ async function sortNamed(
 ): Promise<ListPage> {
   const { kind, order, closed, ascending } = query
   const isClosed = closed === undefined ? [] : [{ sql: 'closed = ?', values: [Number(closed)] }]
-  const matches = joinConditions([...isClosed, ...flagConditions(query), ...rangeConditions(query.ranges ?? [])])
+  const matches = joinConditions([
+    ...isClosed,
+    ...flagConditions(query),
+    ...rangeConditions(query.ranges ?? []),
+    ...tagCondition(query),
+  ])
   const rows: ListPosition[] = []
   const ids = [...named]
   for (let from = 0; from < ids.length; from += idsPerQuery) {
@@ -179,7 +194,12 @@ function toPage(rows: readonly ListPosition[], limit: number): ListPage {
   return { ids: shown.map(({ id }) => id), next: rows.length > limit ? shown.at(-1) : undefined, isCut: false }
 }
 
-async function walk(state: StateReader, query: ListQuery, { offset, limit, after }: PageRequest): Promise<ListPage> {
+async function walk(
+  state: StateReader,
+  query: ListQuery,
+  { offset, limit, after }: PageRequest,
+  limits: ListLimits,
+): Promise<ListPage> {
   const index = walkSql(query)
   const filters = joinConditions([...index.otherRanges, ...flagConditions(query), ...tagCondition(query)])
   if (filters.sql === '') {
@@ -188,14 +208,14 @@ async function walk(state: StateReader, query: ListQuery, { offset, limit, after
     return toPage(await state.all<ListPosition>(sql, ...index.values, ...start.values, limit + 1, offset), limit)
   }
   const wanted = offset + limit + 1
-  const max = query.tagIds ? rowsWithTagMax : rowsMax
+  const max = query.tagIds ? limits.rowsWithTagMax : limits.rowsMax
   const found: ListPosition[] = []
   let from = after
-  for (let examined = 0; examined < max; examined += rowsPerScan) {
+  for (let examined = 0; examined < max; examined += limits.rowsPerScan) {
     const start = index.beyond(from)
     const end = await state.get<ListPosition>(
       `${index.select}${start.sql}${index.orderBy} limit 1 offset ?`,
-      ...[...index.values, ...start.values, rowsPerScan - 1],
+      ...[...index.values, ...start.values, limits.rowsPerScan - 1],
     )
     const stop = index.upTo(end)
     const values = [...index.values, ...start.values, ...stop.values, ...filters.values, wanted - found.length]

@@ -1,0 +1,173 @@
+// Lists of markets, events and tags, and lookups of events and series: extensions of group D. A server without them is
+// not checked.
+import type { AnyId } from '#api/routes.ts'
+import {
+  type Check,
+  expect,
+  expectFailure,
+  expectList,
+  expectReply,
+  expectSame,
+  type Members,
+  Skipped,
+  toList,
+} from '../check.ts'
+import { slugOf } from '../samples.ts'
+import type { ServerResponse, ServerUnderTest } from '../server-under-test.ts'
+
+const rule = 'behaviour/markets.md#lists'
+
+/** Only a server without the extension answers the list itself with 404. */
+async function callExtension(server: ServerUnderTest, id: AnyId, input: Members): Promise<ServerResponse> {
+  const response = await server.call(id, input, { key: null })
+  const isList = input.id === undefined || Array.isArray(input.id)
+  if (isList && input.slug === undefined && response.status === 404) throw new Skipped(`the server has no ${id}`)
+  return response
+}
+
+const listMarkets = async (server: ServerUnderTest, input: Members) =>
+  expectList('markets.list', await callExtension(server, 'markets.list', input))
+
+const idsOf = (records: readonly Members[]): unknown[] => records.map(({ id }) => id)
+
+/** The event of the sample market, by its id. */
+async function fetchEvent(server: ServerUnderTest): Promise<Members> {
+  const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug: await slugOf(server) }))
+  const [event] = toList(market.events ?? [], 'events')
+  if (!event) throw new Skipped('the sample market has no event')
+  await listMarkets(server, { limit: 1 })
+  return expectReply('markets.eventById', await server.call('markets.eventById', { id: event.id }, { key: null }))
+}
+
+export const marketListChecks: readonly Check[] = [
+  {
+    id: 'markets.list.records',
+    rule,
+    requirement: 'a list by slug or id has the documents of these markets',
+    async run(server) {
+      const slug = await slugOf(server)
+      await listMarkets(server, { limit: 1 })
+      const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug }))
+      for (const input of [{ slug: [market.slug] }, { id: [market.id] }])
+        expectSame(await listMarkets(server, input), [market], 'the list differs from the market')
+    },
+  },
+  {
+    id: 'markets.list.filters',
+    rule,
+    requirement: 'lists have open markets unless closed=true, and ranges apply',
+    async run(server) {
+      const markets = await listMarkets(server, { limit: 50, order: 'volume', ascending: false })
+      expect(markets.length > 0, 'there is no open market')
+      expect(!markets.some(({ closed }) => closed === true), 'the list contains a closed market')
+      const closed = await listMarkets(server, { limit: 50, closed: true })
+      expect(!closed.some((market) => market.closed !== true), 'closed=true returns an open market')
+      const middle = Math.floor(volumeOf(markets[Math.floor(markets.length / 2)]))
+      const traded = await listMarkets(server, { limit: 50, volume_num_min: String(Math.max(middle, 0)) })
+      expect(!traded.some((market) => volumeOf(market) < middle), 'volume_num_min is not respected')
+    },
+  },
+  {
+    id: 'markets.list.order',
+    rule,
+    requirement: 'order and ascending determine the order',
+    async run(server) {
+      for (const ascending of [true, false]) {
+        const volumes = (await listMarkets(server, { limit: 50, order: 'volume', ascending })).map(volumeOf)
+        const sorted = volumes.toSorted((a, b) => (ascending ? a - b : b - a))
+        expectSame(volumes, sorted, `order=volume&ascending=${ascending} is not in order`)
+      }
+    },
+  },
+  {
+    id: 'markets.list.pages',
+    rule,
+    requirement: 'offsets and cursors lead through the same list',
+    async run(server) {
+      const whole = await listMarkets(server, { limit: 4 })
+      if (whole.length < 4) throw new Skipped('there are fewer than four open markets')
+      const second = await listMarkets(server, { limit: 2, offset: 2 })
+      expectSame(idsOf(second), idsOf(whole.slice(2)), 'offset=2 does not skip two markets')
+      const ids: unknown[] = []
+      let cursor: unknown
+      for (let page = 1; page <= 2; page++) {
+        const id = 'markets.listKeyset'
+        const input = { limit: 2, ...(page > 1 && { after_cursor: cursor }) }
+        const reply = expectReply(id, await server.call(id, input, { key: null }))
+        ids.push(...idsOf(toList(reply.markets, 'markets')))
+        cursor = reply.next_cursor
+        if (page === 1) expect(typeof cursor === 'string', 'the first page has no next_cursor')
+      }
+      expectSame(ids, idsOf(whole), 'pages by cursor differ from the list')
+    },
+  },
+  {
+    id: 'markets.list.unchanged',
+    rule: 'behaviour/markets.md#caching',
+    requirement: 'lists have an etag for conditional requests',
+    async run(server) {
+      const input = { id: ['no-such-market-anywhere-here'] }
+      await listMarkets(server, input)
+      const etag = (await server.call('markets.list', input, { key: null })).headers.get('etag')
+      expect(etag !== null, 'there is no etag')
+      const again = await server.call('markets.list', input, { key: null, headers: { 'if-none-match': etag } })
+      expect(again.status === 304 && again.text === '', `if-none-match: ${again.status} instead of 304`)
+    },
+  },
+  {
+    id: 'markets.list.refusals',
+    rule,
+    requirement: 'unknown orders, limits that are too high and malformed cursors return 422',
+    async run(server) {
+      await listMarkets(server, { id: ['1'] })
+      for (const input of [{ order: 'no-such-order' }, { limit: 501 }, { limit: 0 }, { end_date_min: 'tomorrow' }])
+        expectFailure('markets.list', await server.call('markets.list', input), 'input.invalid')
+      const response = await server.call('markets.listKeyset', { after_cursor: 'no-such-cursor' })
+      expectFailure('markets.listKeyset', response, 'input.invalid')
+    },
+  },
+  {
+    id: 'markets.events',
+    rule: 'behaviour/markets.md#events-and-series',
+    requirement: 'an event is found by id and slug, with its complete markets; an unknown one returns 404',
+    async run(server) {
+      const event = await fetchEvent(server)
+      const slug = await slugOf(server)
+      const own = toList(event.markets ?? [], 'markets').find((market) => market.slug === slug)
+      expect(own !== undefined, 'the event does not contain the market')
+      const [{ events: _, ...market } = {}] = await listMarkets(server, { slug: [slug] })
+      expectSame(own, market, 'the market inside the event differs from the market without its events')
+      const bySlug = await server.call('markets.eventBySlug', { slug: event.slug }, { key: null })
+      expectSame(expectReply('markets.eventBySlug', bySlug), event, 'the slug returns another event')
+      const listed = await server.call('markets.events', { id: [event.id] }, { key: null })
+      expectSame(expectList('markets.events', listed), [event], 'the list returns another event')
+      const missing = await server.call('markets.eventById', { id: 'no-such-event-anywhere-here' })
+      expectFailure('markets.eventById', missing, 'record.not_found')
+    },
+  },
+  {
+    id: 'markets.tags.list',
+    rule,
+    requirement: 'tags are listed with an offset',
+    async run(server) {
+      const id = 'markets.tags'
+      const whole = expectList(id, await callExtension(server, id, { limit: 2 }))
+      if (whole.length < 2) throw new Skipped('there are fewer than two tags')
+      const second = expectList(id, await callExtension(server, id, { limit: 1, offset: 1 }))
+      expectSame(second, whole.slice(1), 'offset=1 does not skip one tag')
+    },
+  },
+  {
+    id: 'markets.series',
+    rule: 'behaviour/markets.md#events-and-series',
+    requirement: 'a series is found by id, as it is inside its events',
+    async run(server) {
+      const [series] = toList((await fetchEvent(server)).series ?? [], 'series')
+      if (!series) throw new Skipped('the event of the sample market has no series')
+      const response = await server.call('markets.seriesById', { id: series.id }, { key: null })
+      expectSame(expectReply('markets.seriesById', response), series, 'the series differs from that of its event')
+    },
+  },
+]
+
+const volumeOf = (market: Members | undefined): number => Number(market?.volumeNum ?? market?.volume ?? -1)
