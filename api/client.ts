@@ -1,7 +1,7 @@
 // The typed client: one method per endpoint, page iterators, retries, exact integers. It runs in Node and in browsers.
 // At run time it needs only the route table; the schemas are used for types and are not loaded.
 import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
-import { type PageMethods, pageMethods } from './pages.ts'
+import { type MarketPageMethods, marketPageMethods, type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
 import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
 import { type ClientEnvironment, type SendOptions, send } from './send.ts'
@@ -50,7 +50,7 @@ export interface Client {
   readonly explorer: Methods<'explorer'>
   readonly fx: Methods<'fx'> & { readonly signQuote: typeof signQuote }
   readonly validators: Methods<'validators'> & PageMethods
-  readonly markets: Methods<'markets'> & WatchMethods
+  readonly markets: Methods<'markets'> & MarketPageMethods & WatchMethods
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -80,6 +80,7 @@ export function createClient(options: ClientOptions): Client {
   Object.assign(methods.fx as object, { signQuote })
   const address = (input: object) =>
     toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
+  Object.assign(methods.markets as object, marketPageMethods(callEndpoint))
   Object.assign(methods.markets as object, watchMethods(address, callEndpoint, environment, scrub))
   return { call, ...methods } as unknown as Client
 }

@@ -69,4 +69,18 @@ describe('pages', () => {
     const unread = Array.fromAsync(clientOf(odd).client.validators.aggregateEffectivenessPages(input))
     assert.match((await failureOf(unread)).message, /is not valid/)
   })
+
+  test('markets: iterates over all pages by `next_cursor`, and throws for a repeated cursor and too many pages', async () => {
+    const page = (id: string, next_cursor?: string) => ({ body: { markets: [{ id }], next_cursor } })
+    await using server = await serveScript(page('1', 'a'), page('2'), page('1', 'a'), page('1', 'a'), page('1', 'a'))
+    const { client } = clientOf(server)
+    const ids = await Array.fromAsync(client.markets.listAll({ order: 'volume' }), ({ id }) => id)
+    assert.deepEqual(ids, ['1', '2'])
+    const urls = server.requests.map(({ url }) => url)
+    assert.deepEqual(urls, ['/markets/keyset?order=volume', '/markets/keyset?order=volume&after_cursor=a'])
+    const repeated = Array.fromAsync(client.markets.listAll())
+    assert.match((await failureOf(repeated)).message, /cursor of the next page is that of this page/)
+    const limited = Array.fromAsync(client.markets.listAll({}, { pagesMax: 1 }))
+    assert.match((await failureOf(limited)).message, /more than 1 pages/)
+  })
 })

@@ -1,4 +1,4 @@
-// Iterators over the paged endpoints of group C. Only the query of a link to the next page is used, with the base URL of
+// Iterators over the paged endpoints of groups C and D. In group C, only the query of a link to the next page is used, with the base URL of
 // the client: no link can send the key to another host, and proxies may change host and path
 // (behaviour/http.md#client-pages).
 import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
@@ -47,13 +47,58 @@ export function pageMethods(callEndpoint: CallEndpoint): PageMethods {
   }
 }
 
+type Markets = 'markets.listKeyset'
+type Events = 'markets.eventsKeyset'
+
+export interface MarketPageMethods {
+  listAll(
+    input?: Omit<InputOf<Markets>, 'after_cursor'>,
+    options?: PageOptions,
+  ): AsyncGenerator<ReplyOf<Markets>['markets'][number]>
+  eventsAll(
+    input?: Omit<InputOf<Events>, 'after_cursor'>,
+    options?: PageOptions,
+  ): AsyncGenerator<ReplyOf<Events>['events'][number]>
+}
+
+export const marketPageMethods = (callEndpoint: CallEndpoint): MarketPageMethods => ({
+  async *listAll(input = {}, options = {}) {
+    for await (const page of cursorPages<ReplyOf<Markets>>(callEndpoint, 'markets.listKeyset', input, options))
+      yield* page.markets
+  },
+  async *eventsAll(input = {}, options = {}) {
+    for await (const page of cursorPages<ReplyOf<Events>>(callEndpoint, 'markets.eventsKeyset', input, options))
+      yield* page.events
+  },
+})
+
+async function* cursorPages<P extends { readonly next_cursor?: string }>(
+  callEndpoint: CallEndpoint,
+  id: AnyId,
+  input: object,
+  options: PageOptions,
+): AsyncGenerator<P> {
+  const pagesMax = options.pagesMax ?? pagesMaxDefault
+  let cursor: string | undefined
+  for (let count = 1; count <= pagesMax; count++) {
+    const page = (await callEndpoint(id, { ...input, after_cursor: cursor }, options)) as P
+    yield page
+    if (page.next_cursor === undefined) return
+    if (page.next_cursor === cursor) throw unreadable(id, 'the cursor of the next page is that of this page')
+    cursor = page.next_cursor
+  }
+  throw tooManyPages(id, pagesMax)
+}
+
+const pagesMaxDefault = 10_000
+
 async function* pages<P extends { readonly next: string | null }>(
   callEndpoint: CallEndpoint,
   id: AnyId,
   input: object,
   options: PageOptions,
 ): AsyncGenerator<P> {
-  const pagesMax = options.pagesMax ?? 10_000
+  const pagesMax = options.pagesMax ?? pagesMaxDefault
   let query: URLSearchParams | undefined
   for (let count = 1; count <= pagesMax; count++) {
     const page = (await callEndpoint(id, { ...input }, options, query)) as P
@@ -63,8 +108,11 @@ async function* pages<P extends { readonly next: string | null }>(
     if (String(following) === String(query)) throw unreadable(id, 'the link to the next page is that of this page')
     query = following
   }
-  throw unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
+  throw tooManyPages(id, pagesMax)
 }
+
+const tooManyPages = (id: AnyId, pagesMax: number): TransportError =>
+  unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
 
 function queryOf(id: AnyId, link: unknown): URLSearchParams {
   const mark = typeof link === 'string' ? link.indexOf('?') : -1

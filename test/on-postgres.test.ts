@@ -43,6 +43,8 @@ const endpointTests = [
   'validators/endpoints/metadata',
   'markets/endpoints/by-slug',
   'operations/export',
+  'markets/endpoints/lists',
+  'markets/lists/list-query',
 ]
 
 describe('server on PostgreSQL', { skip: noPostgres }, () => {
@@ -52,7 +54,7 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  test('passes the tests of the eight endpoints and of exports', async () => {
+  test('passes the tests of the eight endpoints, of lists and of exports', async () => {
     await passOnPostgres(server.url, endpointTests)
   })
 
@@ -204,6 +206,10 @@ async function callsOf({ state, clock, random }: AppContext): Promise<Call[]> {
     `/v0/eth/validators?pool=Harbour`,
     `/markets/search?q=the`,
     `/markets/changes?limit=50`,
+    ...['id', 'volume', 'endDate'].map((order) => `/markets?limit=500&order=${order}`),
+    `/markets/keyset?limit=7&tag_slug=infrastructure&order=liquidity&ascending=false`,
+    `/events?limit=100`,
+    `/tags?limit=500`,
     ...slugs.flatMap(({ slug, id }) => [
       `/markets/slug/${slug}`,
       `/markets/slug/${slug}?include_tag=false`,

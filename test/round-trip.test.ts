@@ -189,6 +189,17 @@ describe('round trip', () => {
     assert.ok(walked.length > 30)
   })
 
+  test('markets and events: the iterators visit every record of the list once, in order', async () => {
+    const markets = await client.markets.list({ order: 'endDate', limit: 500 })
+    assert.ok(markets.length > 20)
+    const walked: unknown[] = []
+    for await (const market of client.markets.listAll({ order: 'endDate', limit: 20 })) walked.push(market)
+    assert.deepEqual(walked, markets)
+    const events: unknown[] = []
+    for await (const event of client.markets.eventsAll({ limit: 5 })) events.push(event)
+    assert.deepEqual(events, await client.markets.events({ limit: 100 }))
+  })
+
   test('a signed download link works unless it was changed', async () => {
     const { result } = await client.explorer.labelListV2({ chainid: '1', format: 'csv' })
     assert.equal(typeof result, 'string')

@@ -127,9 +127,9 @@ export const listKeyset = endpoint('markets.listKeyset', {
 })
 
 const event: EventWithMarkets = {
-  id: '71',
-  slug: 'harbour-works',
-  title: 'Harbour works',
+  id: '101',
+  slug: 'harbour-bridge-opening',
+  title: 'Harbour bridge opening',
   active: true,
   closed: false,
   markets: [{ id: '501', slug: 'will-the-harbour-bridge-open-in-2026' }],
@@ -163,7 +163,7 @@ export const eventById = endpoint('markets.eventById', {
   reply: EventWithMarkets,
   etag: true,
   faults: ['record.not_found', 'markets.not_covered'],
-  example: { input: { id: '71' }, reply: event },
+  example: { input: { id: '101' }, reply: event },
 })
 
 export const eventBySlug = endpoint('markets.eventBySlug', {
@@ -173,7 +173,7 @@ export const eventBySlug = endpoint('markets.eventBySlug', {
   reply: EventWithMarkets,
   etag: true,
   faults: eventById.faults,
-  example: { input: { slug: 'harbour-works' }, reply: event },
+  example: { input: { slug: 'harbour-bridge-opening' }, reply: event },
 })
 
 export const tags = endpoint('markets.tags', {
@@ -191,7 +191,7 @@ export const tags = endpoint('markets.tags', {
   reply: Type.Array(Tag),
   etag: true,
   faults: [],
-  example: { input: { limit: 1 }, reply: [{ id: '7', label: 'Infrastructure', slug: 'infrastructure' }] },
+  example: { input: { limit: 1 }, reply: [{ id: '1', label: 'Infrastructure', slug: 'infrastructure' }] },
 })
 
 export const seriesById = endpoint('markets.seriesById', {
