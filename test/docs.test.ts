@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { type FaultCode, faults } from '#api/faults.ts'
-import { routes } from '#api/routes.ts'
+import { allRoutes } from '#api/routes.ts'
 import { generatedPages } from '../docs/build.ts'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -73,7 +73,7 @@ test('pages mention only existing settings', async () => {
   const settings = await read('configuration.md')
   const roots = ['server', 'groups', 'keys', 'explorer', 'fx', 'validators', 'markets', 'plans', 'log', 'aliases']
   const pattern = new RegExp(`\`((?:${roots.join('|')})\\.[a-zA-Z.<>]+)\``, 'g')
-  const others = new Set<string>([...Object.keys(faults), ...Object.keys(routes)])
+  const others = new Set<string>([...Object.keys(faults), ...Object.keys(allRoutes)])
   for (const path of [
     'errors.md',
     'client.md',

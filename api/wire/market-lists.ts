@@ -201,7 +201,10 @@ export const seriesById = endpoint('markets.seriesById', {
   reply: Series,
   etag: true,
   faults: eventById.faults,
-  example: { input: { id: '31' }, reply: { id: '31', slug: 'city-works', title: 'City works', recurrence: 'monthly' } },
+  example: {
+    input: { id: '1' },
+    reply: { id: '1', slug: 'northern-harbours', title: 'Northern Harbours', recurrence: 'monthly' },
+  },
 })
 
 function nextCursor() {

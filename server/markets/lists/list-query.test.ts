@@ -13,7 +13,7 @@ const put = (context: TestContext, records: readonly MarketRecord[]) =>
   context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 /** So small that every path of the code runs. */
-const limits = { rareTagMax: 4, rowsPerScan: 3, rowsMax: 1000, rowsWithTagMax: 1000 }
+const limits = { rareTagMax: 4, rowsPerScan: 3, rowsMax: 1000, rowsReadMax: 1000 }
 
 interface DrawnMarket {
   readonly volume: number | undefined
@@ -162,6 +162,9 @@ describe('pages', () => {
       after = page.next
     } while (after)
     assert.deepEqual(ids, [idAt(19)])
+    const ranged = { ...query, flags: {}, ranges: [{ column: 'end_ms', min: dayMs(2) }] } as const
+    const less = await findPage(context.state, ranged, { offset: 0, limit: 2 }, { ...few, rowsReadMax: 3 })
+    assert.deepEqual([less.ids, less.isCut, less.next?.id], [[], true, idAt(2)])
   })
 
   test('a changed record moves in the list', async () => {

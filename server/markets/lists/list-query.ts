@@ -2,7 +2,7 @@
 //
 // 1. A list that names its records, or has a rare tag, reads the rows of these records by id and sorts them.
 // 2. Any other list walks the index of its order. If it has filters, it examines the rows in several short queries, at
-//    most `rowsMax` of them, or `rowsWithTagMax` with a tag. No document is read.
+//    most `rowsMax` of them, or `rowsReadMax` if more than the index must be read. No document is read.
 // 3. The order is total: value, then number, then id. So a cursor is a position, and a page starts after it.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { listOrderColumns } from '#storage/schema/markets.ts'
@@ -62,12 +62,12 @@ export interface ListLimits {
   readonly rareTagMax: number
   /** Rows that one query examines. */
   readonly rowsPerScan: number
-  /** Rows that one request examines, without and with a tag. */
+  /** Rows that one request examines, if the index has the values of all filters, and otherwise. */
   readonly rowsMax: number
-  readonly rowsWithTagMax: number
+  readonly rowsReadMax: number
 }
 
-const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsWithTagMax: 20_000 }
+const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsReadMax: 20_000 }
 /** Values in one statement. */
 const idsPerQuery = 500
 
@@ -201,14 +201,15 @@ async function walk(
   limits: ListLimits,
 ): Promise<ListPage> {
   const index = walkSql(query)
-  const filters = joinConditions([...index.otherRanges, ...flagConditions(query), ...tagCondition(query)])
+  const beyondIndex = [...index.otherRanges, ...tagCondition(query)]
+  const filters = joinConditions([...flagConditions(query), ...beyondIndex])
   if (filters.sql === '') {
     const start = index.beyond(after)
     const sql = `${index.select}${start.sql}${index.orderBy} limit ? offset ?`
     return toPage(await state.all<ListPosition>(sql, ...index.values, ...start.values, limit + 1, offset), limit)
   }
   const wanted = offset + limit + 1
-  const max = query.tagIds ? limits.rowsWithTagMax : limits.rowsMax
+  const max = beyondIndex.length > 0 ? limits.rowsReadMax : limits.rowsMax
   const found: ListPosition[] = []
   let from = after
   for (let examined = 0; examined < max; examined += limits.rowsPerScan) {

@@ -122,10 +122,11 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     closed_ms bigint not null,
     primary key (kind, id)
   ) ${strict}`,
-  ...listOrderColumns.map(
-    (column) =>
-      `create index market_list_${column} on market_list (kind, closed, ${column === 'number' ? '' : `${column}, `}number, id)`,
-  ),
+  // The flags are at the end of each index, so that a walk tests them without reading the row.
+  ...listOrderColumns.map((column) => {
+    const order = column === 'number' ? 'number' : `${column}, number`
+    return `create index market_list_${column} on market_list (kind, closed, ${order}, id, active, archived, featured)`
+  }),
   // Ids of markets in contracts.
   `create table market_keys (
     name text not null, -- condition or token
