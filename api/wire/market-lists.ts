@@ -74,7 +74,7 @@ const filters = {
   closed: flag('Only records that are closed, or not. Default: `false`, or both if the request names records.'),
   archived: flag('Only records that are archived, or not.'),
   featured: flag('Only records that are featured, or not.'),
-  tag_id: Type.Optional({ ...slug, description: 'Only records with the tag of this id.' }),
+  tag_id: Type.Optional(many(slug, { maxItems: 20, description: 'Only records with one of the tags of these ids.' })),
   tag_slug: Type.Optional({ ...slug, description: 'Only records with a tag of this slug.' }),
   start_date_min: time('Earliest `startDate`.'),
   start_date_max: time('Latest `startDate`.'),

@@ -117,6 +117,7 @@ describe('lists of markets', () => {
       [{ tag_id: '10' }, ['502']],
       // the tags of an event count
       [{ tag_id: '7' }, ['501', '502']],
+      [{ tag_id: '10,999' }, ['502']],
       [{ tag_slug: 'rain' }, ['502']],
       [{ tag_slug: 'rain', tag_id: '7' }, []],
       [{ tag_slug: 'no-such-tag' }, []],

@@ -38,7 +38,7 @@ export interface FilterInput {
   readonly closed?: boolean
   readonly archived?: boolean
   readonly featured?: boolean
-  readonly tag_id?: string
+  readonly tag_id?: readonly string[]
   readonly tag_slug?: string
   readonly start_date_min?: string
   readonly start_date_max?: string
@@ -76,11 +76,11 @@ export async function toQuery(
 }
 
 /** The tags that the request names; undefined if it names none. */
-async function tagIdsOf(state: StateReader, { tag_id, tag_slug }: FilterInput): Promise<string[] | undefined> {
-  if (tag_slug === undefined) return tag_id === undefined ? undefined : [tag_id]
+async function tagIdsOf(state: StateReader, { tag_id, tag_slug }: FilterInput): Promise<readonly string[] | undefined> {
+  if (tag_slug === undefined) return tag_id
   const sql = "select id from market_records where kind = 'tag' and slug = ? order by id limit 100"
   const ids = (await state.all<{ id: string }>(sql, tag_slug)).map(({ id }) => id)
-  return tag_id === undefined ? ids : ids.filter((id) => id === tag_id)
+  return tag_id === undefined ? ids : ids.filter((id) => tag_id.includes(id))
 }
 
 type TimeName = 'start_date_min' | 'start_date_max' | 'end_date_min' | 'end_date_max'
