@@ -112,7 +112,7 @@ export const list = endpoint('markets.list', {
   input: Type.Object({ limit: limitOf(marketsMax), offset, ...sorting, ...marketFilters }),
   reply: Type.Array(Market),
   etag: true,
-  faults: [],
+  faults: ['markets.not_covered'],
   example: { input: { id: ['501'] }, reply: [bySlug.example.reply] },
 })
 
@@ -122,7 +122,7 @@ export const listKeyset = endpoint('markets.listKeyset', {
   input: Type.Object({ limit: limitOf(marketsMax), after_cursor: afterCursor, ...sorting, ...marketFilters }),
   reply: Type.Object({ markets: Type.Array(Market), next_cursor: nextCursor() }),
   etag: true,
-  faults: [],
+  faults: list.faults,
   example: { input: { id: ['501'] }, reply: { markets: [bySlug.example.reply] } },
 })
 
