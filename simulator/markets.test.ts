@@ -4,7 +4,9 @@ import { contract } from '#api/contract.ts'
 import { checker } from '#core/schema-check.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
-import { createMarketRecords, loadMarkets } from './markets.ts'
+import { demoSeed } from './demo-seed.ts'
+import { demoDateMs, eventPlans } from './markets/plan.ts'
+import { createDemoListing, createMarketRecords, loadMarkets } from './markets.ts'
 
 interface Schema {
   readonly type?: string
@@ -73,14 +75,122 @@ test('the sample market has many fields, is the one of the contract, and has a p
   assert.equal(Buffer.from(past.bytes).toString(), text)
 })
 
-test('prices add up to one, and venues to the total volume', async () => {
-  const { documents } = await documentsOf('test')
-  for (const { text } of documents) {
-    const market = JSON.parse(text)
-    const [yes, no] = JSON.parse(market.outcomePrices).map(Number)
+interface DemoMarket {
+  readonly slug: string
+  readonly question: string
+  readonly groupItemTitle: string
+  readonly outcomePrices: string
+  readonly active: boolean
+  readonly closed: boolean
+  readonly createdAt: string
+  readonly startDate: string
+  readonly endDate: string
+  readonly closedTime?: string
+  readonly lastTradePrice: number
+  readonly bestBid: number
+  readonly bestAsk: number
+  readonly volumeNum: number
+  readonly volumeClob: number
+  readonly volumeAmm: number
+  readonly volume24hr: number
+  readonly oneDayPriceChange: number
+  readonly liquidityNum: number
+  readonly events: readonly { readonly title: string; readonly volume: number; readonly createdAt: string }[]
+}
+
+const marketsOf = (documents: readonly { text: string }[]) =>
+  documents.map(({ text }) => JSON.parse(text) as DemoMarket)
+const yesOf = ({ outcomePrices }: DemoMarket): number => Number((JSON.parse(outcomePrices) as string[])[0])
+const planOf = ({ question }: DemoMarket) => {
+  const plans = eventPlans.flatMap((event) => event.markets.map((market) => ({ event, market })))
+  return plans.find(({ market }) => market.question === question) ?? assert.fail(question)
+}
+
+test('prices add up to one, venues to the total volume, and markets to their event', async () => {
+  const markets = marketsOf((await documentsOf('test')).documents)
+  for (const market of markets) {
+    const [yes = 0, no = 0] = JSON.parse(market.outcomePrices).map(Number)
     assert.ok(Math.abs(yes + no - 1) < 1e-9)
     assert.ok(Math.abs(market.volumeClob + market.volumeAmm - market.volumeNum) < 0.01)
     assert.ok(market.bestBid <= market.lastTradePrice && market.lastTradePrice <= market.bestAsk)
+  }
+  for (const [title, members] of Map.groupBy(markets, ({ events }) => events[0]?.title ?? '')) {
+    const total = members.reduce((sum, { volumeNum }) => sum + volumeNum, 0)
+    assert.ok(Math.abs(total - (members[0]?.events[0]?.volume ?? 0)) < 0.01, title)
+  }
+})
+
+test('at any time, prices of exclusive outcomes add up to about one, and thresholds are monotone', async () => {
+  await using context = await openContext()
+  const listing = createDemoListing(demoSeed, () => context.clock.now())
+  for (let reading = 0; reading < 200; reading++) {
+    const markets = listing.entries().map(({ value }) => value as unknown as DemoMarket)
+    for (const [title, members] of Map.groupBy(markets, ({ events }) => events[0]?.title ?? '')) {
+      const related = (relation: string) => members.filter((market) => planOf(market).market.relation === relation)
+      const exclusive = related('exclusive')
+      const sum = exclusive.reduce((total, market) => total + yesOf(market), 0)
+      assert.ok(exclusive.length === 0 || (sum >= 0.97 && sum <= 1.03), `${title}: ${sum}`)
+      const rising = related('above').sort((a, b) => thresholdOf(a) - thresholdOf(b))
+      for (const [at, market] of rising.entries())
+        assert.ok(at === 0 || yesOf(market) <= yesOf(rising[at - 1] as DemoMarket), market.question)
+    }
+    context.clock.advance(7 * 3_600_000 + 13_000)
+  }
+})
+
+const thresholdOf = ({ question }: DemoMarket): number => Number(/more than (\d+(\.\d+)?)/.exec(question)?.[1])
+
+test('a market whose price has changed has a larger volume, and daily figures are differences of two days', async () => {
+  const clock = { nowMs: demoDateMs }
+  const listing = createDemoListing(demoSeed, () => clock.nowMs)
+  const readAll = () => listing.entries().map(({ value }) => value as unknown as DemoMarket)
+  let before = readAll()
+  let changes = 0
+  for (let reading = 0; reading < 100; reading++) {
+    clock.nowMs += 20_000
+    const after = readAll()
+    for (const [at, market] of after.entries()) {
+      if (yesOf(market) === yesOf(before[at] as DemoMarket)) continue
+      changes += 1
+      assert.ok(market.volumeNum > (before[at] as DemoMarket).volumeNum, market.question)
+    }
+    before = after
+  }
+  assert.ok(changes > 100, `${changes} changes`)
+  clock.nowMs += 24 * 3_600_000
+  for (const [at, market] of readAll().entries()) {
+    const yesterday = before[at] as DemoMarket
+    if (planOf(market).event.state === 'over') continue
+    assert.ok(Math.abs(market.volumeNum - yesterday.volumeNum - market.volume24hr) < 0.01, market.question)
+    assert.ok(Math.abs(yesOf(market) - yesOf(yesterday) - market.oneDayPriceChange) < 1e-9, market.question)
+    assert.ok(market.liquidityNum <= market.volumeNum / 2, 'liquidity is plausible')
+  }
+})
+
+test('closed markets have the prices 0 and 1 and no orders; planned ones have no volume', async () => {
+  const markets = marketsOf((await documentsOf('test')).documents)
+  const [closed, planned] = [markets.filter((one) => one.closed), markets.filter((one) => !one.active)]
+  assert.ok(closed.length > 5 && planned.length > 5)
+  for (const market of closed) {
+    assert.ok([0, 1].includes(yesOf(market)), market.question)
+    assert.equal(market.liquidityNum, 0)
+    assert.ok(market.volumeNum > 0)
+  }
+  for (const market of planned) assert.deepEqual([market.volumeNum, market.liquidityNum], [0, 0], market.question)
+})
+
+test('questions are sentences, and the dates of a market agree with its question, its event and its state', async () => {
+  for (const market of marketsOf((await documentsOf('test')).documents)) {
+    const { question, createdAt, startDate, endDate, closedTime, closed } = market
+    assert.match(question, /^(Will|Which) .+\?$/)
+    assert.ok(question.length <= 90 && !question.includes('  '), question)
+    assert.match(market.groupItemTitle, /^[A-Z0-9][^?]{1,24}$/)
+    assert.ok(createdAt < startDate && startDate < endDate, question)
+    assert.ok((market.events[0]?.createdAt ?? '') <= createdAt, question)
+    assert.equal(Date.parse(endDate) < demoDateMs, closed, question)
+    if (closed) assert.ok(Date.parse(closedTime ?? '') > Date.parse(endDate), question)
+    const named = /\b(\d+ [A-Z][a-z]+ 20\d\d)\b/.exec(question)?.[1]
+    if (named) assert.equal(Math.abs(Date.parse(`${named} UTC`) - Date.parse(endDate)), 0, question)
   }
 })
 

@@ -9,12 +9,14 @@ import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
 import { demoAccounts } from './explorer.ts'
 import { eventFields, seriesFields } from './markets/event.ts'
+import { EventTrading } from './markets/event-trading.ts'
 import { startMarketFeed } from './markets/feed.ts'
 import { marketFields } from './markets/market.ts'
 import {
   categories,
   type EventPlan,
   eventPlans,
+  type MarketPlan,
   samplePastSlug,
   sampleQuestion,
   seriesTitles,
@@ -51,7 +53,7 @@ export interface DemoMarkets {
 /** Serves the demo markets over HTTP until it is closed. */
 export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
   let shownMs: number | undefined
-  const listing = new TradingListing(createMarketRecords(seed), seed, () => shownMs ?? clock.now())
+  const listing = createDemoListing(seed, () => shownMs ?? clock.now())
   const feed = await startMarketFeed({ seed, listing })
   const feedSettings = {
     id: 'demo',
@@ -100,14 +102,34 @@ export function createMarketRecords(seed: string): MarketRecord[] {
   for (const [at, name] of creatorNames.entries()) builder.add('creator', 1 + at, () => creatorFields(name))
   for (const [at, title] of collectionTitles.entries()) addCollection(builder, title, 1 + at)
   for (const [at, title] of seriesTitles.entries()) addSeries(builder, title, 1 + at)
-  let id = 501
-  for (const [event, plan] of eventPlans.entries()) {
-    const eventId = 101 + event
-    addEvent(builder, plan, eventId)
-    for (const [at, question] of plan.questions.entries())
-      addMarket(builder, plan, { id: id++, eventId, at, question }, accounts)
+  for (const numbered of numberedEvents(seed)) {
+    addEvent(builder, numbered)
+    for (const [at, market] of numbered.plan.markets.entries())
+      addMarket(builder, numbered, { id: numbered.marketIds[at] as number, at, market }, accounts)
   }
   return builder.records
+}
+
+interface NumberedEvent {
+  readonly plan: EventPlan
+  readonly id: number
+  readonly marketIds: readonly number[]
+  readonly trading: EventTrading
+}
+
+function numberedEvents(seed: string): NumberedEvent[] {
+  let marketId = 501
+  return eventPlans.map((plan, at) => {
+    const id = 101 + at
+    const trading = new EventTrading(plan, `${seed}/markets/${id}`)
+    return { plan, id, trading, marketIds: plan.markets.map(() => marketId++) }
+  })
+}
+
+/** The markets with the prices and volumes of the current time. */
+export function createDemoListing(seed: string, nowMs: () => number): TradingListing {
+  const events = numberedEvents(seed).map(({ trading, marketIds }) => ({ trading, marketIds: marketIds.map(String) }))
+  return new TradingListing(createMarketRecords(seed), events, nowMs)
 }
 
 /** Each record has its own random stream, so adding a record does not change others. */
@@ -149,10 +171,10 @@ function addSeries(builder: RecordBuilder, title: string, id: number): void {
   })
 }
 
-function addEvent(builder: RecordBuilder, plan: EventPlan, id: number): void {
+function addEvent(builder: RecordBuilder, { plan, id, trading }: NumberedEvent): void {
   builder.add('chat', id, (draws) => chatFields(plan.title, id, draws))
   builder.add('template', id, () => templateFields(plan))
-  builder.add('event', id, (draws) => eventFields(plan, id, draws), {
+  builder.add('event', id, (draws) => eventFields(plan, id, trading, draws), {
     imageOptimized: builder.image(id * 100, 'events', id, 'image'),
     iconOptimized: builder.image(id * 100 + 1, 'events', id, 'icon'),
     featuredImageOptimized: builder.image(id * 100 + 2, 'events', id, 'featuredImage'),
@@ -168,12 +190,15 @@ function addEvent(builder: RecordBuilder, plan: EventPlan, id: number): void {
 
 function addMarket(
   builder: RecordBuilder,
-  plan: EventPlan,
-  position: { id: number; eventId: number; at: number; question: string },
+  { plan, id: eventId, trading }: NumberedEvent,
+  { id, at, market }: { id: number; at: number; market: MarketPlan },
   accounts: readonly string[],
 ): void {
-  const { id, eventId } = position
-  builder.add('market', id, (draws) => ({ ...marketFields(plan, position, draws), ...marketAddresses(id, accounts) }), {
+  const fields = (draws: SeededRandom) => ({
+    ...marketFields(plan, { id, eventId, at, market }, trading, draws),
+    ...marketAddresses(id, accounts),
+  })
+  builder.add('market', id, fields, {
     imageOptimized: builder.image(id * 100, 'markets', id, 'image'),
     iconOptimized: builder.image(id * 100 + 1, 'markets', id, 'icon'),
     events: [String(eventId)],

@@ -1,20 +1,29 @@
 // Field values of simulated events and series.
 import type { SeededRandom } from '../seeded-random.ts'
-import { dayAt, type EventPlan, isoAt, slugOf } from './plan.ts'
+import type { EventTrading } from './event-trading.ts'
+import { dayAfter, demoDateMs, type EventPlan, eventPlans, isoAt, isoOf, slugOf } from './plan.ts'
 
-export function eventFields(plan: EventPlan, id: number, draws: SeededRandom): Record<string, unknown> {
+/** As of the date of the demo's world. */
+export function eventFields(
+  plan: EventPlan,
+  id: number,
+  trading: EventTrading,
+  draws: SeededRandom,
+): Record<string, unknown> {
   const slug = slugOf(plan.title)
   const over = plan.state === 'over'
-  const born = -draws.whole(60, 220)
-  const end = over ? -draws.whole(1, 20) : draws.whole(5, 60)
-  const volume = draws.whole(5_000_000, 400_000_000)
-  const liquidity = { clob: draws.whole(100_000, 9_000_000), amm: draws.whole(1000, 90_000) }
+  const ends =
+    plan.markets
+      .map((market) => market.ends)
+      .sort()
+      .at(-1) ?? ''
+  const hours = (count: number) => isoOf(trading.createdMs + count * 3_600_000)
   return {
     ticker: slug,
     slug,
     title: plan.title,
-    subtitle: `${plan.subcategory}, ${plan.state}`,
-    description: `Everything about "${plan.title}": ${plan.questions.length} markets that resolve from the same source.`,
+    subtitle: plan.subcategory,
+    description: `Everything about "${plan.title}": ${plan.markets.length} markets that resolve from the same source.`,
     resolutionSource: `https://sources.example/${slug}`,
     image: `https://img.example/events/${slug}.png`,
     icon: `https://img.example/events/${slug}-icon.png`,
@@ -23,27 +32,25 @@ export function eventFields(plan: EventPlan, id: number, draws: SeededRandom): R
     category: plan.category,
     subcategory: plan.subcategory,
     templateVariables: JSON.stringify({ place: plan.title }),
-    published_at: isoAt(born + 0.5)
-      .replace('T', ' ')
-      .replace('Z', '+00'),
+    published_at: hours(12).replace('T', ' ').replace('Z', '+00'),
     createdBy: String(draws.whole(1, 40)),
     updatedBy: String(draws.whole(1, 40)),
     commentThread: `event-thread-${id}`,
-    ...(id % 3 !== 0 && { parentEvent: String(id - (id % 3)) }),
+    ...relatives(plan, id),
     negRiskMarketID: `0x${draws.hex(64)}`,
-    eventDate: dayAt(end),
+    eventDate: plan.starts?.slice(0, 10) ?? ends,
     seriesSlug: slugOf(plan.series),
     gmpChartMode: 'line',
     estimatedValue: String(draws.whole(10, 90) / 100),
     carouselMap: JSON.stringify({ order: id }),
-    startDate: isoAt(born + 1),
-    creationDate: isoAt(born),
-    createdAt: isoAt(born),
+    startDate: isoOf(trading.opensMs),
+    creationDate: hours(0),
+    createdAt: hours(0),
     updatedAt: isoAt(-1 / 24),
-    endDate: isoAt(end),
-    deployingTimestamp: isoAt(born + 0.1),
-    scheduledDeploymentTimestamp: isoAt(born + 0.05),
-    ...(over && { closedTime: isoAt(end + 0.5), finishedTimestamp: isoAt(end + 0.1) }),
+    endDate: `${ends}T00:00:00Z`,
+    scheduledDeploymentTimestamp: hours(1),
+    deployingTimestamp: hours(2),
+    ...(over && { closedTime: `${dayAfter(ends)}T09:30:00Z`, finishedTimestamp: `${ends}T20:00:00Z` }),
     ...(plan.sort === 'game' && gameFields(plan, draws)),
     active: plan.state !== 'planned',
     closed: over,
@@ -54,8 +61,8 @@ export function eventFields(plan: EventPlan, id: number, draws: SeededRandom): R
     isTemplate: false,
     commentsEnabled: true,
     enableOrderBook: true,
-    negRisk: plan.sort === 'range',
-    enableNegRisk: plan.sort === 'range',
+    negRisk: isExclusive(plan),
+    enableNegRisk: isExclusive(plan),
     cyom: false,
     showAllOutcomes: true,
     showMarketImages: plan.sort !== 'range',
@@ -67,35 +74,32 @@ export function eventFields(plan: EventPlan, id: number, draws: SeededRandom): R
     cantEstimate: plan.sort !== 'range',
     pendingDeployment: plan.state === 'planned',
     deploying: false,
-    volume: volume / 100,
-    volume24hr: Math.round(volume * 0.02) / 100,
-    volume1wk: Math.round(volume * 0.11) / 100,
-    volume1mo: Math.round(volume * 0.4) / 100,
-    volume1yr: Math.round(volume * 0.98) / 100,
-    liquidity: (liquidity.clob + liquidity.amm) / 100,
-    liquidityClob: liquidity.clob / 100,
-    liquidityAmm: liquidity.amm / 100,
-    openInterest: Math.round(volume * 0.3) / 100,
+    ...trading.eventFields(demoDateMs),
     competitive: draws.whole(50, 100) / 100,
-    negRiskFeeBips: plan.sort === 'range' ? 10 : 0,
+    negRiskFeeBips: isExclusive(plan) ? 10 : 0,
     commentCount: draws.whole(0, 400),
     socialPostCount: draws.whole(0, 90),
     featuredOrder: draws.whole(1, 13),
-    subEvents: [String(id * 10 + 1), String(id * 10 + 2)],
   }
 }
 
-const gameFields = (plan: EventPlan, draws: SeededRandom) => ({
-  startTime: isoAt(draws.whole(-2, 3) + 0.75),
+const isExclusive = ({ markets }: EventPlan): boolean => markets.every(({ relation }) => relation === 'exclusive')
+
+/** The first event of a series is the parent of the others. */
+function relatives(plan: EventPlan, id: number): { parentEvent?: string; subEvents?: string[] } {
+  const firstId = id - eventPlans.indexOf(plan)
+  const ids = eventPlans.flatMap(({ series }, at) => (series === plan.series ? [String(firstId + at)] : []))
+  const [parent, ...others] = ids
+  return parent === String(id) ? { subEvents: others } : { ...(parent && { parentEvent: parent }) }
+}
+
+const gameFields = ({ state, starts, score }: EventPlan, draws: SeededRandom) => ({
+  startTime: starts,
   eventWeek: draws.whole(1, 30),
   spreadsMainLine: -1.5,
   totalsMainLine: 2.5,
-  gameStatus: plan.state === 'over' ? 'Final' : plan.state === 'live' ? 'InProgress' : 'Scheduled',
-  ...(plan.state !== 'planned' && {
-    score: `${draws.whole(0, 4)}-${draws.whole(0, 4)}`,
-    elapsed: plan.state === 'over' ? '90:00' : '57:30',
-    period: plan.state === 'over' ? 'FT' : '2H',
-  }),
+  gameStatus: state === 'over' ? 'Final' : 'Scheduled',
+  ...(score && { score, elapsed: '90:00', period: 'FT' }),
 })
 
 export function seriesFields(title: string, draws: SeededRandom): Record<string, unknown> {
@@ -129,9 +133,10 @@ export function seriesFields(title: string, draws: SeededRandom): Record<string,
     isTemplate: false,
     templateVariables: true,
     commentsEnabled: true,
-    volume24hr: draws.whole(1000, 900_000) / 100,
-    volume: draws.whole(1_000_000, 900_000_000) / 100,
-    liquidity: draws.whole(100_000, 9_000_000) / 100,
+    // More than its events of today.
+    volume24hr: draws.whole(20_000_000, 40_000_000) / 100,
+    volume: draws.whole(2_000_000_000, 9_000_000_000) / 100,
+    liquidity: draws.whole(100_000_000, 200_000_000) / 100,
     score: draws.whole(1, 100),
     commentCount: draws.whole(0, 4000),
   }

@@ -1,8 +1,9 @@
 // Generates any number of nested market records for benchmarks, with fields and sizes as in the demo.
 import { createSeededRandom } from '../seeded-random.ts'
 import { eventFields, seriesFields } from './event.ts'
+import { EventTrading } from './event-trading.ts'
 import { marketFields } from './market.ts'
-import { eventPlans, seriesTitles, tagLabels } from './plan.ts'
+import { eventPlans, type MarketPlan, seriesTitles, tagLabels } from './plan.ts'
 import { imageFields, tagFields } from './related.ts'
 
 export interface ManyOptions {
@@ -28,21 +29,24 @@ export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<
     return { id, ...fields, collections: [], categories: [], chats: [] }
   }
   let event: Record<string, unknown> = {}
+  let trading: EventTrading | undefined
   for (let at = 0; at < count; at++) {
     const plan = eventPlans[Math.floor(at / perEvent) % eventPlans.length]
     if (!plan) throw new Error('there are no plans')
     const eventId = 10_000 + Math.floor(at / perEvent)
-    if (at % perEvent === 0) {
-      const fields = eventFields(plan, eventId, createSeededRandom(`${seed}/event/${eventId}`))
+    if (!trading || at % perEvent === 0) {
+      trading = new EventTrading(plan, `${seed}/event/${eventId}`)
+      const fields = eventFields(plan, eventId, trading, createSeededRandom(`${seed}/event/${eventId}`))
       event = { id: String(eventId), ...fields, slug: `event-${eventId}`, title: `${plan.title} ${eventId}` }
       event.series = [seriesOf(Math.floor(eventId / eventsPerSeries))]
       event.tags = tags.slice(0, 2)
     }
     const id = 1_000_000 + at
-    const position = { id, eventId, at: at % perEvent, question: plan.questions[at % plan.questions.length] ?? '' }
+    const place = (at % perEvent) % plan.markets.length
+    const market = plan.markets[place] as MarketPlan
     yield {
       id: String(id),
-      ...marketFields(plan, position, createSeededRandom(`${seed}/market/${id}`)),
+      ...marketFields(plan, { id, eventId, at: place, market }, trading, createSeededRandom(`${seed}/market/${id}`)),
       slug: manySlug(at),
       events: [event],
       categories: [],

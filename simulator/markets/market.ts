@@ -1,38 +1,55 @@
-// Field values of a simulated market. They are consistent: prices add up to one, and parts of the volume to the total.
+// Field values of a simulated market.
 import type { SeededRandom } from '../seeded-random.ts'
-import { dayAt, type EventPlan, isoAt, samplePastSlug, sampleQuestion, slugOf } from './plan.ts'
+import type { EventTrading } from './event-trading.ts'
+import {
+  dayAfter,
+  demoDateMs,
+  type EventPlan,
+  isoOf,
+  type MarketPlan,
+  samplePastSlug,
+  sampleQuestion,
+  slugOf,
+} from './plan.ts'
 
 interface MarketPosition {
   readonly id: number
   readonly eventId: number
   /** Position among the markets of its event. */
   readonly at: number
-  readonly question: string
+  readonly market: MarketPlan
 }
 
-export function marketFields(plan: EventPlan, position: MarketPosition, draws: SeededRandom): Record<string, unknown> {
+/** As of the date of the demo's world. */
+export function marketFields(
+  plan: EventPlan,
+  position: MarketPosition,
+  trading: EventTrading,
+  draws: SeededRandom,
+): Record<string, unknown> {
   return {
     ...identity(plan, position, draws),
-    ...times(plan, draws),
+    ...times(plan, position, trading),
     ...flags(plan, position, draws),
-    ...volumes(draws),
-    ...prices(plan, draws),
-    ...trading(position, draws),
+    ...outcomes(position, draws),
+    ...trading.marketFields(position.at, demoDateMs),
+    ...fees(position, draws),
     ...oracle(plan, draws),
-    ...(plan.sort === 'game' && game(position, draws)),
-    ...(plan.sort === 'range' && range(position)),
-    ...(plan.state === 'over' && over(draws)),
+    ...(plan.sort === 'game' && game(plan, position)),
+    ...(plan.sort === 'range' && range(plan, position)),
+    ...(plan.state === 'over' && over(position, draws)),
   }
 }
 
-function identity(plan: EventPlan, { id, at, question }: MarketPosition, draws: SeededRandom) {
+function identity(plan: EventPlan, { id, eventId, at, market }: MarketPosition, draws: SeededRandom) {
+  const { question, short } = market
   const slug = slugOf(question)
   return {
     question,
     conditionId: `0x${draws.hex(64)}`,
     slug,
     questionID: `0x${draws.hex(64)}`,
-    description: `This market resolves to "Yes" if the answer to "${question}" is confirmed by the source named below before the end date, and to "No" otherwise. If the source is silent for seven days, two independent newspapers decide.`,
+    description: `This market resolves to the outcome that the source named below confirms by the end date. If the source is silent for seven days, two independent newspapers decide.`,
     resolutionSource: `https://sources.example/${slug}`,
     category: plan.category,
     image: `https://img.example/markets/${slug}.png`,
@@ -46,8 +63,8 @@ function identity(plan: EventPlan, { id, at, question }: MarketPosition, draws: 
     creator: `0x${draws.hex(40)}`,
     commentThread: `thread-${id}`,
     mailerTag: `market-${id}`,
-    marketGroup: 100 + id,
-    groupItemTitle: question.split(/[:?]/)[0]?.slice(-24).trim(),
+    marketGroup: eventId,
+    groupItemTitle: short,
     groupItemThreshold: String(at),
     chartColor: draws.pick(['#1b6ca8', '#c0392b', '#2e8b57']),
     seriesColor: draws.pick(['#355070', '#6d597a', '#b56576']),
@@ -62,23 +79,24 @@ function identity(plan: EventPlan, { id, at, question }: MarketPosition, draws: 
   }
 }
 
-function times(plan: EventPlan, draws: SeededRandom) {
-  const born = -draws.whole(30, 200)
-  const end = plan.state === 'over' ? -draws.whole(1, 20) : draws.whole(5, 50)
+function times(plan: EventPlan, { market }: MarketPosition, { createdMs, opensMs }: EventTrading) {
+  const hours = (count: number) => isoOf(createdMs + count * 3_600_000)
+  const opens = isoOf(opensMs)
+  const oracleEnd = isoOf(Date.parse(market.ends) + 2 * 86_400_000)
   return {
-    createdAt: isoAt(born),
-    updatedAt: isoAt(-1 / 24),
-    startDate: isoAt(born + 1),
-    startDateIso: dayAt(born + 1),
-    endDate: isoAt(end),
-    endDateIso: dayAt(end),
-    readyTimestamp: isoAt(born + 0.25),
-    fundedTimestamp: isoAt(born + 0.5),
-    acceptingOrdersTimestamp: isoAt(born + 1),
-    deployingTimestamp: isoAt(born + 0.1),
-    scheduledDeploymentTimestamp: isoAt(born + 0.05),
-    oracleEndDate: isoAt(end + 2),
-    oracleEndDateIso: dayAt(end + 2),
+    createdAt: hours(0),
+    updatedAt: isoOf(demoDateMs - 3_600_000),
+    startDate: opens,
+    startDateIso: opens.slice(0, 10),
+    endDate: `${market.ends}T00:00:00Z`,
+    endDateIso: market.ends,
+    scheduledDeploymentTimestamp: hours(1),
+    deployingTimestamp: hours(2),
+    readyTimestamp: hours(6),
+    ...(plan.state !== 'planned' && { fundedTimestamp: hours(12) }),
+    acceptingOrdersTimestamp: opens,
+    oracleEndDate: oracleEnd,
+    oracleEndDateIso: oracleEnd.slice(0, 10),
   }
 }
 
@@ -115,63 +133,17 @@ function flags(plan: EventPlan, { at }: MarketPosition, draws: SeededRandom) {
   }
 }
 
-/** Every figure is the sum of two venues, order book and pool. */
-function volumes(draws: SeededRandom) {
-  const clob = draws.whole(100_000, 90_000_000)
-  const amm = draws.whole(1000, 900_000)
-  const part = (share: number) => ({ clob: Math.round(clob * share), amm: Math.round(amm * share) })
-  const [day, week, month, year] = [part(0.02), part(0.11), part(0.4), part(0.98)]
-  const liquidity = { clob: draws.whole(50_000, 4_000_000), amm: draws.whole(1000, 90_000) }
-  const both = (of: { clob: number; amm: number }) => money(of.clob + of.amm)
+function outcomes({ market }: MarketPosition, draws: SeededRandom) {
+  const names = market.outcomes ?? ['Yes', 'No']
   return {
-    volume: String(money(clob + amm)),
-    volumeNum: money(clob + amm),
-    volumeClob: money(clob),
-    volumeAmm: money(amm),
-    volume24hr: both(day),
-    volume24hrClob: money(day.clob),
-    volume24hrAmm: money(day.amm),
-    volume1wk: both(week),
-    volume1wkClob: money(week.clob),
-    volume1wkAmm: money(week.amm),
-    volume1mo: both(month),
-    volume1moClob: money(month.clob),
-    volume1moAmm: money(month.amm),
-    volume1yr: both(year),
-    volume1yrClob: money(year.clob),
-    volume1yrAmm: money(year.amm),
-    liquidity: String(both(liquidity)),
-    liquidityNum: both(liquidity),
-    liquidityClob: money(liquidity.clob),
-    liquidityAmm: money(liquidity.amm),
-  }
-}
-
-function prices(plan: EventPlan, draws: SeededRandom) {
-  const yes = plan.state === 'over' ? draws.pick([0, 100]) : draws.whole(5, 96)
-  const names = plan.sort === 'game' ? plan.title.split(' vs. ') : ['Yes', 'No']
-  const outcomes = names.length === 2 ? names : ['Yes', 'No']
-  const change = () => draws.whole(-12, 13) / 100
-  return {
-    outcomes: JSON.stringify(outcomes),
-    shortOutcomes: JSON.stringify(outcomes.map((name) => name.slice(0, 3).toUpperCase())),
-    outcomePrices: JSON.stringify([String(yes / 100), String((100 - yes) / 100)]),
+    outcomes: JSON.stringify(names),
+    shortOutcomes: JSON.stringify(names.map((name) => name.slice(0, 3).toUpperCase())),
     clobTokenIds: JSON.stringify([tokenId(draws), tokenId(draws)]),
-    lastTradePrice: yes / 100,
-    bestBid: Math.max(0, yes - 1) / 100,
-    bestAsk: Math.min(100, yes + 1) / 100,
-    spread: (Math.min(100, yes + 1) - Math.max(0, yes - 1)) / 100,
-    oneHourPriceChange: change() / 10,
-    oneDayPriceChange: change(),
-    oneWeekPriceChange: change(),
-    oneMonthPriceChange: change(),
-    oneYearPriceChange: change(),
-    competitive: (100 - Math.abs(50 - yes)) / 100,
     score: draws.whole(1, 1000),
   }
 }
 
-function trading({ at }: MarketPosition, draws: SeededRandom) {
+function fees({ at }: MarketPosition, draws: SeededRandom) {
   return {
     fee: '20000000000000000',
     makerBaseFee: 0,
@@ -196,37 +168,34 @@ function oracle(plan: EventPlan, draws: SeededRandom) {
   }
 }
 
-function game({ id, eventId, at }: MarketPosition, draws: SeededRandom) {
-  const days = draws.whole(-2, 3)
+function game({ starts = '' }: EventPlan, { eventId, market }: MarketPosition) {
+  const { relation, short, outcomes } = market
   return {
     gameId: String(90_000 + eventId),
-    gameStartTime: isoAt(days + 0.75)
-      .replace('T', ' ')
-      .replace('Z', '+00'),
-    eventStartTime: isoAt(days + 0.75),
-    sportsMarketType: (['moneyline', 'totals', 'both_teams_to_score', 'spreads'] as const)[at] ?? 'moneyline',
-    line: at % 2 === 0 ? 2.5 : -1.5,
-    teamAID: String(200 + id),
-    teamBID: String(300 + id),
+    gameStartTime: starts.replace('T', ' ').replace('Z', '+00'),
+    eventStartTime: starts,
+    sportsMarketType: relation === 'above' ? 'totals' : outcomes ? 'first_to_score' : 'moneyline',
+    ...(relation === 'above' && { line: Number(short.split(' ').at(-1)) }),
+    teamAID: String(2 * eventId),
+    teamBID: String(2 * eventId + 1),
   }
 }
 
-const range = ({ at }: MarketPosition) => ({
-  lowerBound: String(1.5 + at / 2),
-  upperBound: String(2 + at / 2),
-  lowerBoundDate: dayAt(10),
-  upperBoundDate: dayAt(40),
-  groupItemRange: `${1.5 + at / 2}–${2 + at / 2}`,
-  xAxisValue: 'Month',
-  yAxisValue: 'Change in percent',
+const range = ({ unit }: EventPlan, { market }: MarketPosition) => ({
+  ...(market.bounds?.lower && { lowerBound: market.bounds.lower }),
+  ...(market.bounds?.upper && { upperBound: market.bounds.upper }),
+  lowerBoundDate: market.ends,
+  upperBoundDate: market.ends,
+  groupItemRange: market.short,
+  xAxisValue: 'Date',
+  yAxisValue: unit,
 })
 
-const over = (draws: SeededRandom) => ({
-  closedTime: isoAt(-draws.whole(1, 20)).replace('T', ' ').replace('Z', '+00'),
+/** Resolved on the day after its last. */
+const over = ({ market }: MarketPosition, draws: SeededRandom) => ({
+  closedTime: `${dayAfter(market.ends)} 09:30:00+00`,
   resolvedBy: `0x${draws.hex(40)}`,
 })
-
-const money = (cents: number): number => cents / 100
 
 /** A decimal of 77 digits, which only a string can represent. */
 const tokenId = (draws: SeededRandom): string =>

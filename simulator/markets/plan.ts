@@ -1,9 +1,31 @@
-// The subjects of the demo markets. Everything else about them is random from the seed.
+// The subjects of the demo markets, with real dates. The world of the demo is as of 15 November 2026. Everything else about
+// the markets is random from the seed.
 
 /** `question`: yes or no. `game`: two teams, a score. `range`: a figure between two bounds. */
 export type Sort = 'question' | 'game' | 'range'
-/** `over`: ended, resolved and paid out. */
+/** `over`: ended, resolved and paid out. `planned`: not open for trading yet. */
 export type EventState = 'open' | 'live' | 'over' | 'planned'
+
+export interface MarketPlan {
+  readonly question: string
+  /** Its name among the markets of the event. */
+  readonly short: string
+  /** The last day, which the question names if it names a day. */
+  readonly ends: string
+  /** Usual price of the first outcome. */
+  readonly odds: number
+  /**
+   * `exclusive`: exactly one of these markets of the event resolves to the first outcome, so their prices add up to about 1.
+   * `above`: a threshold; the price of a higher one is never above that of a lower one.
+   */
+  readonly relation?: 'exclusive' | 'above'
+  /** Default: Yes and No. */
+  readonly outcomes?: readonly [string, string]
+  /** Of a figure. */
+  readonly bounds?: { readonly lower?: string; readonly upper?: string }
+  /** The first outcome came true. Only if the event is over. */
+  readonly cameTrue?: boolean
+}
 
 export interface EventPlan {
   readonly title: string
@@ -13,7 +35,13 @@ export interface EventPlan {
   readonly sort: Sort
   readonly state: EventState
   readonly tags: readonly string[]
-  readonly questions: readonly string[]
+  /** When a game starts. */
+  readonly starts?: string
+  /** The final score of a game. */
+  readonly score?: string
+  /** The unit of a figure. */
+  readonly unit?: string
+  readonly markets: readonly MarketPlan[]
 }
 
 export const categories = ['Infrastructure', 'Sports', 'Economy', 'Science', 'Culture'] as const
@@ -47,11 +75,31 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'question',
     state: 'open',
     tags: ['Infrastructure', 'Transport', 'All'],
-    questions: [
-      sampleQuestion,
-      'Will the harbour bridge open before the ferry line closes?',
-      'Will the harbour bridge charge a toll in its first year?',
-      'Will a ship be delayed by the harbour bridge in 2026?',
+    markets: [
+      {
+        question: sampleQuestion,
+        short: 'Opens in 2026',
+        ends: '2026-12-31',
+        odds: 0.38,
+      },
+      {
+        question: 'Will the harbour bridge open before the ferry line closes on 31 January 2027?',
+        short: 'Before the ferry closes',
+        ends: '2027-01-31',
+        odds: 0.57,
+      },
+      {
+        question: 'Will the harbour bridge charge a toll by 30 June 2027?',
+        short: 'Toll',
+        ends: '2027-06-30',
+        odds: 0.71,
+      },
+      {
+        question: 'Will a ship be delayed by the harbour bridge before 31 December 2026?',
+        short: 'Ship delayed',
+        ends: '2026-12-31',
+        odds: 0.16,
+      },
     ],
   },
   {
@@ -62,10 +110,25 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'question',
     state: 'planned',
     tags: ['Infrastructure', 'Energy'],
-    questions: [
-      'Will the deep water terminal be approved by March?',
-      'Will the deep water terminal be powered from shore?',
-      'Will the deep water terminal take its first ship in 2027?',
+    markets: [
+      {
+        question: 'Will the deep water terminal be approved by 31 March 2027?',
+        short: 'Approved',
+        ends: '2027-03-31',
+        odds: 0.5,
+      },
+      {
+        question: 'Will the deep water terminal run on shore power by 31 December 2027?',
+        short: 'Shore power',
+        ends: '2027-12-31',
+        odds: 0.5,
+      },
+      {
+        question: 'Will the deep water terminal receive its first ship by 31 December 2027?',
+        short: 'First ship',
+        ends: '2027-12-31',
+        odds: 0.5,
+      },
     ],
   },
   {
@@ -76,10 +139,28 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'question',
     state: 'over',
     tags: ['Transport'],
-    questions: [
-      'Will the night train run daily by October?',
-      'Will the night train sell out in its first week?',
-      'Will the night train be late on its first run?',
+    markets: [
+      {
+        question: 'Will the night train run daily by 1 October 2026?',
+        short: 'Daily',
+        ends: '2026-10-01',
+        odds: 0.64,
+        cameTrue: true,
+      },
+      {
+        question: 'Will the night train sell out in the week to 10 October 2026?',
+        short: 'Sold out',
+        ends: '2026-10-10',
+        odds: 0.45,
+        cameTrue: true,
+      },
+      {
+        question: 'Will the night train be late on 3 October 2026?',
+        short: 'Late',
+        ends: '2026-10-03',
+        odds: 0.3,
+        cameTrue: false,
+      },
     ],
   },
   {
@@ -88,13 +169,52 @@ export const eventPlans: readonly EventPlan[] = [
     subcategory: 'Football',
     series: league,
     sort: 'game',
-    state: 'live',
+    state: 'open',
     tags: ['Football', 'All'],
-    questions: [
-      'Gulls vs. Lighthouse: who wins?',
-      'Gulls vs. Lighthouse: over 2.5 goals?',
-      'Gulls vs. Lighthouse: both teams to score?',
-      'Gulls vs. Lighthouse: Gulls by more than 1.5?',
+    starts: '2026-12-19T17:30:00Z',
+    markets: [
+      {
+        question: 'Will the Gulls beat the Lighthouse on 19 December 2026?',
+        short: 'Gulls',
+        ends: '2026-12-19',
+        odds: 0.44,
+        relation: 'exclusive',
+      },
+      {
+        question: 'Will Gulls vs. Lighthouse on 19 December 2026 end in a draw?',
+        short: 'Draw',
+        ends: '2026-12-19',
+        odds: 0.27,
+        relation: 'exclusive',
+      },
+      {
+        question: 'Will the Lighthouse beat the Gulls on 19 December 2026?',
+        short: 'Lighthouse',
+        ends: '2026-12-19',
+        odds: 0.29,
+        relation: 'exclusive',
+      },
+      {
+        question: 'Will Gulls vs. Lighthouse on 19 December 2026 have more than 1.5 goals?',
+        short: 'Over 1.5',
+        ends: '2026-12-19',
+        odds: 0.76,
+        relation: 'above',
+      },
+      {
+        question: 'Will Gulls vs. Lighthouse on 19 December 2026 have more than 2.5 goals?',
+        short: 'Over 2.5',
+        ends: '2026-12-19',
+        odds: 0.52,
+        relation: 'above',
+      },
+      {
+        question: 'Which team will score first on 19 December 2026, the Gulls or the Lighthouse?',
+        short: 'First goal',
+        ends: '2026-12-19',
+        odds: 0.56,
+        outcomes: ['Gulls', 'Lighthouse'],
+      },
     ],
   },
   {
@@ -105,24 +225,71 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'game',
     state: 'over',
     tags: ['Football'],
-    questions: [
-      'Anchors vs. Tide: who wins?',
-      'Anchors vs. Tide: over 3.5 goals?',
-      'Anchors vs. Tide: a goal in the first half?',
+    starts: '2026-10-31T15:00:00Z',
+    score: '2-1',
+    markets: [
+      {
+        question: 'Will the Anchors beat the Tide on 31 October 2026?',
+        short: 'Anchors',
+        ends: '2026-10-31',
+        odds: 0.41,
+        relation: 'exclusive',
+        cameTrue: true,
+      },
+      {
+        question: 'Will Anchors vs. Tide on 31 October 2026 end in a draw?',
+        short: 'Draw',
+        ends: '2026-10-31',
+        odds: 0.28,
+        relation: 'exclusive',
+        cameTrue: false,
+      },
+      {
+        question: 'Will the Tide beat the Anchors on 31 October 2026?',
+        short: 'Tide',
+        ends: '2026-10-31',
+        odds: 0.31,
+        relation: 'exclusive',
+        cameTrue: false,
+      },
+      {
+        question: 'Will Anchors vs. Tide on 31 October 2026 have more than 3.5 goals?',
+        short: 'Over 3.5',
+        ends: '2026-10-31',
+        odds: 0.3,
+        relation: 'above',
+        cameTrue: false,
+      },
     ],
   },
   {
-    title: 'Two islands regatta',
+    title: 'Two Islands Regatta',
     category: 'Sports',
     subcategory: 'Sailing',
     series: league,
     sort: 'game',
     state: 'planned',
     tags: ['Sailing'],
-    questions: [
-      'Two islands regatta: will the record fall?',
-      'Two islands regatta: will it be postponed?',
-      'Two islands regatta: who crosses first?',
+    starts: '2027-05-08T09:00:00Z',
+    markets: [
+      {
+        question: 'Will the record of the Two Islands Regatta fall on 8 May 2027?',
+        short: 'Record',
+        ends: '2027-05-08',
+        odds: 0.5,
+      },
+      {
+        question: 'Will the Two Islands Regatta be postponed beyond 8 May 2027?',
+        short: 'Postponed',
+        ends: '2027-05-08',
+        odds: 0.5,
+      },
+      {
+        question: 'Will a catamaran win the Two Islands Regatta on 8 May 2027?',
+        short: 'Catamaran',
+        ends: '2027-05-08',
+        odds: 0.5,
+      },
     ],
   },
   {
@@ -133,11 +300,40 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'range',
     state: 'open',
     tags: ['Inflation', 'All'],
-    questions: [
-      'Consumer prices up less than 2.0% in November?',
-      'Consumer prices up 2.0% to 2.4% in November?',
-      'Consumer prices up 2.5% to 2.9% in November?',
-      'Consumer prices up 3.0% or more in November?',
+    unit: 'Change in percent',
+    markets: [
+      {
+        question: 'Will consumer prices rise by less than 2.0% in the year to November 2026?',
+        short: 'Less than 2.0%',
+        ends: '2026-12-31',
+        odds: 0.14,
+        relation: 'exclusive',
+        bounds: { upper: '2.0' },
+      },
+      {
+        question: 'Will consumer prices rise by 2.0% to 2.4% in the year to November 2026?',
+        short: '2.0% to 2.4%',
+        ends: '2026-12-31',
+        odds: 0.39,
+        relation: 'exclusive',
+        bounds: { lower: '2.0', upper: '2.4' },
+      },
+      {
+        question: 'Will consumer prices rise by 2.5% to 2.9% in the year to November 2026?',
+        short: '2.5% to 2.9%',
+        ends: '2026-12-31',
+        odds: 0.33,
+        relation: 'exclusive',
+        bounds: { lower: '2.5', upper: '2.9' },
+      },
+      {
+        question: 'Will consumer prices rise by 3.0% or more in the year to November 2026?',
+        short: '3.0% or more',
+        ends: '2026-12-31',
+        odds: 0.14,
+        relation: 'exclusive',
+        bounds: { lower: '3.0' },
+      },
     ],
   },
   {
@@ -148,10 +344,32 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'range',
     state: 'open',
     tags: ['Inflation'],
-    questions: [
-      'Oak timber above 400 at year end?',
-      'Oak timber above 450 at year end?',
-      'Oak timber above 500 at year end?',
+    unit: 'Price of a cubic metre',
+    markets: [
+      {
+        question: 'Will oak timber cost more than 400 a cubic metre on 31 December 2026?',
+        short: 'Above 400',
+        ends: '2026-12-31',
+        odds: 0.83,
+        relation: 'above',
+        bounds: { lower: '400' },
+      },
+      {
+        question: 'Will oak timber cost more than 450 a cubic metre on 31 December 2026?',
+        short: 'Above 450',
+        ends: '2026-12-31',
+        odds: 0.54,
+        relation: 'above',
+        bounds: { lower: '450' },
+      },
+      {
+        question: 'Will oak timber cost more than 500 a cubic metre on 31 December 2026?',
+        short: 'Above 500',
+        ends: '2026-12-31',
+        odds: 0.19,
+        relation: 'above',
+        bounds: { lower: '500' },
+      },
     ],
   },
   {
@@ -162,10 +380,35 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'range',
     state: 'over',
     tags: ['Energy'],
-    questions: [
-      'Power below zero at noon on Sunday?',
-      'Power above 100 at noon on Sunday?',
-      'Power between 20 and 60 at noon on Sunday?',
+    unit: 'Price of a megawatt hour',
+    markets: [
+      {
+        question: 'Will power cost less than 0 at noon on Sunday, 1 November 2026?',
+        short: 'Below 0',
+        ends: '2026-11-01',
+        odds: 0.12,
+        relation: 'exclusive',
+        bounds: { upper: '0' },
+        cameTrue: false,
+      },
+      {
+        question: 'Will power cost 0 to 60 at noon on Sunday, 1 November 2026?',
+        short: '0 to 60',
+        ends: '2026-11-01',
+        odds: 0.61,
+        relation: 'exclusive',
+        bounds: { lower: '0', upper: '60' },
+        cameTrue: true,
+      },
+      {
+        question: 'Will power cost more than 60 at noon on Sunday, 1 November 2026?',
+        short: 'Above 60',
+        ends: '2026-11-01',
+        odds: 0.27,
+        relation: 'exclusive',
+        bounds: { lower: '60' },
+        cameTrue: false,
+      },
     ],
   },
   {
@@ -176,39 +419,89 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'question',
     state: 'open',
     tags: ['Space', 'All'],
-    questions: [
-      'Will the December comet be seen with the naked eye?',
-      'Will the December comet break apart?',
-      'Will the December comet be brighter than magnitude 4?',
+    markets: [
+      {
+        question: 'Will the comet be visible to the naked eye by 31 December 2026?',
+        short: 'Naked eye',
+        ends: '2026-12-31',
+        odds: 0.62,
+      },
+      {
+        question: 'Will the comet break apart before 31 December 2026?',
+        short: 'Breaks apart',
+        ends: '2026-12-31',
+        odds: 0.09,
+      },
+      {
+        question: 'Will the comet be brighter than magnitude 4 on 24 December 2026?',
+        short: 'Magnitude 4',
+        ends: '2026-12-24',
+        odds: 0.35,
+      },
     ],
   },
   {
-    title: 'First frost',
+    title: 'Winter at the harbour',
     category: 'Science',
     subcategory: 'Weather',
     series: sky,
     sort: 'question',
     state: 'live',
     tags: ['Weather'],
-    questions: [
-      'Will the first frost come before 20 November?',
-      'Will the harbour freeze this winter?',
-      'Will snow fall on midwinter day?',
+    markets: [
+      {
+        question: 'Will the harbour have its first frost by 20 December 2026?',
+        short: 'First frost',
+        ends: '2026-12-20',
+        odds: 0.88,
+      },
+      {
+        question: 'Will the harbour freeze before 28 February 2027?',
+        short: 'Freezes',
+        ends: '2027-02-28',
+        odds: 0.11,
+      },
+      {
+        question: 'Will snow fall at the harbour on 21 December 2026?',
+        short: 'Snow',
+        ends: '2026-12-21',
+        odds: 0.24,
+      },
     ],
   },
   {
-    title: 'Festival of short films',
+    title: 'Short Film Festival',
     category: 'Culture',
     subcategory: 'Film',
     series: sky,
     sort: 'question',
     state: 'planned',
     tags: ['Film', 'Books'],
-    questions: [
-      'Will an animated film win the short film festival?',
-      'Will the short film festival move to the old mill?',
-      'Will the winning short film be based on a book?',
-      'Will the short film festival sell every ticket?',
+    markets: [
+      {
+        question: 'Will an animated film win the Short Film Festival on 27 February 2027?',
+        short: 'Animated',
+        ends: '2027-02-27',
+        odds: 0.5,
+      },
+      {
+        question: 'Will the Short Film Festival of 27 February 2027 move to the old mill?',
+        short: 'Old mill',
+        ends: '2027-02-27',
+        odds: 0.5,
+      },
+      {
+        question: 'Will a film based on a book win the Short Film Festival on 27 February 2027?',
+        short: 'From a book',
+        ends: '2027-02-27',
+        odds: 0.5,
+      },
+      {
+        question: 'Will the Short Film Festival sell every ticket by 27 February 2027?',
+        short: 'Sold out',
+        ends: '2027-02-27',
+        odds: 0.5,
+      },
     ],
   },
 ]
@@ -219,7 +512,10 @@ export const slugOf = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-/** A time relative to the fixed start of the demo, in days. */
-export const isoAt = (days: number): string =>
-  new Date(Date.UTC(2026, 10, 15) + days * 86_400_000).toISOString().replace('.000Z', 'Z')
-export const dayAt = (days: number): string => isoAt(days).slice(0, 10)
+const dayMs = 86_400_000
+/** The fixed date of the demo's world. */
+export const demoDateMs = Date.UTC(2026, 10, 15)
+export const isoOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
+/** A time relative to the date of the demo's world, in days. */
+export const isoAt = (days: number): string => isoOf(demoDateMs + days * dayMs)
+export const dayAfter = (day: string): string => isoOf(Date.parse(day) + dayMs).slice(0, 10)

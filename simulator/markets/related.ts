@@ -81,7 +81,7 @@ export const templateFields = (plan: EventPlan) => ({
   eventTitle: `${plan.title} ({{year}})`,
   eventSlug: `${slugOf(plan.title)}-{{year}}`,
   eventImage: `https://img.example/events/${slugOf(plan.title)}.png`,
-  marketTitle: plan.questions[0],
+  marketTitle: plan.markets[0]?.question,
   description: `Template of ${plan.title}.`,
   resolutionSource: `https://sources.example/${slugOf(plan.title)}`,
   negRisk: plan.sort === 'range',

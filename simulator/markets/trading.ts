@@ -1,21 +1,22 @@
-// The listing of the demo feed: the demo markets with moving prices. Prices are a function of seed and time, so a feed that
-// restarts continues with the same prices.
+// The listing of the demo feed: the demo markets with moving prices and volumes.
 import type { MarketRecord } from '#markets/records/normalize.ts'
-import { createSeededRandom } from '../seeded-random.ts'
+import type { EventTrading } from './event-trading.ts'
 import type { FeedEntry, FeedListing } from './live-markets.ts'
 import { type FlatRecords, flatName, stated } from './nested-records.ts'
+import { isoOf } from './plan.ts'
 
-const tickMs = 20_000
-/** Each market trades every few ticks, at different times. */
-const ticksBetween = [3, 4, 5, 7] as const
-const swing = 0.08
+/** The trading of an event and the ids of its markets. */
+export interface TradedEvent {
+  readonly trading: EventTrading
+  readonly marketIds: readonly string[]
+}
 
 export class TradingListing implements FeedListing {
   readonly #records: FlatRecords
-  readonly #seed: string
+  readonly #events: readonly TradedEvent[]
   readonly #nowMs: () => number
 
-  constructor(records: readonly MarketRecord[], seed: string, nowMs: () => number) {
+  constructor(records: readonly MarketRecord[], events: readonly TradedEvent[], nowMs: () => number) {
     const flat = records.map(({ kind, id, fields, links = {} }) => ({
       kind,
       id,
@@ -23,36 +24,23 @@ export class TradingListing implements FeedListing {
       links: Object.fromEntries(Object.entries(links).map(([name, ids]) => [name, [...(ids ?? [])]])),
     }))
     this.#records = new Map(flat.map((record) => [flatName(record.kind, record.id), record]))
-    this.#seed = seed
+    this.#events = events
     this.#nowMs = nowMs
   }
 
   entries(): FeedEntry[] {
-    const markets = [...this.#records.values()].filter(({ kind }) => kind === 'market')
-    return markets.map(({ id }) => {
-      const value = { ...stated(this.#records, 'market', id) }
-      if (value.active === true && value.closed === false) Object.assign(value, this.#traded(id, value))
-      return { id, value, updatedMs: Date.parse(String(value.updatedAt)) }
+    const nowMs = this.#nowMs()
+    return this.#events.flatMap(({ trading, marketIds }) => {
+      const updatedAt = isoOf(trading.lastTradeMs(nowMs))
+      const eventFields = { ...trading.eventFields(nowMs), updatedAt }
+      return marketIds.map((id, at) => {
+        const value = { ...stated(this.#records, 'market', id) }
+        if (value.active === true && value.closed === false) {
+          const events = (value.events as object[]).map((event) => ({ ...event, ...eventFields }))
+          Object.assign(value, trading.marketFields(at, nowMs), { updatedAt, events })
+        }
+        return { id, value, updatedMs: Date.parse(String(value.updatedAt)) }
+      })
     })
-  }
-
-  #traded(id: string, value: Record<string, unknown>): object {
-    const draws = createSeededRandom(`${this.#seed}/${id}`).fork('trading')
-    const between = draws.pick(ticksBetween)
-    const phase = draws.next() * 2 * Math.PI
-    const tick = Math.floor(this.#nowMs() / tickMs)
-    const lastTick = tick - ((tick + draws.whole(0, between)) % between)
-    const updatedAt = new Date(lastTick * tickMs).toISOString()
-    const drift = swing * Math.sin(lastTick / 40 + phase)
-    const yes = Math.min(98, Math.max(2, Math.round(100 * (Number(value.lastTradePrice) + drift))))
-    return {
-      outcomePrices: JSON.stringify([String(yes / 100), String((100 - yes) / 100)]),
-      lastTradePrice: yes / 100,
-      bestBid: (yes - 1) / 100,
-      bestAsk: (yes + 1) / 100,
-      spread: 0.02,
-      competitive: (100 - Math.abs(50 - yes)) / 100,
-      updatedAt,
-    }
   }
 }
