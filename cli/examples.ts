@@ -24,7 +24,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'labels history': ['harbour-exchange --chain 1'],
   'labels import': ['labels.csv --chain 1 --source own'],
   'labels export': ['--chain 1 --format csv --out labels.csv'],
-  trail: ['0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7 --depth 5'],
+  trail: ['0xaa5993de8a2532c51b64aacd03c7b65f736f7643 --depth 5'],
   'config check': ['', '--config own.yaml'],
   'config show': ['--json'],
   'config schema': [''],

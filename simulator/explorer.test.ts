@@ -9,6 +9,7 @@ import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
 import { trail } from '#explorer/endpoints/trail.ts'
 import { blocksStream } from '#explorer/funding/chain-coverage.ts'
 import { listLabels } from '#explorer/labels/labels.ts'
+import { eachTag } from '#explorer/labels/tags.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { demoSeed } from './demo-seed.ts'
@@ -115,4 +116,17 @@ test('the same seed gives the same data, and loading it twice changes nothing', 
   await loadExplorer(two, 'same')
   assert.deepEqual(await rowsOf(two, '1'), await rowsOf(one, '1'))
   assert.deepEqual(await Array.fromAsync(listLabels(two.state, '1')), await Array.fromAsync(listLabels(one.state, '1')))
+})
+
+test('every address with a label appears in fundings, and pools are labelled as depositors', async () => {
+  await using context = await openContext()
+  await loadExplorer(context, demoSeed)
+  const [chain, other] = demoChains(demoSeed)
+  for (const { id, blocks } of [chain, other]) {
+    const seen = new Set(blocks.flatMap(({ transfers }) => transfers).flatMap(({ from, to }) => [from, to]))
+    const tags = await Array.fromAsync(eachTag(context.state, id))
+    assert.ok(tags.length >= 12, `${tags.length} labelled addresses`)
+    for (const { address, name } of tags) assert.ok(seen.has(address), name)
+    assert.equal(tags.filter(({ name }) => name.includes('depositor')).length, id === '1' ? 4 : 0)
+  }
 })

@@ -1,6 +1,7 @@
 // Demo data of the explorer: two simulated chains, indexed over JSON-RPC like real ones, and labelled entities with
 // tagged addresses. Chain 1 is indexed completely. Chain 137 has a gap, so that the demo shows both cases. The chains
-// do not grow, and no node keeps running.
+// do not grow, and no node keeps running. Chain 1 is as slow as the demo's validators, so that its 800 blocks begin before
+// the first deposit.
 
 import { complete } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
@@ -12,9 +13,10 @@ import { type Label, putLabels } from '#explorer/labels/labels.ts'
 import { putTags, type Tag } from '#explorer/labels/tags.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { SimulatedChain } from './evm/chain.ts'
+import { type Payment, SimulatedChain } from './evm/chain.ts'
 import { SimulatedNode } from './evm/node.ts'
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
+import { depositorsOf, etherOfDepositors, mainnetSlotSeconds } from './validators/behaviour.ts'
 
 interface ChainPlan {
   readonly id: '1' | '137'
@@ -23,17 +25,28 @@ interface ChainPlan {
   readonly blocks: number
   readonly blockSeconds: number
   readonly accounts: number
+  readonly finalLag: number
+  readonly payments?: readonly Payment[]
   /** Ranges to index; default: all. A range without an end goes to the newest final block. */
   readonly read?: readonly (readonly [from: number, until?: number])[]
 }
+
+/** Exchanges fund the depositors of the validators, one every four blocks. All of them are before the first deposit. */
+const fundings = Array.from(etherOfDepositors(), ([account, ether]) => ({
+  account,
+  ether: ether + 1,
+  block: 2 + 4 * account,
+}))
 
 const completeChain: ChainPlan = {
   id: '1',
   name: 'Ethereum',
   labels: 120,
   blocks: 800,
-  blockSeconds: 12,
+  blockSeconds: mainnetSlotSeconds,
   accounts: 200,
+  finalLag: 8,
+  payments: fundings,
 }
 const chainWithGap: ChainPlan = {
   id: '137',
@@ -42,6 +55,7 @@ const chainWithGap: ChainPlan = {
   blocks: 240,
   blockSeconds: 2,
   accounts: 60,
+  finalLag: 64,
   read: [[0, 80], [140]],
 }
 
@@ -70,8 +84,11 @@ export const demoChains = (seed: string): readonly [SimulatedChain, SimulatedCha
 export const demoAccounts = (seed: string): string[] =>
   emptyChain(completeChain, seed).addresses().slice(0, completeChain.accounts)
 
-const emptyChain = ({ id, blockSeconds, accounts }: ChainPlan, seed: string): SimulatedChain =>
-  new SimulatedChain({ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag: 64, busy: 6, rich: 12 })
+const emptyChain = ({ id, blockSeconds, accounts, finalLag, payments = [] }: ChainPlan, seed: string): SimulatedChain =>
+  new SimulatedChain({
+    ...{ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag, payments },
+    ...{ busy: 6, rich: 12 },
+  })
 
 function demoChain(plan: ChainPlan, seed: string): SimulatedChain {
   const chain = emptyChain(plan, seed)
@@ -108,7 +125,7 @@ async function writeLabels(
   await context.state.write(async (tx) => {
     const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
     await putLabels(history, labels)
-    await putTags(history, tagsOf(labels, chain.rich))
+    await putTags(history, [...exchangeTags(labels, chain.rich), ...(plan.payments ? poolTags(labels, seed) : [])])
   })
 }
 
@@ -179,7 +196,7 @@ function labelsOf(plan: ChainPlan, draws: SeededRandom): Label[] {
 }
 
 /** The rich accounts are hot wallets of exchanges. A second source tags some of them too. */
-function tagsOf(labels: readonly Label[], wallets: readonly string[]): Tag[] {
+function exchangeTags(labels: readonly Label[], wallets: readonly string[]): Tag[] {
   const exchanges = labels.filter(({ slug }) => slug.endsWith('-exchange'))
   return wallets.flatMap((address, at): Tag[] => {
     const owner = exchanges[at % exchanges.length]
@@ -190,5 +207,24 @@ function tagsOf(labels: readonly Label[], wallets: readonly string[]): Tag[] {
     const evidenceUrl = `https://explorer.example/address/${address}`
     const communityTag = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
     return [{ ...own, ...tag, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...communityTag }] : [])]
+  })
+}
+
+/** The depositors of the two pools, by one of their validators. */
+const poolDepositors = [
+  { entity: 'lantern-staking-pool', validators: [0, 20] },
+  { entity: 'harbour-staking-pool', validators: [36, 37] },
+]
+
+function poolTags(labels: readonly Label[], seed: string): Tag[] {
+  const depositor = depositorsOf(demoAccounts(seed))
+  return poolDepositors.flatMap(({ entity, validators }) => {
+    const label = labels.find(({ slug }) => slug === entity)
+    if (!label) return []
+    return validators.map((validator, at): Tag => {
+      const { chain, name, updatedUnix } = label
+      const tag = { source: 'registry', name: `${name}: depositor ${at + 1}`, confidence: 95, evidenceUrl: '' }
+      return { ...tag, chain, address: depositor(validator), entity, updatedUnix }
+    })
   })
 }

@@ -5,6 +5,9 @@ import { demoSeed } from './demo-seed.ts'
 import { SimulatedNode } from './evm/node.ts'
 import { demoChains } from './explorer.ts'
 
+/** New blocks come as fast as on the real chain. Those of the demo's past are 90 minutes apart. */
+const blockSeconds = 12
+
 export interface StandaloneSimulator extends AsyncDisposable {
   /** Settings that make a server read all of them, as in a configuration file. */
   readonly settings: object
@@ -15,6 +18,7 @@ export async function startStandaloneSimulator(clock: Clock = systemClock): Prom
   const demo = await startDemo()
   opened.defer(() => demo.close())
   const [chain] = demoChains(demoSeed)
+  chain.blockSeconds = blockSeconds
   const node = opened.use(new SimulatedNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 }))
   node.laterSeconds = Math.floor(clock.now() / 1000) - chain.head.timeUnix
   const url = await node.listen()

@@ -1,14 +1,16 @@
-// The demo world's validators: what the simulated nodes tell over HTTP, the ingest reads without a wrong figure; the story can be
-// seen through the endpoints; and it goes on.
+// The validators of the demo: ingest reads every figure of the simulated nodes correctly, the endpoints show the incidents, and
+// new epochs appear with time.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
+import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { trail } from '#explorer/endpoints/trail.ts'
 import { ManualClock } from '#runtime/clock.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { storedChain } from '#validators/duties/networks.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
 import { metadata } from '#validators/endpoints/metadata.ts'
@@ -18,7 +20,7 @@ import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { simulateScenario } from './beacon/networks.ts'
 import type { NetworkScenario } from './beacon/simulate.ts'
 import { demoSeed } from './demo-seed.ts'
-import { demoAccounts, loadExplorer } from './explorer.ts'
+import { demoAccounts, demoChains, loadExplorer } from './explorer.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
 import { openDemoNodes } from './validators/nodes.ts'
 import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
@@ -66,7 +68,7 @@ function seen(records: readonly object[]): Map<string, { value: boolean; none: b
   return fields
 }
 
-describe("the demo world's validators", () => {
+describe('validators of the demo', () => {
   const clock = new ManualClock(testNowMs)
   let demo: DemoValidators
   let context: TestContext
@@ -147,6 +149,59 @@ describe("the demo world's validators", () => {
     assert.equal(cards[roles.compounding.validator]?.depositAddresses?.length, 2)
   })
 
+  const ratingsOf = async (indices: number[]) => {
+    const input = { indices, granularity: 'all', size: 1000 } as const
+    const { data } = (await callHandler(aggregateEffectiveness, context, input)).body
+    return new Map(data.map((record) => [Number(record.validatorIndex), record.validatorEffectiveness ?? Number.NaN]))
+  }
+  const indicesFrom = (from: number, until: number) => Array.from({ length: until - from }, (_, at) => from + at)
+
+  test('ratings are those of real pools: about 97 to 99.9, except for validators with a story', async () => {
+    const { late, confused, orphan, slashed, merged, dark } = roles
+    const ratings = await ratingsOf(indicesFrom(0, 97))
+    assert.equal(ratings.size, 97)
+    const low = [...ratings].filter(([, rating]) => rating < 96.9).map(([index]) => index)
+    const stories: number[] = [late, confused, orphan, slashed, merged, dark].map(({ validator }) => validator)
+    assert.deepEqual(new Set(low), new Set(stories))
+    const usual = [...ratings.values()].filter((rating) => rating >= 97 && rating < 99.95)
+    assert(usual.length > 80, `${usual.length}`)
+    assert(new Set(usual.map((rating) => rating.toFixed(2))).size > 25, 'they vary')
+    for (const [from, until] of [
+      [0, 36],
+      [36, 60],
+      [60, 76],
+    ] as const) {
+      const pool = [...(await ratingsOf(indicesFrom(from, until))).values()]
+      const mean = pool.reduce((sum, rating) => sum + rating, 0) / pool.length
+      assert(mean > 97.5 && mean < 99.5, `${from}: ${mean}`)
+    }
+  })
+
+  test('all validators of one operator are offline for six hours, and nobody else', async () => {
+    const { outage } = roles
+    const day = Math.floor(outage.epoch / epochsPerDay)
+    const uptimes = async (from: number, until: number) =>
+      Promise.all(indicesFrom(from, until).map(async (index) => (await dayOf(index, day))?.uptime ?? 0))
+    const affected = await uptimes(outage.firstValidator, outage.untilValidator)
+    assert.equal(affected.length, 16)
+    for (const uptime of affected) assert(uptime > 0 && uptime <= 0.75, `${uptime}`)
+    const others = [...(await uptimes(0, outage.firstValidator)), ...(await uptimes(outage.untilValidator, 60))]
+    assert(others.filter((uptime) => uptime < 1).length <= 2, `${others}`)
+    const names = (await callHandler(metadata, context, { validator_index_or_pubkey: '20' })).body.nodeOperators
+    assert.deepEqual(names, ['Cedar Validation'])
+  })
+
+  test('a client that is behind votes late for a week', async () => {
+    const { validator, fromDay, untilDay } = roles.late
+    const delayOf = async (from: number, until: number) => {
+      const days = await Promise.all(indicesFrom(from, until).map((day) => dayOf(validator, day)))
+      return days.reduce((sum, day) => sum + (day?.avgInclusionDelay ?? 0), 0) / days.length
+    }
+    assert((await delayOf(fromDay, untilDay)) > 1.5)
+    assert((await delayOf(0, fromDay)) < 1.2)
+    assert((await delayOf(untilDay, daysBefore - 1)) < 1.2)
+  })
+
   test('a validator that is offline for a day misses its block, which delays the votes of the slot before', async () => {
     const { index, day } = validatorSamples.badDay
     const [before, bad, next] = [await dayOf(index, day - 1), await dayOf(index, day), await dayOf(index, day + 1)]
@@ -194,20 +249,29 @@ describe("the demo world's validators", () => {
     assert.match(String(utc[1]?.startTimestamp), /T00:00:00/)
   })
 
-  test('depositors are funded on the demo chain, and their trails end at a label', async () => {
+  test('depositors are funded on the demo chain before their deposits, and their trails end at a label', async () => {
     await loadExplorer(context, demoSeed)
-    const rows = await context.state.all<{ address: string }>(
-      "select distinct '0x' || lower(hex(address)) as address from validator_deposits",
-    )
-    assert(rows.length > 30)
-    let labelled = 0
-    for (const { address } of rows) {
+    const { epochs, plan } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), finalEpochs.mainnet)
+    const genesisUnix = (await storedChain(context.duties, 'mainnet'))?.genesisUnix ?? assert.fail()
+    const blockOfGenesis = [...(epochs[0]?.blocks.values() ?? [])][0]?.payload.number ?? assert.fail()
+    const deposits = epochs.at(-1)?.deposits ?? []
+    assert.equal(deposits.length, 99)
+    const transfers = demoChains(demoSeed)[0].blocks.flatMap((block) => block.transfers)
+    const needed = new Map<string, bigint>()
+    for (const { from, block, gwei } of deposits) {
+      const funding = await fundedBy.handle({ chainid: '1', address: from }, context, testRequestInfo())
+      assert(funding.is === 'body', from)
+      const depositUnix = genesisUnix + (block - blockOfGenesis - 1) * plan.slotSeconds
+      assert(Number(funding.body.result.timeStamp) < depositUnix, from)
+      needed.set(from, (needed.get(from) ?? 0n) + gwei)
+    }
+    for (const [address, gwei] of needed) {
       const outcome = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
       assert(outcome.is === 'body')
-      assert(outcome.body.result.hops.length > 0, address)
-      if (outcome.body.result.hops.some(({ label }) => label)) labelled += 1
+      assert.equal(outcome.body.result.end.reason, 'label', address)
+      const sum = transfers.filter(({ to }) => to === address).reduce((total, { valueWei }) => total + valueWei, 0n)
+      assert(sum >= gwei * 10n ** 9n, `${address} received enough`)
     }
-    assert(labelled > rows.length / 2, `${labelled} of ${rows.length}`)
   })
 
   test('a restart continues from the stored epochs, and a second load changes nothing', async () => {

@@ -97,16 +97,16 @@ export const fundedBy = endpoint('explorer.fundedBy', {
     'record.not_found',
   ],
   example: {
-    input: { chainid: '1', address: '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7' },
+    input: { chainid: '1', address: '0xaa5993de8a2532c51b64aacd03c7b65f736f7643' },
     reply: {
       status: '1',
       message: 'OK',
       result: {
-        block: 733,
-        timeStamp: '1794743196',
-        fundingAddress: '0x620ae4c7c47c1e9bb877f4e0b7497de545eb3dcc',
-        fundingTxn: '0x83b65ee5d1be9d7788271a841d71bbdc5bf2e79a8b030b5147428c29486c1264',
-        value: '407573540925921893',
+        block: 786,
+        timeStamp: '1794668400',
+        fundingAddress: '0xfa4f2dec1a0e52458e93ece8a38bbd402eafbb15',
+        fundingTxn: '0xde80cafa56617d3b725c150ec2a67f8b569b6a88a30165aed2b67cc10e038ea8',
+        value: '116224073233121703',
       },
     },
   },

@@ -44,9 +44,9 @@ export type Trail = Static<typeof Trail>
 
 export const hopsMax = 100
 
-const start = '0xa21f1cbf7b13336aa823e56cfb4b727c409a5bc7'
-const between = ['0x620ae4c7c47c1e9bb877f4e0b7497de545eb3dcc', '0xa1267f509a58746537cb8cd8a5845c70a227adfa'] as const
-const exchange = '0x6710cd41c8b4216547566d1805701986e28eb702'
+const start = '0xaa5993de8a2532c51b64aacd03c7b65f736f7643'
+const between = ['0xfa4f2dec1a0e52458e93ece8a38bbd402eafbb15', '0xed6449cfc8a02852b6d6c0a083108057afab1aae'] as const
+const exchange = '0xd7f71da0535af7e18c61c8767b7f6533d4984571'
 
 export const trail = endpoint('explorer.trail', {
   summary: 'Trace the first funding of an address back to a labelled address.',
@@ -70,37 +70,37 @@ export const trail = endpoint('explorer.trail', {
         hops: [
           {
             address: start,
-            block: 733,
-            timeStamp: '1794743196',
+            block: 786,
+            timeStamp: '1794668400',
             fundingAddress: between[0],
-            fundingTxn: '0x83b65ee5d1be9d7788271a841d71bbdc5bf2e79a8b030b5147428c29486c1264',
-            value: '407573540925921893',
+            fundingTxn: '0xde80cafa56617d3b725c150ec2a67f8b569b6a88a30165aed2b67cc10e038ea8',
+            value: '116224073233121703',
           },
           {
             address: between[0],
-            block: 152,
-            timeStamp: '1794736224',
+            block: 74,
+            timeStamp: '1790823600',
             fundingAddress: between[1],
-            fundingTxn: '0xf97f6359dc02eeb292499ba89761c77ee09fc79aea8d6e4a73f65bbe59f95948',
-            value: '62675559880503144',
+            fundingTxn: '0x22faf0800294a13364b640b4a333da920c3beb4f092a3e6e4eaf3022a5648097',
+            value: '5277777777777777',
           },
           {
             address: between[1],
-            block: 59,
-            timeStamp: '1794735108',
+            block: 49,
+            timeStamp: '1790688600',
             fundingAddress: exchange,
-            fundingTxn: '0x42a4588ba0d30bea73f5398e7111d6c67eac394644e341044ea1ca8a1144eff0',
-            value: '31446540880503144',
+            fundingTxn: '0x0d0841236420beda75f6914e3c2616704932ccfabf9e7369070bd4fbed14d14e',
+            value: '263157894736842105',
             label: {
-              name: 'Cobalt Exchange: hot wallet 4',
-              entity: 'cobalt-exchange',
+              name: 'Meridian Exchange: hot wallet 2',
+              entity: 'meridian-exchange',
               source: 'registry',
               confidence: 95,
               evidence: `https://explorer.example/address/${exchange}`,
             },
           },
         ],
-        end: { reason: 'label', address: exchange, message: 'Cobalt Exchange: hot wallet 4' },
+        end: { reason: 'label', address: exchange, message: 'Meridian Exchange: hot wallet 2' },
       },
     },
   },

@@ -9,13 +9,22 @@ const builders = ['b1', 'b2'].map((byte) => `0x${byte.repeat(20)}`)
 /** Some builders pay from another account than the fee recipient. */
 const wallet = `0x${'b3'.repeat(20)}`
 
-/** `owner`: the address to which the proposer's rewards go. */
+interface PayloadInput {
+  readonly slot: number
+  readonly number: number
+  /** The address to which the proposer's rewards go. */
+  readonly owner: string
+  readonly prevRandao: string
+  /** Probability that it has no transactions. */
+  readonly emptyPayloads: number
+}
+
 export function makePayload(
-  { slot, number, owner, prevRandao }: { slot: number; number: number; owner: string; prevRandao: string },
+  { slot, number, owner, prevRandao, emptyPayloads }: PayloadInput,
   draws: SeededRandom,
 ): SimulatedPayload {
   const builder = draws.happens(0.6) ? draws.pick(builders) : undefined
-  const count = draws.happens(0.12) ? 0 : draws.whole(1, 5)
+  const count = draws.happens(emptyPayloads) ? 0 : draws.whole(1, 5)
   const payer = builder && draws.happens(0.3) ? wallet : builder
   const refunds = builder !== undefined && count > 2 && draws.happens(0.2) ? 1 : 0
   const transactions = Array.from({ length: count }, (_, at): SimulatedTransaction => {

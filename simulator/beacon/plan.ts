@@ -13,6 +13,8 @@ export interface NetworkPlan {
   readonly forkEpochs: Readonly<Partial<Record<Fork, number>>>
   /** Execution rewards are known. */
   readonly hasExecution: boolean
+  /** Probability that a block has no transactions. Default: 0.12. */
+  readonly emptyPayloads?: number
   /**
    * Committees and proposers follow from RANDAO, as on a real chain; otherwise they are drawn. Only with `presentForks`
    * and one committee per slot.

@@ -300,6 +300,7 @@ export class Simulation {
           number: block,
           owner: withdrawalAddress(this.#chain.at(proposer)) ?? this.#chain.at(proposer).depositor,
           prevRandao: this.#data.mix,
+          emptyPayloads: this.#chain.plan.emptyPayloads ?? 0.12,
         },
         draws,
       ),

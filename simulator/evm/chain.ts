@@ -27,6 +27,12 @@ export interface TrueTransfer {
   readonly valueWei: bigint
 }
 
+interface Sending extends Pick<SimulatedTransaction, 'from' | 'value' | 'nonce'> {
+  readonly to: string
+  readonly creates: boolean
+  readonly reverts: boolean
+}
+
 export interface SimulatedBlock {
   readonly number: number
   readonly hash: string
@@ -50,8 +56,17 @@ export interface SimulatedChainOptions {
   /** Number of addresses with a large genesis balance. */
   readonly rich?: number
   readonly blockSeconds?: number
+  /** Transfers from rich addresses at given blocks, besides the random ones. */
+  readonly payments?: readonly Payment[]
   /** Addresses of destroyed contracts may send transactions, which is impossible on a real chain. */
   readonly destroyedMaySend?: boolean
+}
+
+export interface Payment {
+  readonly block: number
+  /** The recipient: a position among the regular addresses. */
+  readonly account: number
+  readonly ether: number
 }
 
 const ether = 10n ** 18n
@@ -62,13 +77,15 @@ const genesisUnix = 1_700_000_000
 export class SimulatedChain {
   readonly id: string
   readonly finalLag: number
-  readonly blockSeconds: number
+  /** Of the next block. */
+  blockSeconds: number
   readonly blocks: SimulatedBlock[] = []
   /** Contracts that were deleted. The state does not show that they existed. */
   readonly destroyed = new Set<string>()
   readonly #accounts = new Accounts()
   readonly #seed: string
   readonly #busy: number
+  readonly #payments: ReadonlyMap<number, readonly Payment[]>
   readonly #addresses: string[]
   readonly #rich: string[]
   readonly #contracts: string[] = []
@@ -87,6 +104,7 @@ export class SimulatedChain {
       accounts = 14,
       rich = 3,
       blockSeconds = 12,
+      payments = [],
       destroyedMaySend = true,
     } = options
     const draws = createSeededRandom(`${seed}/chain`)
@@ -96,6 +114,7 @@ export class SimulatedChain {
     this.#destroyedMaySend = destroyedMaySend
     this.#seed = seed
     this.#busy = busy
+    this.#payments = Map.groupBy(payments, ({ block }) => block)
     this.#addresses = Array.from({ length: accounts }, () => `0x${draws.hex(40)}`)
     this.#rich = Array.from({ length: rich }, () => `0x${draws.hex(40)}`)
     this.#oldDestruct = draws.happens(0.3)
@@ -166,6 +185,8 @@ export class SimulatedChain {
     const draws = createSeededRandom(`${this.#seed}/${this.blocks.length}/${this.#fork}`)
     const transactions: SimulatedTransaction[] = []
     const transfers: TrueTransfer[] = []
+    for (const payment of this.#payments.get(this.blocks.length) ?? [])
+      this.#pay(payment, draws, transactions, transfers)
     const count = draws.whole(0, this.#busy + 1)
     for (let at = 0; at < count; at++) this.#transact(draws, transactions, transfers)
     const miner = draws.happens(0.3) ? draws.pick(this.#addresses) : `0x${'c0'.repeat(20)}`
@@ -191,6 +212,30 @@ export class SimulatedChain {
     const left = isRich ? 5n * ether : balance - fee
     const all = draws.happens(0.1) && !isRich
     const value = draws.happens(0.2) ? 0n : all ? left : left / BigInt(draws.whole(2, 200))
+    const reverts = draws.happens(0.1)
+    this.#send({ from, to, value, nonce, creates, reverts }, draws, transactions, transfers)
+  }
+
+  #pay(
+    { account, ether: amount }: Payment,
+    draws: SeededRandom,
+    transactions: SimulatedTransaction[],
+    transfers: TrueTransfer[],
+  ): void {
+    const from = this.#rich[account % this.#rich.length] as string
+    const to = this.#addresses[account] as string
+    const { nonce, balance } = this.#accounts.get(from)
+    this.#accounts.set(from, { nonce: nonce + 1n, balance: balance - fee })
+    const value = BigInt(amount) * ether
+    this.#send({ from, to, value, nonce, creates: false, reverts: false }, draws, transactions, transfers)
+  }
+
+  #send(
+    { from, to, value, nonce, creates, reverts }: Sending,
+    draws: SeededRandom,
+    transactions: SimulatedTransaction[],
+    transfers: TrueTransfer[],
+  ): void {
     const execution = new Execution({
       accounts: this.#accounts,
       random: draws,
@@ -201,7 +246,7 @@ export class SimulatedChain {
       unusedAddress: () => this.#fresh(draws),
       destroyed: (address) => this.destroyed.add(address),
     })
-    const frame = execution.run(creates ? 'CREATE' : 'CALL', from, to, value, draws.happens(0.1))
+    const frame = execution.run(creates ? 'CREATE' : 'CALL', from, to, value, reverts)
     const hash = `0x${draws.hex(64)}`
     const txIndex = transactions.length
     let internal = 0
@@ -258,7 +303,7 @@ export class SimulatedChain {
   }
 
   #nextUnix(): number {
-    return genesisUnix + this.blocks.length * this.blockSeconds
+    return (this.blocks.at(-1)?.timeUnix ?? genesisUnix - this.blockSeconds) + this.blockSeconds
   }
 
   #close(

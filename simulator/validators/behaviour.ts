@@ -20,15 +20,19 @@ export const epochsPerDay = 4
 /** Complete chain days before the first start. */
 export const daysBefore = 35
 
+/** Of the validators and of the explorer's chain 1. */
+export const mainnetSlotSeconds = 5400
+
 const mainnetPlan: NetworkPlan = {
   slotsPerEpoch: 4,
-  slotSeconds: 5400,
+  slotSeconds: mainnetSlotSeconds,
   validators: 96,
   committeesPerSlot: 2,
   syncSeats: 8,
   syncPeriod: 16,
   forkEpochs: presentForks,
   hasExecution: true,
+  emptyPayloads: 0.015,
 }
 
 const hoodiPlan: NetworkPlan = {
@@ -45,11 +49,15 @@ const firstSlot = (day: number): number => firstEpoch(day) * mainnetPlan.slotsPe
 /** Validators with a special role. Days and epochs are those of the chain. */
 export const roles = {
   flawless: 0,
-  late: 8,
+  /** Its client is behind for a week, until it is updated. */
+  late: { validator: 8, fromDay: 16, untilDay: 23 },
   orphan: { validator: 17, slot: firstSlot(22) + 5 },
   /** Proposes the block with the slashing. */
   accuser: 23,
-  confused: 33,
+  /** Its node is slow to see new blocks for four days. */
+  confused: { validator: 33, fromDay: 8, untilDay: 12 },
+  /** All validators of one operator are offline for six hours. */
+  outage: { firstValidator: 20, untilValidator: 36, epoch: firstEpoch(24) + 1 },
   /** Offline for a day on which it has to propose a block. */
   away: { validator: 41, day: 27, slot: firstSlot(27) + 10 },
   slashed: { validator: 58, day: 31 },
@@ -65,30 +73,60 @@ export const roles = {
   halfPaid: { validator: 97, day: 20 },
 } as const
 
-/** The depositor of each validator: pools use few addresses, other validators one each. */
-export const depositorsOf = (accounts: readonly string[]) => {
-  const at = (position: number): string => accounts[position % accounts.length] as string
-  return (index: number): string => {
-    if (index < 20) return at(0)
-    if (index < 36) return at(1)
-    if (index < 60) return at(2 + (index % 2))
-    return at(4 + index - 60)
-  }
+/** The validator whose depositor pays the second deposit of the compounding validator. */
+const topUpSender = 95
+
+/** Pools use few deposit addresses, other validators one each. */
+function depositorPosition(index: number): number {
+  if (index < 20) return 0
+  if (index < 36) return 1
+  if (index < 60) return 2 + (index % 2)
+  return 4 + index - 60
 }
 
-const usualRates = (seed: string, validator: number): MistakeRates => {
+/** The depositor of each validator. */
+export const depositorsOf =
+  (accounts: readonly string[]) =>
+  (index: number): string =>
+    accounts[depositorPosition(index) % accounts.length] as string
+
+/** How much each depositor needs, by its position among the accounts. */
+export function etherOfDepositors(): ReadonlyMap<number, number> {
+  const ether = new Map<number, number>()
+  const add = (index: number, amount: number) => {
+    const position = depositorPosition(index)
+    ether.set(position, (ether.get(position) ?? 0) + amount)
+  }
+  for (let index = 0; index < mainnetPlan.validators; index++) add(index, 32)
+  add(roles.newcomer.validator, 32)
+  add(roles.halfPaid.validator, 16)
+  add(topUpSender, 4)
+  return ether
+}
+
+/** Mistakes per operator, relative to the average: some have better hardware than others. */
+function carelessnessOf(validator: number): number {
+  if (validator < 20) return 0.6
+  if (validator < 36) return 0.9
+  if (validator < 60) return 0.8
+  return validator < 76 ? 1.3 : 1.5
+}
+
+/** Low enough for ratings of 97 to 99.9, as large pools have. */
+const usualRates = (seed: string, validator: number, carelessness: number): MistakeRates => {
   const draws = createSeededRandom(`${seed}/habits ${validator}`)
+  const drawRate = (from: number, until: number) => carelessness * (from + (until - from) * draws.next())
   return {
-    noVote: 0.002 + 0.012 * draws.next(),
-    late: 0.005 + 0.02 * draws.next(),
-    wrongHead: 0.005 + 0.02 * draws.next(),
-    wrongTarget: 0.001 + 0.002 * draws.next(),
+    noVote: drawRate(0.0005, 0.0035),
+    late: drawRate(0.0005, 0.002),
+    wrongHead: drawRate(0.002, 0.008),
+    wrongTarget: drawRate(0.0005, 0.0015),
     repeated: 0.05,
     doubled: 0,
     orphanHead: 0.6,
-    missed: 0.006,
+    missed: drawRate(0.0005, 0.002),
     orphaned: 0.001,
-    unsigned: 0.02,
+    unsigned: drawRate(0.005, 0.015),
   }
 }
 
@@ -99,26 +137,33 @@ class MainnetBehaviour implements Behaviour {
   readonly #depositor: (index: number) => string
 
   constructor(seed: string, accounts: readonly string[]) {
-    this.#usualRates = Array.from({ length: mainnetPlan.validators + 2 }, (_, index) => usualRates(seed, index))
+    this.#usualRates = Array.from({ length: mainnetPlan.validators + 2 }, (_, index) =>
+      usualRates(seed, index, carelessnessOf(index)),
+    )
     this.#depositor = depositorsOf(accounts)
   }
 
   mistakeRates(validator: number, epoch: number): MistakeRates {
     const usual = this.#usualRates[validator] ?? noMistakes
+    const day = Math.floor(epoch / epochsPerDay)
+    const isWithin = ({ fromDay, untilDay }: { fromDay: number; untilDay: number }) => day >= fromDay && day < untilDay
+    const { outage } = roles
+    if (epoch === outage.epoch && validator >= outage.firstValidator && validator < outage.untilValidator)
+      return offlineRates
     switch (validator) {
       case roles.flawless:
       case roles.accuser:
         return noMistakes
-      case roles.late:
-        return { ...usual, late: 0.35 }
-      case roles.confused:
-        return { ...usual, wrongHead: 0.3, wrongTarget: 0.05 }
+      case roles.late.validator:
+        return isWithin(roles.late) ? { ...usual, late: 0.4 } : usual
+      case roles.confused.validator:
+        return isWithin(roles.confused) ? { ...usual, wrongHead: 0.5, wrongTarget: 0.05 } : usual
       case roles.orphan.validator:
         return Math.floor(roles.orphan.slot / mainnetPlan.slotsPerEpoch) === epoch
           ? { ...noMistakes, orphaned: 1 }
           : usual
       case roles.away.validator:
-        return Math.floor(epoch / epochsPerDay) === roles.away.day ? offlineRates : usual
+        return day === roles.away.day ? offlineRates : usual
       case roles.dark.validator:
         return epoch >= roles.dark.from && epoch < roles.dark.until ? offlineRates : usual
       default:
@@ -140,7 +185,11 @@ class MainnetBehaviour implements Behaviour {
       deposits: [
         ...on(newcomer.day, { validator: 'new' as const, gwei: 32n * eth }),
         ...on(halfPaid.day, { validator: 'new' as const, gwei: 16n * eth }),
-        ...on(compounding.day, { validator: compounding.validator, gwei: 4n * eth, from: this.#depositor(95) }),
+        ...on(compounding.day, {
+          validator: compounding.validator,
+          gwei: 4n * eth,
+          from: this.#depositor(topUpSender),
+        }),
       ],
     }
   }
@@ -165,7 +214,7 @@ class HoodiBehaviour implements Behaviour {
   readonly #usualRates: readonly MistakeRates[]
 
   constructor(seed: string) {
-    this.#usualRates = Array.from({ length: hoodiPlan.validators }, (_, index) => usualRates(seed, index))
+    this.#usualRates = Array.from({ length: hoodiPlan.validators }, (_, index) => usualRates(seed, index, 1))
   }
 
   mistakeRates(validator: number, epoch: number): MistakeRates {
