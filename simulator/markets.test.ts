@@ -120,7 +120,7 @@ test('prices add up to one, venues to the total volume, and markets to their eve
   }
 })
 
-test('at any time, prices of exclusive outcomes add up to about one, and thresholds are monotone', async () => {
+test('at any time, prices of exclusive outcomes add up to about one, and thresholds and deadlines are monotone', async () => {
   await using context = await openContext()
   const listing = createDemoListing(demoSeed, () => context.clock.now())
   for (let reading = 0; reading < 200; reading++) {
@@ -130,14 +130,19 @@ test('at any time, prices of exclusive outcomes add up to about one, and thresho
       const exclusive = related('exclusive')
       const sum = exclusive.reduce((total, market) => total + yesOf(market), 0)
       assert.ok(exclusive.length === 0 || (sum >= 0.97 && sum <= 1.03), `${title}: ${sum}`)
-      const rising = related('above').sort((a, b) => thresholdOf(a) - thresholdOf(b))
-      for (const [at, market] of rising.entries())
-        assert.ok(at === 0 || yesOf(market) <= yesOf(rising[at - 1] as DemoMarket), market.question)
+      const nested = related('nested').sort((a, b) => oddsOf(b) - oddsOf(a))
+      for (const [at, market] of nested.entries()) {
+        const wider = nested[at - 1]
+        assert.ok(!wider || yesOf(market) <= yesOf(wider), market.question)
+        assert.ok(!wider || !(thresholdOf(market) <= thresholdOf(wider)), 'a higher threshold is less likely')
+      }
     }
     context.clock.advance(7 * 3_600_000 + 13_000)
   }
 })
 
+const oddsOf = (market: DemoMarket): number => planOf(market).market.odds
+/** NaN: the question names none. */
 const thresholdOf = ({ question }: DemoMarket): number => Number(/more than (\d+(\.\d+)?)/.exec(question)?.[1])
 
 test('a market whose price has changed has a larger volume, and daily figures are differences of two days', async () => {

@@ -38,7 +38,7 @@ export class EventTrading {
   readonly #between: number
   readonly #shift: number
   readonly #habits: readonly Habits[]
-  /** Thresholds of one figure move together. */
+  /** Nested markets move together. */
   readonly #sharedPhases: readonly number[]
 
   constructor(plan: EventPlan, seed: string) {
@@ -124,7 +124,7 @@ export class EventTrading {
     const atMs = this.lastTradeMs(nowMs)
     const { markets } = this.#plan
     const weights = markets.map(({ odds, relation }, at) => {
-      const isShared = relation === 'above'
+      const isShared = relation === 'nested'
       const phases = isShared ? this.#sharedPhases : (this.#habits[at] as Habits).phases
       const jitter = createSeededRandom(`${this.#seed}/${isShared ? 'shared' : at}/${atMs}`).next()
       return (odds / (1 - odds)) * Math.exp(waveAt(phases, atMs) + noise * (2 * jitter - 1))

@@ -174,8 +174,8 @@ function game({ starts = '' }: EventPlan, { eventId, market }: MarketPosition) {
     gameId: String(90_000 + eventId),
     gameStartTime: starts.replace('T', ' ').replace('Z', '+00'),
     eventStartTime: starts,
-    sportsMarketType: relation === 'above' ? 'totals' : outcomes ? 'first_to_score' : 'moneyline',
-    ...(relation === 'above' && { line: Number(short.split(' ').at(-1)) }),
+    sportsMarketType: relation === 'nested' ? 'totals' : outcomes ? 'first_to_score' : 'moneyline',
+    ...(relation === 'nested' && { line: Number(short.split(' ').at(-1)) }),
     teamAID: String(2 * eventId),
     teamBID: String(2 * eventId + 1),
   }

@@ -16,9 +16,9 @@ export interface MarketPlan {
   readonly odds: number
   /**
    * `exclusive`: exactly one of these markets of the event resolves to the first outcome, so their prices add up to about 1.
-   * `above`: a threshold; the price of a higher one is never above that of a lower one.
+   * `nested`: one implies the other, as thresholds and deadlines do. The prices always have the order of `odds`.
    */
-  readonly relation?: 'exclusive' | 'above'
+  readonly relation?: 'exclusive' | 'nested'
   /** Default: Yes and No. */
   readonly outcomes?: readonly [string, string]
   /** Of a figure. */
@@ -81,12 +81,14 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Opens in 2026',
         ends: '2026-12-31',
         odds: 0.38,
+        relation: 'nested',
       },
       {
         question: 'Will the harbour bridge open before the ferry line closes on 31 January 2027?',
         short: 'Before the ferry closes',
         ends: '2027-01-31',
         odds: 0.57,
+        relation: 'nested',
       },
       {
         question: 'Will the harbour bridge charge a toll by 30 June 2027?',
@@ -199,14 +201,14 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Over 1.5',
         ends: '2026-12-19',
         odds: 0.76,
-        relation: 'above',
+        relation: 'nested',
       },
       {
         question: 'Will Gulls vs. Lighthouse on 19 December 2026 have more than 2.5 goals?',
         short: 'Over 2.5',
         ends: '2026-12-19',
         odds: 0.52,
-        relation: 'above',
+        relation: 'nested',
       },
       {
         question: 'Which team will score first on 19 December 2026, the Gulls or the Lighthouse?',
@@ -257,7 +259,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Over 3.5',
         ends: '2026-10-31',
         odds: 0.3,
-        relation: 'above',
+        relation: 'nested',
         cameTrue: false,
       },
     ],
@@ -351,7 +353,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Above 400',
         ends: '2026-12-31',
         odds: 0.83,
-        relation: 'above',
+        relation: 'nested',
         bounds: { lower: '400' },
       },
       {
@@ -359,7 +361,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Above 450',
         ends: '2026-12-31',
         odds: 0.54,
-        relation: 'above',
+        relation: 'nested',
         bounds: { lower: '450' },
       },
       {
@@ -367,7 +369,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Above 500',
         ends: '2026-12-31',
         odds: 0.19,
-        relation: 'above',
+        relation: 'nested',
         bounds: { lower: '500' },
       },
     ],
@@ -425,6 +427,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Naked eye',
         ends: '2026-12-31',
         odds: 0.62,
+        relation: 'nested',
       },
       {
         question: 'Will the comet break apart before 31 December 2026?',
@@ -437,6 +440,7 @@ export const eventPlans: readonly EventPlan[] = [
         short: 'Magnitude 4',
         ends: '2026-12-24',
         odds: 0.35,
+        relation: 'nested',
       },
     ],
   },
