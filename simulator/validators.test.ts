@@ -1,6 +1,8 @@
 // The validators of the demo: ingest reads every figure of the simulated nodes correctly, the endpoints show the incidents, and
 // new epochs appear with time.
 import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
@@ -174,6 +176,18 @@ describe('validators of the demo', () => {
       const pool = [...(await ratingsOf(indicesFrom(from, until))).values()]
       const mean = pool.reduce((sum, rating) => sum + rating, 0) / pool.length
       assert(mean > 97.5 && mean < 99.5, `${from}: ${mean}`)
+    }
+  })
+
+  test('each incident that the guide links to is visible: the rating of the day, or of all days, is low', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '../docs/getting-started.md'), 'utf8')
+    const links = [...guide.matchAll(/#\/validators\/(\d+)\?network=mainnet(?:&day=(\d+))?/g)]
+    assert.equal(links.length, 7)
+    for (const [link, index, day] of links) {
+      const rating = day
+        ? (await dayOf(Number(index), Number(day)))?.validatorEffectiveness
+        : (await ratingsOf([Number(index)])).get(Number(index))
+      assert((rating ?? 100) < 97, link)
     }
   })
 

@@ -18,7 +18,10 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     for (const name of ['Overview', 'Explorer', 'FX', 'Validators', 'Markets', 'Keys']) {
       await page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.getByRole('note').getByText('Demo data.').waitFor()
+      await page
+        .getByRole('note')
+        .getByText(/^Demo data\..* Time is compressed: /)
+        .waitFor()
     }
     await browser.accessible(page)
     await browser.leave(page)
