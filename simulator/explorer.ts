@@ -1,7 +1,7 @@
 // Demo data of the explorer: two simulated chains, indexed over JSON-RPC like real ones, and labelled entities with
 // tagged addresses. Chain 1 is indexed completely. Chain 137 has a gap, so that the demo shows both cases. The chains
-// do not grow, and no node keeps running. Chain 1 is as slow as the demo's validators, so that its 800 blocks begin before
-// the first deposit.
+// do not grow, and no node keeps running. A block of chain 1 lasts as long as a slot of the demo's mainnet, so that the
+// chain begins before the first deposit.
 
 import { complete } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'

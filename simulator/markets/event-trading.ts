@@ -1,6 +1,6 @@
-// Prices and volumes of the markets of one event, as functions of seed and time: a feed that restarts continues with the
-// same ones, and changes over a day are differences of two times. All markets of an event trade at the same times, so that
-// related prices agree whenever they are read.
+// Prices and volumes of the markets of one event, as functions of seed and time (behaviour/operations.md#demo-markets). A feed
+// that restarts continues with the same ones. All markets of an event trade at the same times, so that related prices
+// agree whenever they are read.
 import { createSeededRandom } from '../seeded-random.ts'
 import { type EventPlan, isoAt } from './plan.ts'
 
@@ -38,8 +38,6 @@ export class EventTrading {
   readonly #between: number
   readonly #shift: number
   readonly #habits: readonly Habits[]
-  /** Nested markets move together. */
-  readonly #sharedPhases: readonly number[]
 
   constructor(plan: EventPlan, seed: string) {
     const draws = createSeededRandom(seed).fork('trading')
@@ -48,9 +46,10 @@ export class EventTrading {
     this.#between = draws.pick(ticksBetween)
     this.#shift = draws.whole(0, this.#between)
     const drawPhases = () => waves.map(() => 2 * Math.PI * draws.next())
-    this.#sharedPhases = drawPhases()
-    this.#habits = plan.markets.map(() => ({
-      phases: drawPhases(),
+    const sharedPhases = drawPhases()
+    this.#habits = plan.markets.map(({ relation }) => ({
+      // Nested markets move together.
+      phases: relation === 'nested' ? sharedPhases : drawPhases(),
       centsPerHour: draws.whole(2_000, 40_000),
       liquidHours: draws.whole(20, 80),
     }))
@@ -124,9 +123,8 @@ export class EventTrading {
     const atMs = this.lastTradeMs(nowMs)
     const { markets } = this.#plan
     const weights = markets.map(({ odds, relation }, at) => {
-      const isShared = relation === 'nested'
-      const phases = isShared ? this.#sharedPhases : (this.#habits[at] as Habits).phases
-      const jitter = createSeededRandom(`${this.#seed}/${isShared ? 'shared' : at}/${atMs}`).next()
+      const { phases } = this.#habits[at] as Habits
+      const jitter = createSeededRandom(`${this.#seed}/${relation === 'nested' ? 'nested' : at}/${atMs}`).next()
       return (odds / (1 - odds)) * Math.exp(waveAt(phases, atMs) + noise * (2 * jitter - 1))
     })
     const share = (weight: number) => weight / (1 + weight)

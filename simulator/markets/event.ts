@@ -3,7 +3,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import type { EventTrading } from './event-trading.ts'
 import { dayAfter, demoDateMs, type EventPlan, eventPlans, isoAt, isoOf, slugOf } from './plan.ts'
 
-/** As of the date of the demo's world. */
+/** As of the date of the demo. */
 export function eventFields(
   plan: EventPlan,
   id: number,

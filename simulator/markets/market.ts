@@ -20,7 +20,7 @@ interface MarketPosition {
   readonly market: MarketPlan
 }
 
-/** As of the date of the demo's world. */
+/** As of the date of the demo. */
 export function marketFields(
   plan: EventPlan,
   position: MarketPosition,

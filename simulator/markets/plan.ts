@@ -1,5 +1,5 @@
-// The subjects of the demo markets, with real dates. The world of the demo is as of 15 November 2026. Everything else about
-// the markets is random from the seed.
+// The subjects of the demo markets. Their dates fit 15 November 2026, the date of the demo. Everything else about them is
+// random from the seed.
 
 /** `question`: yes or no. `game`: two teams, a score. `range`: a figure between two bounds. */
 export type Sort = 'question' | 'game' | 'range'
@@ -517,9 +517,9 @@ export const slugOf = (text: string): string =>
     .replaceAll(/^-|-$/g, '')
 
 const dayMs = 86_400_000
-/** The fixed date of the demo's world. */
+/** The date that the questions fit. */
 export const demoDateMs = Date.UTC(2026, 10, 15)
 export const isoOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
-/** A time relative to the date of the demo's world, in days. */
+/** A time relative to the date of the demo, in days. */
 export const isoAt = (days: number): string => isoOf(demoDateMs + days * dayMs)
 export const dayAfter = (day: string): string => isoOf(Date.parse(day) + dayMs).slice(0, 10)
