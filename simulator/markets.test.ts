@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { checker } from '#core/schema-check.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoDateMs, eventPlans } from './markets/plan.ts'
@@ -37,7 +38,9 @@ function* valuesIn(value: unknown, path = ''): Generator<string> {
 }
 
 async function documentsOf(seed: string) {
-  await using context = await openContext()
+  await using opened = await openContext()
+  // Reading a feed waits between two requests.
+  const context = { ...opened, clock: systemClock }
   const sample = await loadMarkets(context, seed)
   const rows = await context.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
   const past = await bySlug.handle({ slug: sample.pastSlug, include_tag: true }, context, testRequestInfo())

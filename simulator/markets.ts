@@ -61,6 +61,8 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
     list: 'data',
     query: { style: 'wrapped' },
     everyMs: 5000,
+    // The demo reads its own feed several times at the first start.
+    perSecond: 1000,
     paging: { kind: 'keyset', size: 200 },
     recent: { since: 'updated_since' },
   }
