@@ -100,16 +100,17 @@ async function checkConsole(url: string): Promise<void> {
 const packageOf = (name: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name
 
 describe('the package', () => {
-  test('contains built JavaScript, declarations and the console, and nothing else', async () => {
+  test('contains built JavaScript, declarations, the console and the guides, and nothing else', async () => {
     const { stdout } = await run('tar', ['-tzf', tarball])
     const files = stdout
       .trim()
       .split('\n')
       .map((path) => path.replace('package/', ''))
     const expected = [
-      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent)\.js|dist\/package\.json|api\/package\.json)$/,
+      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent|resolve)\.js|dist\/package\.json|api\/package\.json)$/,
       /^dist\/(?!console\/).*\.js$/,
       /^dist\/console\/dist\//,
+      /^dist\/docs\/[^/]+\.md$/,
       /^api\/dist\/.*\.(js|d\.ts)$/,
     ]
     assert.deepEqual(

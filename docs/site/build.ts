@@ -2,7 +2,7 @@
 //   npm run docs:site -- --out DIR
 // The pages use relative links, so they work from a subfolder and from the file system. The build of the console also
 // builds them, with links to the console, for the server to deliver under /docs (console/vite.config.ts).
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'vite'
@@ -24,7 +24,11 @@ export async function buildSite(outDir: string, { isServed }: { readonly isServe
   await buildAssets(outDir)
   await cp(join(root, 'console/public/favicon.svg'), join(outDir, 'favicon.svg'))
   await writeFile(join(outDir, indexFile), `globalThis.tetradSearchIndex=${JSON.stringify(searchIndex)}\n`)
-  for (const [path, source] of files) await cp(source, join(outDir, path))
+  // Not copied: they are shown, so they must not be executable.
+  for (const [path, source] of files) {
+    await mkdir(dirname(join(outDir, path)), { recursive: true })
+    await writeFile(join(outDir, path), await readFile(source))
+  }
   const start = 'index.html'
   for (const [path, html] of [...pages].sort(([one], [other]) => Number(one === start) - Number(other === start))) {
     await mkdir(dirname(join(outDir, path)), { recursive: true })
