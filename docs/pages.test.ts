@@ -51,7 +51,7 @@ for (const page of pages) {
     })
 
     test('its links lead to existing files', async () => {
-      for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https:)([^)#]+)(?:#[^)]*)?\)/g)) {
+      for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
         assert.ok(existsSync(normalize(join(here, dirname(page), target))), target)
       }
     })
