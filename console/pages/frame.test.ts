@@ -49,7 +49,7 @@ describe('every page', { skip: noBrowser }, () => {
   })
 
   test('each page has its own title, and navigation moves the focus to its heading', async () => {
-    const page = await browser.page('/#/markets')
+    const page = await browser.page('/#/markets?q=harbour%20bridge%202026')
     const focused = (name: string) => page.locator('h1:focus', { hasText: name }).waitFor()
     const titled = (title: string) => page.waitForFunction((text) => document.title === text, title)
     await titled('Markets · Tetrad')
