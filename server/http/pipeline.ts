@@ -85,7 +85,7 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
     const caller = await app.authorizer.authorize(chosen, readCredentials(request))
     const input = compiled.parse(request)
     const result = await app.deadlines.within(
-      (deadline) => chosen.handle(input, app.context, toRequestInfo(request, caller, deadline)),
+      (deadline) => chosen.handle(input, app.context, new AuthorizedRequest(request, caller, deadline)),
       request.onCallerGone,
     )
     response = render(chosen, compiled.write, result)
@@ -111,17 +111,33 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
 }
 
 /** `origin` is lazy, because computing it may log a warning; so is `signal`, because most handlers do not use it. */
-const toRequestInfo = (request: ApiRequest, caller: Caller, deadline: Deadline): RequestInfo => ({
-  caller,
-  requestId: request.requestId,
-  get origin() {
-    return request.origin
-  },
-  headers: request.headers,
-  get signal() {
-    return deadline.signal
-  },
-})
+class AuthorizedRequest implements RequestInfo {
+  readonly #request: ApiRequest
+  readonly #deadline: Deadline
+  readonly caller: Caller
+
+  constructor(request: ApiRequest, caller: Caller, deadline: Deadline) {
+    this.#request = request
+    this.caller = caller
+    this.#deadline = deadline
+  }
+
+  get requestId(): string {
+    return this.#request.requestId
+  }
+
+  get headers(): RequestInfo['headers'] {
+    return this.#request.headers
+  }
+
+  get origin(): string {
+    return this.#request.origin
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal
+  }
+}
 
 /** A group can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */
 function checkGroupServed(app: App, handlerGroup: HandlerGroup, request: ApiRequest): void {

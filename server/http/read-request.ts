@@ -5,6 +5,7 @@ import { withoutKeys } from '#core/key.ts'
 import type { Random } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { CallerGone, type OnCallerGone } from './deadline.ts'
+import type { RawQuery } from './handler.ts'
 import type { ApiRequest, App } from './pipeline.ts'
 import { readQuery } from './query.ts'
 import type { HttpRoute } from './routes.ts'
@@ -26,30 +27,50 @@ export interface RoutedRequest {
 /** Throws a Fault for a query that exceeds its limits, and CallerGone when the connection has been reset. */
 export function readRequest(app: App, { query }: HttpRoute, request: RoutedRequest): ApiRequest {
   const { raw, body } = request
-  const { proxyHops } = app.context.settings.server
-  const address = addressOf(raw, proxyHops)
+  const address = addressOf(raw, app.context.settings.server.proxyHops)
   // Node does not know the address of a connection that was reset.
   if (address === undefined) throw new CallerGone()
-  const contentType = raw.headers['content-type'] ?? ''
   const texts = [request.query]
   // These endpoints also accept parameters as a form (behaviour/explorer.md#parameters).
-  if (query.anyCase && body && formShape.test(contentType)) texts.push(new TextDecoder().decode(body))
-  return {
-    requestId: request.id,
-    address,
-    get origin() {
-      return originOf(app, raw)
-    },
-    get hostname() {
-      return hostnameIn(hostOf(raw, proxyHops))
-    },
-    path: pathOfUrl(raw),
-    params: request.params,
-    query: readQuery(texts, query),
-    headers: raw.headers as Record<string, string | undefined>,
-    contentType,
-    body,
-    onCallerGone: request.onCallerGone,
+  if (query.anyCase && body && formShape.test(raw.headers['content-type'] ?? ''))
+    texts.push(new TextDecoder().decode(body))
+  return new ReadRequest(app, request, address, readQuery(texts, query))
+}
+
+/** A class, because an object with getters of its own takes several microseconds to create. */
+class ReadRequest implements ApiRequest {
+  readonly #app: App
+  readonly #raw: IncomingMessage
+  readonly requestId: string
+  readonly address: string
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: RawQuery
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly contentType: string
+  readonly body: Uint8Array | undefined
+  readonly onCallerGone: OnCallerGone
+
+  constructor(app: App, { raw, id, params, body, onCallerGone }: RoutedRequest, address: string, query: RawQuery) {
+    this.#app = app
+    this.#raw = raw
+    this.requestId = id
+    this.address = address
+    this.path = pathOfUrl(raw)
+    this.params = params
+    this.query = query
+    this.headers = raw.headers as Record<string, string | undefined>
+    this.contentType = raw.headers['content-type'] ?? ''
+    this.body = body
+    this.onCallerGone = onCallerGone
+  }
+
+  get origin(): string {
+    return originOf(this.#app, this.#raw)
+  }
+
+  get hostname(): string {
+    return hostnameIn(hostOf(this.#raw, this.#app.context.settings.server.proxyHops))
   }
 }
 
