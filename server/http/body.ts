@@ -23,6 +23,5 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Uint8A
     })
     raw.on('end', () => resolve(Buffer.concat(chunks, bytes)))
     raw.on('error', () => reject(new CallerGone()))
-    raw.on('close', () => reject(new CallerGone()))
   })
 }

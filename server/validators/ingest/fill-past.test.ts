@@ -16,8 +16,10 @@ import { keptEpochs } from '../duties/watch-ranges.ts'
 import { measures } from '../ratings/measures.ts'
 import { type PastStep, readMissingPast } from './fill-past.ts'
 import { Follower } from './follow.ts'
+import { findRun } from './ingest-status.ts'
 import { createPastFiller } from './past-filler.ts'
 import { withChainTimes } from './read/chain-identity.ts'
+import { startBeacon } from './start.ts'
 
 const network = 'hoodi'
 const signal = new AbortController().signal
@@ -251,4 +253,28 @@ test('a server reads one segment per poll, retries hourly, reports pruned states
     ['no beacon node has the states of earlier epochs of added validators', 3],
     ['earlier epochs of added validators could not be read', undefined],
   ])
+})
+
+test('the loops of a server read the past of an added validator', async () => {
+  await using world = await openWorld()
+  await world.follow(['3'], 9)
+  world.at.finalized = 13
+  await world.restart(['3', '7'])
+  const stop = new AbortController()
+  const read = Promise.withResolvers<void>()
+  const log: Log = {
+    ...silentLog,
+    info: (fields, message) => {
+      const isPast = message === 'earlier epochs of added validators stored'
+      if (isPast && (fields as { epochsLeft: number }).epochsLeft === 0) read.resolve()
+    },
+  }
+  const context = { ...world.current(), log, clock: systemClock }
+  const ended = startBeacon(context, stop.signal, () => {})
+  const wake = setInterval(() => findRun(context, network)?.wakeUp.wake(), 20)
+  await read.promise
+  clearInterval(wake)
+  stop.abort()
+  await ended
+  assert.deepEqual(await world.kept(7), await world.kept(3))
 })
