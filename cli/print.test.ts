@@ -8,7 +8,8 @@ const code = `
   process.stdout.write(['ok', 'warning', 'error'].map((tone) => paint(tone, tone)).join(' '))
 `
 const plain = 'ok warning error'
-const { NO_COLOR, FORCE_COLOR, NODE_DISABLE_COLORS, ...rest } = process.env
+// Node.js also turns colours off where CI is set.
+const { CI, NO_COLOR, FORCE_COLOR, NODE_DISABLE_COLORS, ...rest } = process.env
 const env = { ...rest, TERM: 'xterm' }
 const args = ['--input-type=module', '--eval', code]
 

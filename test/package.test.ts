@@ -48,7 +48,7 @@ before(async () => {
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
   }
-  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$)/i.test(name))
+  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$|ci$)/i.test(name))
   env = { ...Object.fromEntries(own), ...npmEnv, PATH: hostFolders.join(delimiter) }
 
   const options = { context: root, ignoreFile: join(root, 'ops/Dockerfile.dockerignore'), env: npmEnv }
@@ -318,9 +318,9 @@ describe('the container image', () => {
   test('on a terminal, the first start shows its progress in one line, and the sign-in link last', {
     skip: !hasTerminal && 'needs script of util-linux',
   }, async () => {
-    const line = `tetrad serve --port 0 --data ${join(home, 'first')}`
+    const line = `exec tetrad serve --port 0 --data ${join(home, 'first')}`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
-      ...{ cwd: image.workDir, env: { ...env, PATH: image.env.PATH } },
+      ...{ cwd: image.workDir, env: { ...env, TERM: 'xterm', PATH: image.env.PATH } },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const ended = once(child, 'exit')
