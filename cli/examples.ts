@@ -61,7 +61,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   move: ['--from ./data --to postgres://tetrad@db1/tetrad'],
   conformance: ['--url http://127.0.0.1:8080', '--url http://127.0.0.1:8080 --spec-only --json'],
   simulator: ['', '> tetrad.yaml', '--json'],
-  ask: ['markets.bySlug --slug will-the-harbour-bridge-open-in-2026'],
+  ask: ['markets.bySlug --slug will-the-harbour-bridge-open-on-time'],
   openapi: ['', '--url https://data.example.net'],
 }
 

@@ -74,8 +74,9 @@ async function loadDemo(
 ): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
+  const atMs = (await cursorOf(state, startedCursor)) ?? clock.now()
+  markets.setCreated(atMs)
   if ((await cursorOf(state, finishedCursor)) === undefined) {
-    const atMs = (await cursorOf(state, startedCursor)) ?? clock.now()
     await state.write((tx) => moveCursor(tx, startedCursor, atMs))
     const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
     // In parallel, because validators are read in another thread. Wait for both before throwing.

@@ -6,8 +6,9 @@ import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { demoSeed } from './demo-seed.ts'
-import { demoDateMs, eventPlans } from './markets/plan.ts'
-import { createDemoListing, createMarketRecords, loadMarkets } from './markets.ts'
+import { DemoDates } from './markets/dates.ts'
+import { createEventPlans } from './markets/plan.ts'
+import { createDemoListing, createMarketRecords, loadMarkets, startDemoMarkets } from './markets.ts'
 
 interface Schema {
   readonly type?: string
@@ -36,6 +37,8 @@ function* valuesIn(value: unknown, path = ''): Generator<string> {
     }
   }
 }
+
+const dates = new DemoDates(systemClock.now())
 
 async function documentsOf(seed: string) {
   await using opened = await openContext()
@@ -105,7 +108,7 @@ const marketsOf = (documents: readonly { text: string }[]) =>
   documents.map(({ text }) => JSON.parse(text) as DemoMarket)
 const yesOf = ({ outcomePrices }: DemoMarket): number => Number((JSON.parse(outcomePrices) as string[])[0])
 const planOf = ({ question }: DemoMarket) => {
-  const plans = eventPlans.flatMap((event) => event.markets.map((market) => ({ event, market })))
+  const plans = createEventPlans(dates).flatMap((event) => event.markets.map((market) => ({ event, market })))
   return plans.find(({ market }) => market.question === question) ?? assert.fail(question)
 }
 
@@ -125,7 +128,7 @@ test('prices add up to one, venues to the total volume, and markets to their eve
 
 test('at any time, prices of exclusive outcomes add up to about one, and thresholds and deadlines are monotone', async () => {
   await using context = await openContext()
-  const listing = createDemoListing(demoSeed, () => context.clock.now())
+  const listing = createDemoListing(demoSeed, dates, () => context.clock.now())
   for (let reading = 0; reading < 200; reading++) {
     const markets = listing.entries().map(({ value }) => value as unknown as DemoMarket)
     for (const [title, members] of Map.groupBy(markets, ({ events }) => events[0]?.title ?? '')) {
@@ -149,8 +152,8 @@ const oddsOf = (market: DemoMarket): number => planOf(market).market.odds
 const thresholdOf = ({ question }: DemoMarket): number => Number(/more than (\d+(\.\d+)?)/.exec(question)?.[1])
 
 test('a market whose price has changed has a larger volume, and daily figures are differences of two days', async () => {
-  const clock = { nowMs: demoDateMs }
-  const listing = createDemoListing(demoSeed, () => clock.nowMs)
+  const clock = { nowMs: dates.startMs }
+  const listing = createDemoListing(demoSeed, dates, () => clock.nowMs)
   const readAll = () => listing.entries().map(({ value }) => value as unknown as DemoMarket)
   let before = readAll()
   let changes = 0
@@ -187,15 +190,23 @@ test('closed markets have the prices 0 and 1 and no orders; planned ones have no
   for (const market of planned) assert.deepEqual([market.volumeNum, market.liquidityNum], [0, 0], market.question)
 })
 
-test('questions are sentences, and the dates of a market agree with its question, its event and its state', async () => {
-  for (const market of marketsOf((await documentsOf('test')).documents)) {
+/** Ordinary days, ends of months and years, and a leap day. */
+const firstDays = ['2026-11-16', '2026-12-31', '2027-01-01', '2027-07-30', '2028-02-29', '2031-08-31']
+
+test('whenever the demo is created, the dates of a market agree with its question, its event and its state', () => {
+  const markets = firstDays.flatMap((day) => {
+    const startMs = Date.parse(day)
+    const listing = createDemoListing(demoSeed, new DemoDates(startMs + 40_000_000), () => startMs)
+    return listing.entries().map(({ value }) => ({ market: value as unknown as DemoMarket, startMs }))
+  })
+  for (const { market, startMs } of markets) {
     const { question, createdAt, startDate, endDate, closedTime, closed } = market
     assert.match(question, /^(Will|Which) .+\?$/)
     assert.ok(question.length <= 90 && !question.includes('  '), question)
     assert.match(market.groupItemTitle, /^[A-Z0-9][^?]{1,24}$/)
     assert.ok(createdAt < startDate && startDate < endDate, question)
     assert.ok((market.events[0]?.createdAt ?? '') <= createdAt, question)
-    assert.equal(Date.parse(endDate) < demoDateMs, closed, question)
+    assert.equal(Date.parse(endDate) < startMs, closed, question)
     if (closed) assert.ok(Date.parse(closedTime ?? '') > Date.parse(endDate), question)
     const named = /\b(\d+ [A-Z][a-z]+ 20\d\d)\b/.exec(question)?.[1]
     if (named) assert.equal(Math.abs(Date.parse(`${named} UTC`) - Date.parse(endDate)), 0, question)
@@ -203,10 +214,25 @@ test('questions are sentences, and the dates of a market agree with its question
 })
 
 test('slugs are unique, and the same seed gives the same markets', () => {
-  const slugs = createMarketRecords('a')
+  const slugs = createMarketRecords('a', dates)
     .filter(({ kind }) => kind === 'market')
     .map(({ fields }) => fields.slug)
   assert.equal(new Set(slugs).size, slugs.length)
-  assert.deepEqual(createMarketRecords('a'), createMarketRecords('a'))
-  assert.notDeepEqual(createMarketRecords('a'), createMarketRecords('b'))
+  assert.deepEqual(createMarketRecords('a', dates), createMarketRecords('a', dates))
+  assert.notDeepEqual(createMarketRecords('a', dates), createMarketRecords('b', dates))
+})
+
+test('a feed that starts on a later day serves the markets of the day on which the demo was created', async () => {
+  const createdMs = dates.startMs
+  const demo = await startDemoMarkets(demoSeed, { now: () => createdMs + 40 * 86_400_000 })
+  try {
+    demo.setCreated(createdMs)
+    const { url } = (demo.settings as { markets: { feeds: [{ url: string }] } }).markets.feeds[0]
+    const listed = (await (await fetch(`${url}?limit=500`)).json()) as DemoMarket[]
+    const expected = createDemoListing(demoSeed, dates, () => createdMs).entries()
+    const endDates = (markets: readonly DemoMarket[]) => markets.map(({ slug, endDate }) => `${slug} ${endDate}`).sort()
+    assert.deepEqual(endDates(listed), endDates(expected.map(({ value }) => value as unknown as DemoMarket)))
+  } finally {
+    await demo.close()
+  }
 })

@@ -8,14 +8,14 @@ import { type Clock, systemClock } from '#runtime/clock.ts'
 import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
 import { demoAccounts } from './explorer.ts'
-import { eventFields, seriesFields } from './markets/event.ts'
+import { DemoDates } from './markets/dates.ts'
+import { eventFields, type NumberedEvent, seriesFields } from './markets/event.ts'
 import { EventTrading } from './markets/event-trading.ts'
 import { startMarketFeed } from './markets/feed.ts'
 import { marketFields } from './markets/market.ts'
 import {
   categories,
-  type EventPlan,
-  eventPlans,
+  createEventPlans,
   type MarketPlan,
   samplePastSlug,
   sampleQuestion,
@@ -39,12 +39,14 @@ import { stoppedAt } from './stopped-clock.ts'
 /** A new demo already has a history: the feed is read as of these times. */
 const hoursAgo = [168, 72, 24, 6, 1, 0] as const
 
-const collectionTitles = ['Around the harbour', 'This winter'] as const
+const collectionTitles = ['Around the harbour', 'This season'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
 
 export interface DemoMarkets {
   /** Settings that make a server read this feed. */
   readonly settings: object
+  /** Sets the day on which the demo was created, before the feed is read. Default: today. */
+  setCreated(atMs: number): void
   /** Reads the feed as of several past times and returns the sample market. */
   load(context: AppContext): Promise<{ slug: string; pastSlug: string }>
   close(): Promise<void>
@@ -53,8 +55,13 @@ export interface DemoMarkets {
 /** Serves the demo markets over HTTP until it is closed. */
 export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
   let shownMs: number | undefined
-  const listing = createDemoListing(seed, () => shownMs ?? clock.now())
-  const feed = await startMarketFeed({ seed, listing })
+  let createdMs: number | undefined
+  let listing: TradingListing | undefined
+  const entries = () => {
+    listing ??= createDemoListing(seed, new DemoDates(createdMs ?? clock.now()), () => shownMs ?? clock.now())
+    return listing.entries()
+  }
+  const feed = await startMarketFeed({ seed, listing: { entries } })
   const feedSettings = {
     id: 'demo',
     url: feed.url,
@@ -70,6 +77,9 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
   if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
   return {
     settings: { markets: { feeds: [feedSettings] } },
+    setCreated(atMs) {
+      createdMs = atMs
+    },
     async load(context) {
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {
@@ -95,52 +105,52 @@ export async function loadMarkets(context: AppContext, seed: string): Promise<{ 
   }
 }
 
-export function createMarketRecords(seed: string): MarketRecord[] {
-  const builder = new RecordBuilder(createSeededRandom(seed).fork('markets'))
+/** As of the day on which the demo was created. */
+export function createMarketRecords(seed: string, dates: DemoDates): MarketRecord[] {
+  const builder = new RecordBuilder(createSeededRandom(seed).fork('markets'), dates)
+  const events = numberEvents(seed, dates)
   const accounts = demoAccounts(seed)
   for (const [at, label] of categories.entries())
-    builder.add('category', 1 + at, (draws) => categoryFields(label, draws))
-  for (const [at, label] of tagLabels.entries()) builder.add('tag', 1 + at, (draws) => tagFields(label, draws))
-  for (const [at, name] of creatorNames.entries()) builder.add('creator', 1 + at, () => creatorFields(name))
+    builder.add('category', 1 + at, (draws) => categoryFields(dates, label, draws))
+  for (const [at, label] of tagLabels.entries()) builder.add('tag', 1 + at, (draws) => tagFields(dates, label, draws))
+  for (const [at, name] of creatorNames.entries()) builder.add('creator', 1 + at, () => creatorFields(dates, name))
   for (const [at, title] of collectionTitles.entries()) addCollection(builder, title, 1 + at)
   for (const [at, title] of seriesTitles.entries()) addSeries(builder, title, 1 + at)
-  for (const numbered of numberedEvents(seed)) {
-    addEvent(builder, numbered)
+  for (const numbered of events) {
+    addEvent(builder, numbered, events)
     for (const [at, market] of numbered.plan.markets.entries())
       addMarket(builder, numbered, { id: numbered.marketIds[at] as number, at, market }, accounts)
   }
   return builder.records
 }
 
-interface NumberedEvent {
-  readonly plan: EventPlan
-  readonly id: number
-  readonly marketIds: readonly number[]
-  readonly trading: EventTrading
-}
-
-function numberedEvents(seed: string): NumberedEvent[] {
+function numberEvents(seed: string, dates: DemoDates): NumberedEvent[] {
   let marketId = 501
-  return eventPlans.map((plan, at) => {
+  return createEventPlans(dates).map((plan, at) => {
     const id = 101 + at
-    const trading = new EventTrading(plan, `${seed}/markets/${id}`)
+    const trading = new EventTrading(plan, dates, `${seed}/markets/${id}`)
     return { plan, id, trading, marketIds: plan.markets.map(() => marketId++) }
   })
 }
 
 /** The markets with the prices and volumes of the current time. */
-export function createDemoListing(seed: string, nowMs: () => number): TradingListing {
-  const events = numberedEvents(seed).map(({ trading, marketIds }) => ({ trading, marketIds: marketIds.map(String) }))
-  return new TradingListing(createMarketRecords(seed), events, nowMs)
+export function createDemoListing(seed: string, dates: DemoDates, nowMs: () => number): TradingListing {
+  const events = numberEvents(seed, dates).map(({ trading, marketIds }) => ({
+    trading,
+    marketIds: marketIds.map(String),
+  }))
+  return new TradingListing(createMarketRecords(seed, dates), events, nowMs)
 }
 
 /** Each record has its own random stream, so adding a record does not change others. */
 class RecordBuilder {
   readonly records: MarketRecord[] = []
+  readonly dates: DemoDates
   readonly #draws: SeededRandom
 
-  constructor(draws: SeededRandom) {
+  constructor(draws: SeededRandom, dates: DemoDates) {
     this.#draws = draws
+    this.dates = dates
   }
 
   add(kind: KindName, id: number, fields: (draws: SeededRandom) => object, links: Record<string, string[]> = {}): void {
@@ -149,13 +159,13 @@ class RecordBuilder {
 
   /** Adds an image for a field of another record. Each kind has its own range of image ids. */
   image(id: number, relname: string, relID: number, field: string): string[] {
-    this.add('image', id, (draws) => imageFields(relname, relID, field, draws))
+    this.add('image', id, (draws) => imageFields(this.dates, relname, relID, field, draws))
     return [String(id)]
   }
 }
 
 function addCollection(builder: RecordBuilder, title: string, id: number): void {
-  const fields = (draws: SeededRandom) => collectionFields(title, tagLabels.slice(0, 3), draws)
+  const fields = (draws: SeededRandom) => collectionFields(builder.dates, title, tagLabels.slice(0, 3), draws)
   builder.add('collection', id, fields, {
     imageOptimized: builder.image(1000 + id * 10, 'collections', id, 'image'),
     iconOptimized: builder.image(1001 + id * 10, 'collections', id, 'icon'),
@@ -164,8 +174,8 @@ function addCollection(builder: RecordBuilder, title: string, id: number): void 
 }
 
 function addSeries(builder: RecordBuilder, title: string, id: number): void {
-  builder.add('chat', 50 + id, (draws) => chatFields(title, 50 + id, draws))
-  builder.add('series', id, (draws) => seriesFields(title, draws), {
+  builder.add('chat', 50 + id, (draws) => chatFields(builder.dates, title, 50 + id, draws))
+  builder.add('series', id, (draws) => seriesFields(builder.dates, title, draws), {
     collections: [String(1 + (id % collectionTitles.length))],
     categories: [String(1 + (id % categories.length))],
     tags: [String(1 + (id % tagLabels.length))],
@@ -173,10 +183,11 @@ function addSeries(builder: RecordBuilder, title: string, id: number): void {
   })
 }
 
-function addEvent(builder: RecordBuilder, { plan, id, trading }: NumberedEvent): void {
-  builder.add('chat', id, (draws) => chatFields(plan.title, id, draws))
+function addEvent(builder: RecordBuilder, event: NumberedEvent, events: readonly NumberedEvent[]): void {
+  const { plan, id } = event
+  builder.add('chat', id, (draws) => chatFields(builder.dates, plan.title, id, draws))
   builder.add('template', id, () => templateFields(plan))
-  builder.add('event', id, (draws) => eventFields(plan, id, trading, draws), {
+  builder.add('event', id, (draws) => eventFields(builder.dates, event, events, draws), {
     imageOptimized: builder.image(id * 100, 'events', id, 'image'),
     iconOptimized: builder.image(id * 100 + 1, 'events', id, 'icon'),
     featuredImageOptimized: builder.image(id * 100 + 2, 'events', id, 'featuredImage'),
@@ -197,7 +208,7 @@ function addMarket(
   accounts: readonly string[],
 ): void {
   const fields = (draws: SeededRandom) => ({
-    ...marketFields(plan, { id, eventId, at, market }, trading, draws),
+    ...marketFields(builder.dates, plan, { id, eventId, at, market }, trading, draws),
     ...marketAddresses(id, accounts),
   })
   builder.add('market', id, fields, {

@@ -52,7 +52,7 @@ const change: MarketChange = {
   at: '2026-11-15T11:59:30.000Z',
   kind: 'market',
   id: '501',
-  slug: 'will-the-harbour-bridge-open-in-2026',
+  slug: 'will-the-harbour-bridge-open-on-time',
   change: 'changed',
   fields: [{ field: 'bestBid', before: 0.6, after: 0.61 }],
 }
@@ -78,7 +78,7 @@ export const changesBySlug = endpoint('markets.changesBySlug', {
   reply: Type.Object({ changes: Type.Array(MarketChange), next: nullable(Text) }),
   faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes'],
   example: {
-    input: { slug: 'will-the-harbour-bridge-open-in-2026', limit: 1 },
+    input: { slug: 'will-the-harbour-bridge-open-on-time', limit: 1 },
     reply: { changes: [change], next: '21' },
   },
 })

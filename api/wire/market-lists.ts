@@ -132,7 +132,7 @@ const event: EventWithMarkets = {
   title: 'Harbour bridge opening',
   active: true,
   closed: false,
-  markets: [{ id: '501', slug: 'will-the-harbour-bridge-open-in-2026' }],
+  markets: [{ id: '501', slug: 'will-the-harbour-bridge-open-on-time' }],
 }
 
 export const events = endpoint('markets.events', {

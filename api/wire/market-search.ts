@@ -32,8 +32,8 @@ export const search = endpoint('markets.search', {
       markets: [
         {
           id: '501',
-          slug: 'will-the-harbour-bridge-open-in-2026',
-          question: 'Will the harbour bridge open in 2026?',
+          slug: 'will-the-harbour-bridge-open-on-time',
+          question: 'Will the harbour bridge open on time?',
           open: true,
           endDate: '2026-12-14T00:00:00Z',
           volumeNum: 889744.51,

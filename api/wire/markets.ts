@@ -205,11 +205,11 @@ export const bySlug = endpoint('markets.bySlug', {
   etag: true,
   faults: ['record.not_found', 'markets.not_covered', 'markets.history_expired', 'markets.too_many_changes'],
   example: {
-    input: { slug: 'will-the-harbour-bridge-open-in-2026' },
+    input: { slug: 'will-the-harbour-bridge-open-on-time' },
     reply: {
       id: '501',
-      question: 'Will the harbour bridge open in 2026?',
-      slug: 'will-the-harbour-bridge-open-in-2026',
+      question: 'Will the harbour bridge open on time?',
+      slug: 'will-the-harbour-bridge-open-on-time',
       outcomes: '["Yes","No"]',
       outcomePrices: '["0.62","0.38"]',
       active: true,

@@ -2,7 +2,8 @@
 // that restarts continues with the same ones. All markets of an event trade at the same times, so that related prices
 // agree whenever they are read.
 import { createSeededRandom } from '../seeded-random.ts'
-import { type EventPlan, isoAt } from './plan.ts'
+import type { DemoDates } from './dates.ts'
+import type { EventPlan } from './plan.ts'
 
 const tickMs = 20_000
 /** Each event trades every few ticks, at different times. */
@@ -39,7 +40,7 @@ export class EventTrading {
   readonly #shift: number
   readonly #habits: readonly Habits[]
 
-  constructor(plan: EventPlan, seed: string) {
+  constructor(plan: EventPlan, dates: DemoDates, seed: string) {
     const draws = createSeededRandom(seed).fork('trading')
     this.#plan = plan
     this.#seed = seed
@@ -54,7 +55,7 @@ export class EventTrading {
       liquidHours: draws.whole(20, 80),
     }))
     const isPlanned = plan.state === 'planned'
-    this.createdMs = Date.parse(isoAt(isPlanned ? -draws.whole(2, 9) : -draws.whole(60, 220)))
+    this.createdMs = dates.startMs - (isPlanned ? draws.whole(2, 9) : draws.whole(60, 220)) * dayMs
     this.opensMs = this.createdMs + (isPlanned ? 45 : 1) * dayMs
   }
 

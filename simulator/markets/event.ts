@@ -1,13 +1,21 @@
 // Field values of simulated events and series.
 import type { SeededRandom } from '../seeded-random.ts'
+import { type DemoDates, dayAfter, isoOf } from './dates.ts'
 import type { EventTrading } from './event-trading.ts'
-import { dayAfter, demoDateMs, type EventPlan, eventPlans, isoAt, isoOf, slugOf } from './plan.ts'
+import { type EventPlan, slugOf } from './plan.ts'
 
-/** As of the date of the demo. */
+export interface NumberedEvent {
+  readonly plan: EventPlan
+  readonly id: number
+  readonly marketIds: readonly number[]
+  readonly trading: EventTrading
+}
+
+/** As of the day on which the demo was created. */
 export function eventFields(
-  plan: EventPlan,
-  id: number,
-  trading: EventTrading,
+  dates: DemoDates,
+  { plan, id, trading }: NumberedEvent,
+  events: readonly NumberedEvent[],
   draws: SeededRandom,
 ): Record<string, unknown> {
   const slug = slugOf(plan.title)
@@ -36,7 +44,7 @@ export function eventFields(
     createdBy: String(draws.whole(1, 40)),
     updatedBy: String(draws.whole(1, 40)),
     commentThread: `event-thread-${id}`,
-    ...relatives(plan, id),
+    ...relatives(plan, id, events),
     negRiskMarketID: `0x${draws.hex(64)}`,
     eventDate: plan.starts?.slice(0, 10) ?? ends,
     seriesSlug: slugOf(plan.series),
@@ -46,7 +54,7 @@ export function eventFields(
     startDate: isoOf(trading.opensMs),
     creationDate: hours(0),
     createdAt: hours(0),
-    updatedAt: isoAt(-1 / 24),
+    updatedAt: dates.isoAt(-1 / 24),
     endDate: `${ends}T00:00:00Z`,
     scheduledDeploymentTimestamp: hours(1),
     deployingTimestamp: hours(2),
@@ -74,7 +82,7 @@ export function eventFields(
     cantEstimate: plan.sort !== 'range',
     pendingDeployment: plan.state === 'planned',
     deploying: false,
-    ...trading.eventFields(demoDateMs),
+    ...trading.eventFields(dates.startMs),
     competitive: draws.whole(50, 100) / 100,
     negRiskFeeBips: isExclusive(plan) ? 10 : 0,
     commentCount: draws.whole(0, 400),
@@ -86,9 +94,12 @@ export function eventFields(
 const isExclusive = ({ markets }: EventPlan): boolean => markets.every(({ relation }) => relation === 'exclusive')
 
 /** The first event of a series is the parent of the others. */
-function relatives(plan: EventPlan, id: number): { parentEvent?: string; subEvents?: string[] } {
-  const firstId = id - eventPlans.indexOf(plan)
-  const ids = eventPlans.flatMap(({ series }, at) => (series === plan.series ? [String(firstId + at)] : []))
+function relatives(
+  { series }: EventPlan,
+  id: number,
+  events: readonly NumberedEvent[],
+): { parentEvent?: string; subEvents?: string[] } {
+  const ids = events.filter(({ plan }) => plan.series === series).map((event) => String(event.id))
   const [parent, ...others] = ids
   return parent === String(id) ? { subEvents: others } : { ...(parent && { parentEvent: parent }) }
 }
@@ -102,7 +113,7 @@ const gameFields = ({ state, starts, score }: EventPlan, draws: SeededRandom) =>
   ...(score && { score, elapsed: '90:00', period: 'FT' }),
 })
 
-export function seriesFields(title: string, draws: SeededRandom): Record<string, unknown> {
+export function seriesFields(dates: DemoDates, title: string, draws: SeededRandom): Record<string, unknown> {
   const slug = slugOf(title)
   return {
     ticker: slug,
@@ -115,15 +126,15 @@ export function seriesFields(title: string, draws: SeededRandom): Record<string,
     image: `https://img.example/series/${slug}.png`,
     icon: `https://img.example/series/${slug}-icon.png`,
     layout: 'default',
-    publishedAt: isoAt(-400).replace('T', ' ').replace('Z', '+00'),
+    publishedAt: dates.isoAt(-400).replace('T', ' ').replace('Z', '+00'),
     createdBy: String(draws.whole(1, 40)),
     updatedBy: String(draws.whole(1, 40)),
     competitive: String(draws.whole(50, 100) / 100),
     priceFeedTokenID: String(draws.whole(1, 9000)),
     priceDataAssetName: slug.split('-')[0],
-    createdAt: isoAt(-401),
-    updatedAt: isoAt(-1),
-    startDate: isoAt(-399),
+    createdAt: dates.isoAt(-401),
+    updatedAt: dates.isoAt(-1),
+    startDate: dates.isoAt(-399),
     active: true,
     closed: false,
     archived: false,

@@ -1,16 +1,8 @@
 // Field values of a simulated market.
 import type { SeededRandom } from '../seeded-random.ts'
+import { type DemoDates, dayAfter, isoOf } from './dates.ts'
 import type { EventTrading } from './event-trading.ts'
-import {
-  dayAfter,
-  demoDateMs,
-  type EventPlan,
-  isoOf,
-  type MarketPlan,
-  samplePastSlug,
-  sampleQuestion,
-  slugOf,
-} from './plan.ts'
+import { type EventPlan, type MarketPlan, samplePastSlug, sampleQuestion, slugOf } from './plan.ts'
 
 interface MarketPosition {
   readonly id: number
@@ -20,8 +12,9 @@ interface MarketPosition {
   readonly market: MarketPlan
 }
 
-/** As of the date of the demo. */
+/** As of the day on which the demo was created. */
 export function marketFields(
+  dates: DemoDates,
   plan: EventPlan,
   position: MarketPosition,
   trading: EventTrading,
@@ -29,10 +22,10 @@ export function marketFields(
 ): Record<string, unknown> {
   return {
     ...identity(plan, position, draws),
-    ...times(plan, position, trading),
+    ...times(dates, plan, position, trading),
     ...flags(plan, position, draws),
     ...outcomes(position, draws),
-    ...trading.marketFields(position.at, demoDateMs),
+    ...trading.marketFields(position.at, dates.startMs),
     ...fees(position, draws),
     ...oracle(plan, draws),
     ...(plan.sort === 'game' && game(plan, position)),
@@ -79,13 +72,13 @@ function identity(plan: EventPlan, { id, eventId, at, market }: MarketPosition, 
   }
 }
 
-function times(plan: EventPlan, { market }: MarketPosition, { createdMs, opensMs }: EventTrading) {
+function times(dates: DemoDates, plan: EventPlan, { market }: MarketPosition, { createdMs, opensMs }: EventTrading) {
   const hours = (count: number) => isoOf(createdMs + count * 3_600_000)
   const opens = isoOf(opensMs)
   const oracleEnd = isoOf(Date.parse(market.ends) + 2 * 86_400_000)
   return {
     createdAt: hours(0),
-    updatedAt: isoOf(demoDateMs - 3_600_000),
+    updatedAt: dates.isoAt(-1 / 24),
     startDate: opens,
     startDateIso: opens.slice(0, 10),
     endDate: `${market.ends}T00:00:00Z`,

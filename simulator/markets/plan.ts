@@ -1,5 +1,6 @@
-// The subjects of the demo markets. Their dates fit 15 November 2026, the date of the demo. Everything else about them is
-// random from the seed.
+// The subjects of the demo markets, as of the day on which the demo was created. Everything else about them is random
+// from the seed. This file is long because it is mostly a table.
+import { type DemoDates, dayName } from './dates.ts'
 
 /** `question`: yes or no. `game`: two teams, a score. `range`: a figure between two bounds. */
 export type Sort = 'question' | 'game' | 'range'
@@ -7,10 +8,11 @@ export type Sort = 'question' | 'game' | 'range'
 export type EventState = 'open' | 'live' | 'over' | 'planned'
 
 export interface MarketPlan {
+  /** In the table, `{ends}` stands for the last day. */
   readonly question: string
   /** Its name among the markets of the event. */
   readonly short: string
-  /** The last day, which the question names if it names a day. */
+  /** The last day, as 2026-12-31. The question names no other day. */
   readonly ends: string
   /** Usual price of the first outcome. */
   readonly odds: number
@@ -45,7 +47,7 @@ export interface EventPlan {
 }
 
 export const categories = ['Infrastructure', 'Sports', 'Economy', 'Science', 'Culture'] as const
-export const seriesTitles = ['Northern Harbours', 'Coastal League 2026', 'Monthly Price Index', 'Sky Watch'] as const
+export const seriesTitles = ['Northern Harbours', 'Coastal League', 'Monthly Price Index', 'Sky Watch'] as const
 export const tagLabels = [
   'Infrastructure',
   'Transport',
@@ -61,12 +63,28 @@ export const tagLabels = [
 ] as const
 
 /** The first question is the sample market of the start-up output and of the contract's example. */
-export const sampleQuestion = 'Will the harbour bridge open in 2026?'
-export const samplePastSlug = 'harbour-bridge-opening-2026'
+export const sampleQuestion = 'Will the harbour bridge open on time?'
+export const samplePastSlug = 'harbour-bridge-opening-day'
 
 const [harbours, league, index, sky] = seriesTitles
 
-export const eventPlans: readonly EventPlan[] = [
+/** The events and their markets, with the dates in their questions. */
+export const createEventPlans = (dates: DemoDates): readonly EventPlan[] =>
+  eventTable(dates).map((event) => ({
+    ...event,
+    markets: event.markets.map((market) => ({
+      ...market,
+      question: market.question.replace('{ends}', dayName(market.ends)),
+    })),
+  }))
+
+export const slugOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+
+const eventTable = (dates: DemoDates): readonly EventPlan[] => [
   {
     title: 'Harbour bridge opening',
     category: 'Infrastructure',
@@ -78,28 +96,28 @@ export const eventPlans: readonly EventPlan[] = [
     markets: [
       {
         question: sampleQuestion,
-        short: 'Opens in 2026',
-        ends: '2026-12-31',
+        short: 'On time',
+        ends: dates.monthEnd(1),
         odds: 0.38,
         relation: 'nested',
       },
       {
-        question: 'Will the harbour bridge open before the ferry line closes on 31 January 2027?',
+        question: 'Will the harbour bridge open before the ferry line closes on {ends}?',
         short: 'Before the ferry closes',
-        ends: '2027-01-31',
+        ends: dates.monthEnd(2),
         odds: 0.57,
         relation: 'nested',
       },
       {
-        question: 'Will the harbour bridge charge a toll by 30 June 2027?',
+        question: 'Will the harbour bridge charge a toll by {ends}?',
         short: 'Toll',
-        ends: '2027-06-30',
+        ends: dates.monthEnd(7),
         odds: 0.71,
       },
       {
-        question: 'Will a ship be delayed by the harbour bridge before 31 December 2026?',
+        question: 'Will a ship be delayed by the harbour bridge before {ends}?',
         short: 'Ship delayed',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.16,
       },
     ],
@@ -114,21 +132,21 @@ export const eventPlans: readonly EventPlan[] = [
     tags: ['Infrastructure', 'Energy'],
     markets: [
       {
-        question: 'Will the deep water terminal be approved by 31 March 2027?',
+        question: 'Will the deep water terminal be approved by {ends}?',
         short: 'Approved',
-        ends: '2027-03-31',
+        ends: dates.monthEnd(4),
         odds: 0.5,
       },
       {
-        question: 'Will the deep water terminal run on shore power by 31 December 2027?',
+        question: 'Will the deep water terminal run on shore power by {ends}?',
         short: 'Shore power',
-        ends: '2027-12-31',
+        ends: dates.monthEnd(13),
         odds: 0.5,
       },
       {
-        question: 'Will the deep water terminal receive its first ship by 31 December 2027?',
+        question: 'Will the deep water terminal receive its first ship by {ends}?',
         short: 'First ship',
-        ends: '2027-12-31',
+        ends: dates.monthEnd(13),
         odds: 0.5,
       },
     ],
@@ -143,23 +161,23 @@ export const eventPlans: readonly EventPlan[] = [
     tags: ['Transport'],
     markets: [
       {
-        question: 'Will the night train run daily by 1 October 2026?',
+        question: 'Will the night train run daily by {ends}?',
         short: 'Daily',
-        ends: '2026-10-01',
+        ends: dates.day(-45),
         odds: 0.64,
         cameTrue: true,
       },
       {
-        question: 'Will the night train sell out in the week to 10 October 2026?',
+        question: 'Will the night train sell out in the week to {ends}?',
         short: 'Sold out',
-        ends: '2026-10-10',
+        ends: dates.day(-36),
         odds: 0.45,
         cameTrue: true,
       },
       {
-        question: 'Will the night train be late on 3 October 2026?',
+        question: 'Will the night train be late on {ends}?',
         short: 'Late',
-        ends: '2026-10-03',
+        ends: dates.day(-43),
         odds: 0.3,
         cameTrue: false,
       },
@@ -173,47 +191,47 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'game',
     state: 'open',
     tags: ['Football', 'All'],
-    starts: '2026-12-19T17:30:00Z',
+    starts: `${dates.day(34)}T17:30:00Z`,
     markets: [
       {
-        question: 'Will the Gulls beat the Lighthouse on 19 December 2026?',
+        question: 'Will the Gulls beat the Lighthouse on {ends}?',
         short: 'Gulls',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.44,
         relation: 'exclusive',
       },
       {
-        question: 'Will Gulls vs. Lighthouse on 19 December 2026 end in a draw?',
+        question: 'Will Gulls vs. Lighthouse on {ends} end in a draw?',
         short: 'Draw',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.27,
         relation: 'exclusive',
       },
       {
-        question: 'Will the Lighthouse beat the Gulls on 19 December 2026?',
+        question: 'Will the Lighthouse beat the Gulls on {ends}?',
         short: 'Lighthouse',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.29,
         relation: 'exclusive',
       },
       {
-        question: 'Will Gulls vs. Lighthouse on 19 December 2026 have more than 1.5 goals?',
+        question: 'Will Gulls vs. Lighthouse on {ends} have more than 1.5 goals?',
         short: 'Over 1.5',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.76,
         relation: 'nested',
       },
       {
-        question: 'Will Gulls vs. Lighthouse on 19 December 2026 have more than 2.5 goals?',
+        question: 'Will Gulls vs. Lighthouse on {ends} have more than 2.5 goals?',
         short: 'Over 2.5',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.52,
         relation: 'nested',
       },
       {
-        question: 'Which team will score first on 19 December 2026, the Gulls or the Lighthouse?',
+        question: 'Which team will score first on {ends}, the Gulls or the Lighthouse?',
         short: 'First goal',
-        ends: '2026-12-19',
+        ends: dates.day(34),
         odds: 0.56,
         outcomes: ['Gulls', 'Lighthouse'],
       },
@@ -227,37 +245,37 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'game',
     state: 'over',
     tags: ['Football'],
-    starts: '2026-10-31T15:00:00Z',
+    starts: `${dates.day(-15)}T15:00:00Z`,
     score: '2-1',
     markets: [
       {
-        question: 'Will the Anchors beat the Tide on 31 October 2026?',
+        question: 'Will the Anchors beat the Tide on {ends}?',
         short: 'Anchors',
-        ends: '2026-10-31',
+        ends: dates.day(-15),
         odds: 0.41,
         relation: 'exclusive',
         cameTrue: true,
       },
       {
-        question: 'Will Anchors vs. Tide on 31 October 2026 end in a draw?',
+        question: 'Will Anchors vs. Tide on {ends} end in a draw?',
         short: 'Draw',
-        ends: '2026-10-31',
+        ends: dates.day(-15),
         odds: 0.28,
         relation: 'exclusive',
         cameTrue: false,
       },
       {
-        question: 'Will the Tide beat the Anchors on 31 October 2026?',
+        question: 'Will the Tide beat the Anchors on {ends}?',
         short: 'Tide',
-        ends: '2026-10-31',
+        ends: dates.day(-15),
         odds: 0.31,
         relation: 'exclusive',
         cameTrue: false,
       },
       {
-        question: 'Will Anchors vs. Tide on 31 October 2026 have more than 3.5 goals?',
+        question: 'Will Anchors vs. Tide on {ends} have more than 3.5 goals?',
         short: 'Over 3.5',
-        ends: '2026-10-31',
+        ends: dates.day(-15),
         odds: 0.3,
         relation: 'nested',
         cameTrue: false,
@@ -272,30 +290,30 @@ export const eventPlans: readonly EventPlan[] = [
     sort: 'game',
     state: 'planned',
     tags: ['Sailing'],
-    starts: '2027-05-08T09:00:00Z',
+    starts: `${dates.day(174)}T09:00:00Z`,
     markets: [
       {
-        question: 'Will the record of the Two Islands Regatta fall on 8 May 2027?',
+        question: 'Will the record of the Two Islands Regatta fall on {ends}?',
         short: 'Record',
-        ends: '2027-05-08',
+        ends: dates.day(174),
         odds: 0.5,
       },
       {
-        question: 'Will the Two Islands Regatta be postponed beyond 8 May 2027?',
+        question: 'Will the Two Islands Regatta be postponed beyond {ends}?',
         short: 'Postponed',
-        ends: '2027-05-08',
+        ends: dates.day(174),
         odds: 0.5,
       },
       {
-        question: 'Will a catamaran win the Two Islands Regatta on 8 May 2027?',
+        question: 'Will a catamaran win the Two Islands Regatta on {ends}?',
         short: 'Catamaran',
-        ends: '2027-05-08',
+        ends: dates.day(174),
         odds: 0.5,
       },
     ],
   },
   {
-    title: 'Consumer prices in November',
+    title: 'Consumer prices',
     category: 'Economy',
     subcategory: 'Inflation',
     series: index,
@@ -305,33 +323,33 @@ export const eventPlans: readonly EventPlan[] = [
     unit: 'Change in percent',
     markets: [
       {
-        question: 'Will consumer prices rise by less than 2.0% in the year to November 2026?',
+        question: `Will consumer prices rise by less than 2.0% in the year to ${dates.monthName(0)}?`,
         short: 'Less than 2.0%',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.14,
         relation: 'exclusive',
         bounds: { upper: '2.0' },
       },
       {
-        question: 'Will consumer prices rise by 2.0% to 2.4% in the year to November 2026?',
+        question: `Will consumer prices rise by 2.0% to 2.4% in the year to ${dates.monthName(0)}?`,
         short: '2.0% to 2.4%',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.39,
         relation: 'exclusive',
         bounds: { lower: '2.0', upper: '2.4' },
       },
       {
-        question: 'Will consumer prices rise by 2.5% to 2.9% in the year to November 2026?',
+        question: `Will consumer prices rise by 2.5% to 2.9% in the year to ${dates.monthName(0)}?`,
         short: '2.5% to 2.9%',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.33,
         relation: 'exclusive',
         bounds: { lower: '2.5', upper: '2.9' },
       },
       {
-        question: 'Will consumer prices rise by 3.0% or more in the year to November 2026?',
+        question: `Will consumer prices rise by 3.0% or more in the year to ${dates.monthName(0)}?`,
         short: '3.0% or more',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.14,
         relation: 'exclusive',
         bounds: { lower: '3.0' },
@@ -349,25 +367,25 @@ export const eventPlans: readonly EventPlan[] = [
     unit: 'Price of a cubic metre',
     markets: [
       {
-        question: 'Will oak timber cost more than 400 a cubic metre on 31 December 2026?',
+        question: 'Will oak timber cost more than 400 a cubic metre on {ends}?',
         short: 'Above 400',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.83,
         relation: 'nested',
         bounds: { lower: '400' },
       },
       {
-        question: 'Will oak timber cost more than 450 a cubic metre on 31 December 2026?',
+        question: 'Will oak timber cost more than 450 a cubic metre on {ends}?',
         short: 'Above 450',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.54,
         relation: 'nested',
         bounds: { lower: '450' },
       },
       {
-        question: 'Will oak timber cost more than 500 a cubic metre on 31 December 2026?',
+        question: 'Will oak timber cost more than 500 a cubic metre on {ends}?',
         short: 'Above 500',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.19,
         relation: 'nested',
         bounds: { lower: '500' },
@@ -385,27 +403,27 @@ export const eventPlans: readonly EventPlan[] = [
     unit: 'Price of a megawatt hour',
     markets: [
       {
-        question: 'Will power cost less than 0 at noon on Sunday, 1 November 2026?',
+        question: 'Will power cost less than 0 at noon on {ends}?',
         short: 'Below 0',
-        ends: '2026-11-01',
+        ends: dates.day(-14),
         odds: 0.12,
         relation: 'exclusive',
         bounds: { upper: '0' },
         cameTrue: false,
       },
       {
-        question: 'Will power cost 0 to 60 at noon on Sunday, 1 November 2026?',
+        question: 'Will power cost 0 to 60 at noon on {ends}?',
         short: '0 to 60',
-        ends: '2026-11-01',
+        ends: dates.day(-14),
         odds: 0.61,
         relation: 'exclusive',
         bounds: { lower: '0', upper: '60' },
         cameTrue: true,
       },
       {
-        question: 'Will power cost more than 60 at noon on Sunday, 1 November 2026?',
+        question: 'Will power cost more than 60 at noon on {ends}?',
         short: 'Above 60',
-        ends: '2026-11-01',
+        ends: dates.day(-14),
         odds: 0.27,
         relation: 'exclusive',
         bounds: { lower: '60' },
@@ -414,7 +432,7 @@ export const eventPlans: readonly EventPlan[] = [
     ],
   },
   {
-    title: 'Comet in December',
+    title: 'Comet near the sun',
     category: 'Science',
     subcategory: 'Astronomy',
     series: sky,
@@ -423,29 +441,29 @@ export const eventPlans: readonly EventPlan[] = [
     tags: ['Space', 'All'],
     markets: [
       {
-        question: 'Will the comet be visible to the naked eye by 31 December 2026?',
+        question: 'Will the comet be visible to the naked eye by {ends}?',
         short: 'Naked eye',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.62,
         relation: 'nested',
       },
       {
-        question: 'Will the comet break apart before 31 December 2026?',
+        question: 'Will the comet break apart before {ends}?',
         short: 'Breaks apart',
-        ends: '2026-12-31',
+        ends: dates.monthEnd(1),
         odds: 0.09,
       },
       {
-        question: 'Will the comet be brighter than magnitude 4 on 24 December 2026?',
+        question: 'Will the comet be brighter than magnitude 4 on {ends}?',
         short: 'Magnitude 4',
-        ends: '2026-12-24',
+        ends: dates.day(25),
         odds: 0.35,
         relation: 'nested',
       },
     ],
   },
   {
-    title: 'Winter at the harbour',
+    title: 'Weather at the harbour',
     category: 'Science',
     subcategory: 'Weather',
     series: sky,
@@ -454,21 +472,21 @@ export const eventPlans: readonly EventPlan[] = [
     tags: ['Weather'],
     markets: [
       {
-        question: 'Will the harbour have its first frost by 20 December 2026?',
-        short: 'First frost',
-        ends: '2026-12-20',
+        question: 'Will the harbour have a storm by {ends}?',
+        short: 'Storm',
+        ends: dates.day(21),
         odds: 0.88,
       },
       {
-        question: 'Will the harbour freeze before 28 February 2027?',
-        short: 'Freezes',
-        ends: '2027-02-28',
+        question: 'Will a ship run aground in the harbour before {ends}?',
+        short: 'Runs aground',
+        ends: dates.monthEnd(3),
         odds: 0.11,
       },
       {
-        question: 'Will snow fall at the harbour on 21 December 2026?',
-        short: 'Snow',
-        ends: '2026-12-21',
+        question: 'Will it rain at the harbour on {ends}?',
+        short: 'Rain',
+        ends: dates.day(22),
         odds: 0.24,
       },
     ],
@@ -483,43 +501,29 @@ export const eventPlans: readonly EventPlan[] = [
     tags: ['Film', 'Books'],
     markets: [
       {
-        question: 'Will an animated film win the Short Film Festival on 27 February 2027?',
+        question: 'Will an animated film win the Short Film Festival on {ends}?',
         short: 'Animated',
-        ends: '2027-02-27',
+        ends: dates.day(104),
         odds: 0.5,
       },
       {
-        question: 'Will the Short Film Festival of 27 February 2027 move to the old mill?',
+        question: 'Will the Short Film Festival of {ends} move to the old mill?',
         short: 'Old mill',
-        ends: '2027-02-27',
+        ends: dates.day(104),
         odds: 0.5,
       },
       {
-        question: 'Will a film based on a book win the Short Film Festival on 27 February 2027?',
+        question: 'Will a film based on a book win the Short Film Festival on {ends}?',
         short: 'From a book',
-        ends: '2027-02-27',
+        ends: dates.day(104),
         odds: 0.5,
       },
       {
-        question: 'Will the Short Film Festival sell every ticket by 27 February 2027?',
+        question: 'Will the Short Film Festival sell every ticket by {ends}?',
         short: 'Sold out',
-        ends: '2027-02-27',
+        ends: dates.day(104),
         odds: 0.5,
       },
     ],
   },
 ]
-
-export const slugOf = (text: string): string =>
-  text
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '')
-
-const dayMs = 86_400_000
-/** The date that the questions fit. */
-export const demoDateMs = Date.UTC(2026, 10, 15)
-export const isoOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
-/** A time relative to the date of the demo, in days. */
-export const isoAt = (days: number): string => isoOf(demoDateMs + days * dayMs)
-export const dayAfter = (day: string): string => isoOf(Date.parse(day) + dayMs).slice(0, 10)

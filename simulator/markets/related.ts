@@ -1,10 +1,16 @@
 // Field values of simulated collections, categories, tags, chats, creators, templates and images.
 import type { SeededRandom } from '../seeded-random.ts'
-import { type EventPlan, isoAt, slugOf } from './plan.ts'
+import type { DemoDates } from './dates.ts'
+import { type EventPlan, slugOf } from './plan.ts'
 
-const stamp = (days: number): string => isoAt(days).replace('T', ' ').replace('Z', '+00')
+const stampAt = (dates: DemoDates, days: number): string => dates.isoAt(days).replace('T', ' ').replace('Z', '+00')
 
-export function collectionFields(title: string, tags: readonly string[], draws: SeededRandom): Record<string, unknown> {
+export function collectionFields(
+  dates: DemoDates,
+  title: string,
+  tags: readonly string[],
+  draws: SeededRandom,
+): Record<string, unknown> {
   const slug = slugOf(title)
   return {
     ticker: slug,
@@ -19,11 +25,11 @@ export function collectionFields(title: string, tags: readonly string[], draws: 
     headerImage: `https://img.example/collections/${slug}-header.png`,
     layout: 'grid',
     templateVariables: '{}',
-    publishedAt: stamp(-300),
+    publishedAt: stampAt(dates, -300),
     createdBy: String(draws.whole(1, 40)),
     updatedBy: String(draws.whole(1, 40)),
-    createdAt: isoAt(-301),
-    updatedAt: isoAt(-20),
+    createdAt: dates.isoAt(-301),
+    updatedAt: dates.isoAt(-20),
     active: true,
     closed: false,
     archived: false,
@@ -35,46 +41,46 @@ export function collectionFields(title: string, tags: readonly string[], draws: 
   }
 }
 
-export const categoryFields = (label: string, draws: SeededRandom) => ({
+export const categoryFields = (dates: DemoDates, label: string, draws: SeededRandom) => ({
   label,
   parentCategory: 'World',
   slug: slugOf(label),
-  publishedAt: stamp(-500),
+  publishedAt: stampAt(dates, -500),
   createdBy: String(draws.whole(1, 40)),
   updatedBy: String(draws.whole(1, 40)),
-  createdAt: isoAt(-501),
-  updatedAt: isoAt(-90),
+  createdAt: dates.isoAt(-501),
+  updatedAt: dates.isoAt(-90),
 })
 
-export const tagFields = (label: string, draws: SeededRandom) => ({
+export const tagFields = (dates: DemoDates, label: string, draws: SeededRandom) => ({
   label,
   slug: slugOf(label),
   forceShow: label === 'All',
   forceHide: false,
   isCarousel: draws.happens(0.4),
-  publishedAt: stamp(-450),
+  publishedAt: stampAt(dates, -450),
   createdBy: draws.whole(1, 40),
   updatedBy: draws.whole(1, 40),
-  createdAt: isoAt(-451),
-  updatedAt: isoAt(-30),
+  createdAt: dates.isoAt(-451),
+  updatedAt: dates.isoAt(-30),
 })
 
-export const chatFields = (title: string, id: number, draws: SeededRandom) => ({
+export const chatFields = (dates: DemoDates, title: string, id: number, draws: SeededRandom) => ({
   channelId: `channel-${id}-${draws.hex(6)}`,
   channelName: `${title}, live talk`,
   channelImage: `https://img.example/chats/${id}.png`,
   live: draws.happens(0.5),
-  startTime: isoAt(-0.5),
-  endTime: isoAt(0.5),
+  startTime: dates.isoAt(-0.5),
+  endTime: dates.isoAt(0.5),
 })
 
-export const creatorFields = (name: string) => ({
+export const creatorFields = (dates: DemoDates, name: string) => ({
   creatorName: name,
   creatorHandle: `@${slugOf(name)}`,
   creatorUrl: `https://people.example/${slugOf(name)}`,
   creatorImage: `https://img.example/people/${slugOf(name)}.png`,
-  createdAt: isoAt(-600),
-  updatedAt: isoAt(-60),
+  createdAt: dates.isoAt(-600),
+  updatedAt: dates.isoAt(-60),
 })
 
 export const templateFields = (plan: EventPlan) => ({
@@ -93,6 +99,7 @@ export const templateFields = (plan: EventPlan) => ({
 
 /** `relname` and `relID` identify the record that shows the image. */
 export function imageFields(
+  dates: DemoDates,
   relname: string,
   relID: number,
   field: string,
@@ -105,7 +112,7 @@ export function imageFields(
     imageSizeKbSource: source,
     imageSizeKbOptimized: Math.round(source / 6),
     imageOptimizedComplete: true,
-    imageOptimizedLastUpdated: isoAt(-draws.whole(1, 60)),
+    imageOptimizedLastUpdated: dates.isoAt(-draws.whole(1, 60)),
     relID,
     field,
     relname,

@@ -1,9 +1,9 @@
 // The listing of the demo feed: the demo markets with moving prices and volumes.
 import type { MarketRecord } from '#markets/records/normalize.ts'
+import { isoOf } from './dates.ts'
 import type { EventTrading } from './event-trading.ts'
 import type { FeedEntry, FeedListing } from './live-markets.ts'
 import { type FlatRecords, flatName, stated } from './nested-records.ts'
-import { isoOf } from './plan.ts'
 
 /** The trading of an event and the ids of its markets. */
 export interface TradedEvent {

@@ -38,7 +38,7 @@ const harbourMarkets = [
   tag('1', 'City Works'),
   tag('2', 'Élections'),
   { ...market('e', ''), kind: 'event', id: '9', fields: { id: '9', slug: 'e', title: 'E' }, links: { tags: ['2'] } },
-  market('501', 'Will the harbour bridge open in 2026?', { volumeNum: 100 }, { tags: ['1'], events: ['9'] }),
+  market('501', 'Will the harbour bridge open on time?', { volumeNum: 100 }, { tags: ['1'], events: ['9'] }),
   market('502', 'Will the harbour freeze?', { volumeNum: 900, closed: true }),
   market('503', 'Rain in the harbour on Friday?', { volumeNum: 50 }),
   market('504', 'Training day: São Paulo 10%', { volumeNum: 7 }),
