@@ -9,6 +9,7 @@ import { extensions } from '#api/extensions.ts'
 import { MarketsFailure } from '#api/wire/markets.ts'
 import { checker } from '#core/schema-check.ts'
 import type { Context } from '#http/context.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
 import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
@@ -144,7 +145,10 @@ describe('200', () => {
 describe('over HTTP', () => {
   test('200, 422 and 429: the client finds markets, and limits are enforced with a reason', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-search-'))
-    const server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: dir, log: silentLog })
+    const settings = settingsWith({ server: { port: 0 } })
+    // All calls are within one second, however slow the machine is.
+    const clock = { ...systemClock, monotonicMs: () => 0 }
+    const server = await startServer({ settings, dataDir: dir, log: silentLog, clock })
     try {
       await server.context.state.write((tx) => putMarkets(tx, harbourMarkets, testNowMs))
       const client = createClient({ baseUrl: server.url, retries: 0 })
