@@ -1,6 +1,7 @@
-// The server that bench/http.ts measures: stored fundings and markets, no ingest, and enough keys that the limit of 4.3
-// (two calls per second and key) is never reached. For a line `profile` on stdin it starts a CPU profile; for the next
-// line it stops and prints the microseconds of each stage of a request.
+// The server that bench/http.ts and bench/tails.ts measure: stored fundings and markets, and enough keys that the limit
+// of 4.3 (two calls per second and key) is never reached. Arguments: the data folder and, as JSON, settings of sources to
+// ingest; default: none. For a line `epochs` on stdin it prints how many epochs of mainnet are stored. For a line
+// `profile` it starts a CPU profile; for any other line it stops it and prints the microseconds of each stage of a request.
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
@@ -11,20 +12,22 @@ import { startServer } from '#server/app.ts'
 import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { stageTimes } from './stages.ts'
 
 const keyCount = 10_000
 const seed = 'harbour'
+const [, , dataDir = '', sources] = process.argv
 const { value: settings } = complete(SettingsSchema, {
   server: { port: 0, anonymousPerSecond: 100_000 },
-  ingest: { enabled: false },
+  ...(sources === undefined ? { ingest: { enabled: false } } : JSON.parse(sources)),
   fx: {
     spender: '0x3333333333333333333333333333333333333333',
     sources: [{ id: 'desk', kind: 'push', staleMs: 86_400_000 }],
   },
 })
 const log = openLog('error', (line) => process.stderr.write(line))
-const server = await startServer({ settings, dataDir: process.argv[2] ?? '', log })
+const server = await startServer({ settings, dataDir, log })
 const { context } = server
 const { address } = await loadExplorer(context, seed)
 const { slug } = await loadMarkets(context, seed)
@@ -37,11 +40,15 @@ for (let count = 0; count < keyCount; count += 50) {
 }
 console.log(JSON.stringify({ port: Number(new URL(server.url).port), address, slug, keys }))
 
+const countEpochs = async () =>
+  (await coveredEpochs(context.duties, 'mainnet')).reduce((sum, { from, until }) => sum + until - from, 0)
+
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
 await session.post('Profiler.setSamplingInterval', { interval: 200 })
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'profile') await session.post('Profiler.start')
+  else if (line === 'epochs') console.log(JSON.stringify(await countEpochs()))
   else console.log(JSON.stringify(stageTimes((await session.post('Profiler.stop')).profile)))
 }

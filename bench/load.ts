@@ -1,20 +1,26 @@
 // Load generator, in its own process so that it does not share a thread with the server. Uses raw keep-alive sockets
-// with one request in flight on each. Prints one line of JSON: requests, seconds, responses other than 200, and the p50
-// and p99 latency.
+// with one request in flight on each. Each sends its next request at once or, if a rate is given, when it is due; then
+// latency counts from the due time, so that a server that stalls does not get fewer requests. Prints one line of JSON:
+// requests, seconds, responses other than 2xx, and the p50 and p99 latency.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
-const [port, requestsFile, secondsText, connectionsText] = process.argv.slice(2)
+const [port, requestsFile, secondsText, connectionsText, rateText] = process.argv.slice(2)
 const requests = (JSON.parse(readFileSync(requestsFile ?? '', 'utf8')) as string[]).map((text) => Buffer.from(text))
 const connections = Number(connectionsText)
+/** Requests per second of all connections; 0: as many as possible. */
+const rate = Number(rateText ?? 0)
 const endMs = performance.now() + Number(secondsText) * 1000
 
+const startMs = performance.now()
 let done = 0
 let failed = 0
 let next = 0
 const tookMs: number[] = []
 
 const headEnd = Buffer.from('\r\n\r\n')
+/** The first digit of a 2xx status. */
+const success = '2'.charCodeAt(0)
 
 async function drive(): Promise<void> {
   await new Promise<void>((resolve, reject) => {
@@ -23,9 +29,12 @@ async function drive(): Promise<void> {
     let pending: Buffer = Buffer.alloc(0)
     let sentMs = 0
     const send = () => {
-      next = (next + 1) % requests.length
-      sentMs = performance.now()
-      socket.write(requests[next] as Buffer)
+      next += 1
+      const nowMs = performance.now()
+      sentMs = rate === 0 ? nowMs : startMs + (next * 1000) / rate
+      const request = requests[next % requests.length] as Buffer
+      if (sentMs <= nowMs) socket.write(request)
+      else setTimeout(() => socket.write(request), sentMs - nowMs)
     }
     socket.on('connect', send)
     socket.on('error', reject)
@@ -36,7 +45,7 @@ async function drive(): Promise<void> {
       if (head < 0) return
       const length = Number(/content-length: (\d+)/i.exec(pending.toString('latin1', 0, head))?.[1] ?? 0)
       if (pending.length < head + 4 + length) return
-      if (pending.toString('latin1', 9, 12) !== '200' || (length < 200 && pending.includes('"status":"0"'))) failed += 1
+      if (pending[9] !== success || (length < 200 && pending.includes('"status":"0"'))) failed += 1
       pending = pending.subarray(head + 4 + length)
       done += 1
       tookMs.push(performance.now() - sentMs)
@@ -46,7 +55,6 @@ async function drive(): Promise<void> {
   })
 }
 
-const startMs = performance.now()
 await Promise.all(Array.from({ length: connections }, drive))
 const seconds = (performance.now() - startMs) / 1000
 tookMs.sort((a, b) => a - b)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 const all = [
   'http',
+  'tails',
   'start',
   'probe',
   'chain-index',

@@ -1,0 +1,140 @@
+// Latency at half of the maximum load while the server ingests: an epoch of a million validators, an import of 100 000
+// labels, a market feed of 100 000 records, one at a time. Goals: p99 of 4.3 and 4.8 ≤ 50 ms, p99 of quotes while epochs
+// are written ≤ 2 × without, ingest of epochs ≥ 80 × real time. The server, its sources and the load generator are
+// processes of their own; on two cores they compete, as on a small machine.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { complete } from '#core/schema-check.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
+import { firstLine, launch } from './measure.ts'
+
+const seconds = Number(process.env.BENCH_SECONDS ?? 10)
+const validatorCount = Number(process.env.BENCH_VALIDATORS ?? 1_000_000)
+const recordCount = Number(process.env.BENCH_RECORDS ?? 100_000)
+const connections = 32
+const epochSeconds = 384
+const firstEpoch = 9
+const lastEpoch = firstEpoch + 56
+const dir = mkdtempSync(join(tmpdir(), 'tetrad-tails-'))
+const children: ChildProcess[] = []
+
+function start(file: string, ...args: string[]): ChildProcess {
+  const child = launch(file, ...args)
+  children.push(child)
+  return child
+}
+
+interface Load {
+  readonly done: number
+  readonly failed: number
+  readonly seconds: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const post = (url: string) => fetch(url, { method: 'POST' })
+
+function save(name: string, content: string): string {
+  const file = join(dir, name)
+  writeFileSync(file, content)
+  return file
+}
+
+/** As a user runs it, with the data folder of the running server. */
+async function importLabels(data: string): Promise<void> {
+  const rows = Array.from({ length: recordCount }, (_, at) => `entity-${at},Entity number ${at}`)
+  const file = save('labels.csv', ['slug,name', ...rows].join('\n'))
+  const command = join(import.meta.dirname, '../cli/tetrad.js')
+  const args = [command, 'labels', 'import', file, '--chain', '1', '--source', 'bench', '--data', data]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  children.push(child)
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`the import of labels ended with ${code}`)
+}
+
+try {
+  const { genesisUnix } = complete(SettingsSchema, {}).value.validators.networks.mainnet
+  const node = start('epoch-node.ts', ...[validatorCount, firstEpoch, lastEpoch, genesisUnix].map(String))
+  const nodeUrl = String((await once(node.stdout as NodeJS.ReadableStream, 'data'))[0]).trim()
+  const { url: feedUrl } = await firstLine<{ url: string }>(start('feed.ts', String(recordCount)))
+  const sources = {
+    validators: { networks: { mainnet: { beacon: { urls: [nodeUrl], fromEpoch: firstEpoch, everyMs: 1000 } } } },
+    markets: {
+      feeds: [{ id: 'bench', url: feedUrl, everyMs: 1000, perSecond: 1000, paging: { kind: 'offset', size: 500 } }],
+    },
+  }
+  const data = join(dir, 'data')
+  const server = start('answers-server.ts', data, JSON.stringify(sources))
+  const lines = createInterface({ input: server.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
+  const nextLine = async <T>() => JSON.parse(String((await lines.next()).value)) as T
+  const { port, slug, address, keys } = await nextLine<{
+    readonly port: number
+    readonly slug: string
+    readonly address: string
+    readonly keys: readonly string[]
+  }>()
+  const storedEpochs = async () => {
+    server.stdin?.write('epochs\n')
+    return nextLine<number>()
+  }
+
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
+  const body = JSON.stringify({
+    from: { currency: 'USDC', amount: '1000' },
+    to: { currency: 'EURC' },
+    tenor: 'instant',
+    recipientAddress: '0x1111111111111111111111111111111111111111',
+  })
+  const quote = (key: string) =>
+    `POST /v1/exchange/fx/quotes HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const fundedBy = (key: string) =>
+    get(`/v2/api?chainid=1&module=account&action=fundedby&address=${address}&apikey=${key}`)
+  const kinds = [
+    { name: '4.3', requests: save('fundings.json', JSON.stringify(keys.map(fundedBy))) },
+    { name: '4.8', requests: save('market.json', JSON.stringify([get(`/markets/slug/${slug}`)])) },
+    { name: 'quotes', requests: save('quotes.json', JSON.stringify(keys.map(quote))) },
+  ]
+  const load = (requests: string, forSeconds: number, rate = 0) =>
+    firstLine<Load>(start('load.ts', String(port), requests, String(forSeconds), String(connections), String(rate)))
+
+  const rates: number[] = []
+  for (const { name, requests } of kinds) {
+    await load(requests, 3)
+    const { done, seconds: took } = await load(requests, 3)
+    rates.push(done / took / 2)
+    console.log(`${name}: half of the maximum is ${Math.round(done / took / 2).toLocaleString('en')}/s`)
+  }
+  const measure = async (during: string) => {
+    for (const [at, { name, requests }] of kinds.entries()) {
+      const { failed, p50Ms, p99Ms } = await load(requests, seconds, rates[at])
+      const refused = failed > 0 ? `, ${failed} refused` : ''
+      console.log(`${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${refused}`)
+    }
+  }
+
+  await measure('nothing else')
+  let imported = false
+  const importing = importLabels(data).finally(() => {
+    imported = true
+  })
+  await measure(`import of ${recordCount} labels`)
+  console.log(`the import of labels ${imported ? 'ended meanwhile' : 'was still running'}`)
+  await importing
+  await post(feedUrl)
+  await measure(`feed of ${recordCount} records`)
+  await post(`${nodeUrl}/finalized/${firstEpoch + 2}`)
+  while ((await storedEpochs()) === 0) await wait(500)
+  await post(`${nodeUrl}/finalized/${lastEpoch - 1}`)
+  const [before, startMs] = [await storedEpochs(), performance.now()]
+  await measure(`epochs of ${validatorCount} validators`)
+  const perSecond = ((await storedEpochs()) - before) / ((performance.now() - startMs) / 1000)
+  console.log(`ingest meanwhile: ${(perSecond * epochSeconds).toFixed(0)} × real time (goal ≥ 80 ×)`)
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(dir, { recursive: true, force: true })
+}
