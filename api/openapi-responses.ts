@@ -86,10 +86,7 @@ function success(
   isCacheable: boolean,
   components: Components,
 ): SchemaObject {
-  const replies = there.map(({ reply, group }) => {
-    const schema = components.use(reply)
-    return group === 'explorer' ? succeeded(schema) : schema
-  })
+  const replies = there.map(({ reply }) => components.use(reply))
   const shapes = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
   const examples = Object.fromEntries(
     there.map(({ id, summary, example: { needs, reply } }) => [
@@ -112,12 +109,6 @@ function success(
         }),
   }
 }
-
-/** Group A returns errors with HTTP 200. The status in the envelope distinguishes them. */
-const succeeded = (schema: SchemaObject): SchemaObject => ({
-  ...schema,
-  properties: { ...(schema.properties as SchemaObject), status: { type: 'string', enum: ['1'] } },
-})
 
 function byStatus(there: readonly Endpoint[]): Map<number, readonly FailureExample[]> {
   const unique = [...new Map(there.flatMap(failuresOf).map((one) => [one.code, one])).values()]

@@ -9,7 +9,7 @@ import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf, pythonOf } from './samples.ts'
 
 export interface OpenapiOptions {
-  /** URL of the server; default: the origin of the document. */
+  /** URL of the server, without a slash at the end. */
   readonly serverUrl?: string
   readonly version?: string
 }
@@ -23,13 +23,16 @@ const tags: Readonly<Record<Group, string>> = {
   markets: 'Prediction markets with their related records.',
 }
 
-export function openapi({ serverUrl = '/', version = '0.1.0' }: OpenapiOptions = {}): OpenapiDocument {
+export function openapi({
+  serverUrl = 'http://127.0.0.1:8080',
+  version = '0.1.0',
+}: OpenapiOptions = {}): OpenapiDocument {
   const components = new Components()
   const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
   const paths = Object.fromEntries(
     all.map(({ path, method }) => {
       const there = all.filter((endpoint) => endpoint.path === path)
-      return [path, { [method.toLowerCase()]: operation(there, components, sampleUrl(serverUrl)) }]
+      return [path, { [method.toLowerCase()]: operation(there, components, serverUrl) }]
     }),
   )
   return {
@@ -58,9 +61,6 @@ const securitySchemes = {
   apikey: { type: 'apiKey', in: 'query', name: 'apikey', description: 'The key, `tetrad:<id>:<secret>`.' },
   bearer: { type: 'http', scheme: 'bearer', description: 'The key, `tetrad:<id>:<secret>`.' },
 }
-
-/** Code samples need an absolute URL. */
-const sampleUrl = (serverUrl: string): string => (serverUrl === '/' ? 'http://127.0.0.1:8080' : serverUrl)
 
 function operation(there: Endpoint[], components: Components, baseUrl: string): SchemaObject {
   const [first] = there

@@ -1,16 +1,22 @@
 // `tetrad openapi`: prints the OpenAPI document.
 import type { Command } from 'commander'
 import { print } from './print.ts'
-import type { CommonOptions } from './settings.ts'
+import { addressOf, type CommonOptions, configOf } from './settings.ts'
 
 export function addOpenapi(program: Command): void {
   program
     .command('openapi')
     .description('Print the OpenAPI document of all endpoints.')
-    .option('--url <url>', 'server URL in the document', 'http://127.0.0.1:8080')
+    .option('--url <url>', 'server URL in the document (default: `publicUrl` or the address in the configuration)')
     .action(async (_: unknown, command: Command) => {
-      const { url, json } = command.optsWithGlobals<CommonOptions & { url: string }>()
+      const options = command.optsWithGlobals<CommonOptions & { url?: string }>()
       const { openapi } = await import('#api/openapi.ts')
-      print(JSON.stringify(openapi({ serverUrl: url }), undefined, json ? 0 : 2))
+      print(JSON.stringify(openapi({ serverUrl: await serverUrlOf(options) }), undefined, options.json ? 0 : 2))
     })
+}
+
+async function serverUrlOf(options: CommonOptions & { url?: string }): Promise<string> {
+  if (options.url !== undefined) return options.url
+  const { publicUrl } = (await configOf(options)).settings.server
+  return publicUrl || addressOf(options)
 }

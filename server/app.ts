@@ -149,7 +149,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
-    documentRoute('/openapi.json', () => openapi({ serverUrl: settings.server.publicUrl || '/' })),
+    documentRoute('/openapi.json', (serverUrl) => openapi({ serverUrl })),
     labelExportRoute(context),
     coverageRoute(coverage),
     ...consoleRoutes(context, {

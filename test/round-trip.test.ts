@@ -143,6 +143,16 @@ describe('round trip', () => {
     })
   }
 
+  test('/openapi.json names the URL that the caller used, so that an import has a usable base URL', async () => {
+    const { port } = new URL(world.url)
+    for (const url of [world.url, `http://localhost:${port}`]) {
+      const text = await (await fetch(`${url}/openapi.json`)).text()
+      const { servers } = JSON.parse(text)
+      assert.deepEqual(servers, [{ url }])
+      assert.deepEqual(JSON.parse(text), openapi({ serverUrl: url }))
+    }
+  })
+
   test('/markets/{id} answers HEAD and 304 like the slug, and fixed paths take precedence', async () => {
     const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
     const head = await fetch(`${world.url}/markets/${id}`, { method: 'HEAD' })

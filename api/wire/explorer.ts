@@ -1,40 +1,62 @@
 // Group A of the specification: envelope, label lists, first funding.
-import { Address, Count, endpoint, Hash, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
+import {
+  Address,
+  Count,
+  endpoint,
+  Hash,
+  oneOf,
+  type Static,
+  Text,
+  type TSchema,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
 
 export const LabelRecord = Type.Object({
-  labelname: Text,
-  labelslug: Text,
-  shortdescription: Text,
-  notes: Text,
-  lastupdatedtimestamp: Whole,
+  labelname: { ...Text, description: 'Name of the entity.' },
+  labelslug: { ...Text, description: 'Name of the entity in URLs; unique on its chain.' },
+  shortdescription: { ...Text, description: 'What the entity is; may be empty.' },
+  notes: { ...Text, description: 'Remarks about the entity; may be empty.' },
+  lastupdatedtimestamp: { ...Whole, description: 'Time of the last change, in Unix seconds.' },
 })
 export type LabelRecord = Static<typeof LabelRecord>
 
 export const FundingRecord = Type.Object({
-  block: Count,
-  timeStamp: Type.String({ pattern: '^\\d+$', description: 'Unix seconds as a decimal string.' }),
-  fundingAddress: Address,
-  fundingTxn: Hash,
-  value: Type.String({ pattern: '^\\d+$', description: 'Wei, as a decimal string.' }),
+  block: { ...Count, description: 'Number of the block that contains the transfer.' },
+  timeStamp: Type.String({ pattern: '^\\d+$', description: 'Time of the block, in Unix seconds as a decimal string.' }),
+  fundingAddress: { ...Address, description: 'The sender of the transfer, in lower case.' },
+  fundingTxn: { ...Hash, description: 'Hash of the transaction that contains the transfer.' },
+  value: Type.String({ pattern: '^\\d+$', description: 'Amount in wei, as a decimal string.' }),
 })
 export type FundingRecord = Static<typeof FundingRecord>
 
-const envelope = <R extends typeof LabelList | typeof LabelListOrLink | typeof FundingRecord>(result: R) =>
-  Type.Object({ status: Text, message: Text, result })
+/** The reply of most endpoints of group A. */
+export const envelope = <R extends TSchema>(result: R) =>
+  Type.Object({
+    status: oneOf(['1'], { description: 'Success.' }),
+    message: { ...Text, description: '`OK`.' },
+    result,
+  })
 
-const LabelList = Type.Array(LabelRecord)
+const LabelList = Type.Array(LabelRecord, { description: 'All labels of the chain, ordered by slug.' })
 const Link = Type.String({ format: 'uri', description: 'Signed download link, valid for 300 seconds.' })
-const LabelListOrLink = Type.Union([Link, LabelList])
+const LabelListOrLink = Type.Union([Link, LabelList], { description: 'The list, or a link to download it.' })
 
 /** Any error of group A: HTTP 200, the text in `result`. For "No data found", `result` is an empty array. */
 export const ExplorerFailure = Type.Object({
-  status: Type.Unsafe<'0'>({ type: 'string', enum: ['0'] }),
-  message: Text,
-  result: Type.Union([Text, Type.Array(Type.Unknown())]),
+  status: oneOf(['0'], { description: 'Failure.' }),
+  message: { ...Text, description: '`NOTOK`, or `No data found`.' },
+  result: Type.Union([Text, Type.Array(Type.Unknown())], {
+    description: 'What went wrong; an empty list if nothing was found.',
+  }),
 })
 export type ExplorerFailure = Static<typeof ExplorerFailure>
 
-const chainid = withDefault(Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }), '1')
+export const chainid = withDefault(
+  Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }),
+  '1',
+)
 
 const label: LabelRecord = {
   labelname: 'Harbour Exchange',
@@ -82,7 +104,7 @@ export const fundedBy = endpoint('explorer.fundedBy', {
     chainid,
     address: Type.String({ description: 'The funded address: 0x and 40 hexadecimal digits.' }),
   }),
-  reply: envelope(FundingRecord),
+  reply: envelope({ ...FundingRecord, description: 'The first funding.' }),
   faults: [
     'explorer.chain_unsupported',
     'explorer.not_covered',

@@ -16,6 +16,7 @@ export const currencies = endpoint('fx.currencies', {
         decimals: { ...Whole, description: 'Decimals of the token.' },
         contract: { ...Address, description: 'The token contract on that chain.' },
       }),
+      { description: 'In the order of the configuration.' },
     ),
   }),
   faults: [],

@@ -30,59 +30,78 @@ export const quote = endpoint('fx.quote', {
   example: { needs: ownQuoteNote, input: exampleId, reply: example },
 })
 
+const sourceId = { ...Text, description: 'Id of the source.' }
+const algorithm = oneOf(['Ed25519'], { description: 'The signature algorithm.' })
+const receiptKeyId = 'Fingerprint of the public key.'
+
 const ReceiptRate = Type.Object({
-  source: Text,
-  base: Text,
-  quote: Text,
+  source: sourceId,
+  base: { ...Text, description: 'Reference currency.' },
+  quote: { ...Text, description: 'Reference currency that the rate is in.' },
   rate: Type.String({ description: 'Decimal text, as received from the source.' }),
   at: { ...DateTime, description: 'Time of the rate, according to the source.' },
 })
 
 const ReceiptSide = Type.Object({
-  currency: Text,
+  currency: { ...Text, description: 'Currency code.' },
   tracks: Type.String({ description: 'The reference currency of the token.' }),
   decimals: Type.Integer({ description: 'Decimals of the token.' }),
-  amount: Text,
+  amount: { ...Text, description: 'Decimal text, in units of the currency.' },
 })
 
 export const Receipt = Type.Object({
-  version: oneOf(['1']),
-  quote: Type.Object({
-    id: quoteId,
-    type: oneOf(['reference', 'tradable']),
-    tenor: oneOf(['instant', 'hourly', 'daily']),
-    createdAt: DateTime,
-    expiresAt: DateTime,
-    from: ReceiptSide,
-    to: ReceiptSide,
-    rate: Type.String({ description: 'The exact rate, as decimal text.' }),
-    fee: Text,
-    collateral: Type.String({ description: '`0` without collateral.' }),
-    sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the response body that created it.' }),
-  }),
+  version: oneOf(['1'], { description: 'Version of the receipt format.' }),
+  quote: Type.Object(
+    {
+      id: quoteId,
+      type: oneOf(['reference', 'tradable'], { description: 'As in the request.' }),
+      tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'As in the request.' }),
+      createdAt: { ...DateTime, description: 'Creation time of the quote.' },
+      expiresAt: { ...DateTime, description: 'The quote can be used until this time.' },
+      from: { ...ReceiptSide, description: 'What the taker pays.' },
+      to: { ...ReceiptSide, description: 'What the taker receives.' },
+      rate: Type.String({ description: 'The exact rate, as decimal text.' }),
+      fee: { ...Text, description: 'In units of `to`.' },
+      collateral: Type.String({ description: '`0` without collateral.' }),
+      sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the response body that created it.' }),
+    },
+    { description: 'The quote.' },
+  ),
   givenSide: oneOf(['from', 'to'], { description: 'The side whose amount was given in the request.' }),
   rates: Type.Array(ReceiptRate, { description: 'The rates that the mid was computed from.' }),
   excluded: Type.Array(ReceiptRate, { description: 'Fresh rates that were excluded as outliers.' }),
   via: nullable(Type.String({ description: 'The currency through which the pair was crossed.' })),
   mid: Type.Object(
-    { numerator: Text, denominator: Text },
+    {
+      numerator: { ...Text, description: 'Decimal text.' },
+      denominator: { ...Text, description: 'Decimal text.' },
+    },
     { description: 'Units of `to` per unit of `from`, as a fraction of two integers.' },
   ),
-  terms: Type.Object({
-    spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
-    feePpm: Whole,
-    collateralPpm: Whole,
-    outlierPpm: Whole,
-  }),
-  rounding: Type.Object({
-    rateDigits: Type.Integer({ description: 'Significant digits of the rate; further digits are cut off.' }),
-    fromPlaces: Whole,
-    toPlaces: Whole,
-    to: oneOf(['down']),
-    from: oneOf(['up']),
-    fee: oneOf(['up']),
-    collateral: oneOf(['up']),
-  }),
+  terms: Type.Object(
+    {
+      spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
+      feePpm: { ...Whole, description: 'Fee, in parts per million of `to`.' },
+      collateralPpm: { ...Whole, description: 'Collateral, in parts per million of `from`.' },
+      outlierPpm: {
+        ...Whole,
+        description: 'How far a rate may be from the median of the others, in parts per million.',
+      },
+    },
+    { description: 'The terms that were applied to the mid.' },
+  ),
+  rounding: Type.Object(
+    {
+      rateDigits: Type.Integer({ description: 'Significant digits of the rate; further digits are cut off.' }),
+      fromPlaces: { ...Whole, description: 'Decimals of amounts of `from`.' },
+      toPlaces: { ...Whole, description: 'Decimals of amounts of `to`.' },
+      to: oneOf(['down'], { description: 'Direction in which a computed `to` is rounded.' }),
+      from: oneOf(['up'], { description: 'Direction in which a computed `from` is rounded.' }),
+      fee: oneOf(['up'], { description: 'Direction in which the fee is rounded.' }),
+      collateral: oneOf(['up'], { description: 'Direction in which the collateral is rounded.' }),
+    },
+    { description: 'How the amounts were rounded.' },
+  ),
 })
 export type Receipt = Static<typeof Receipt>
 
@@ -90,13 +109,16 @@ const Base64Url = (bytes: number, description: string) =>
   Type.String({ pattern: `^[A-Za-z0-9_-]{${Math.ceil((bytes * 4) / 3)}}$`, description })
 
 const ReceiptSignature = Type.Object({
-  algorithm: oneOf(['Ed25519']),
-  keyId: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+  algorithm,
+  keyId: Type.String({ pattern: '^[0-9a-f]{16}$', description: receiptKeyId }),
   publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
   value: Base64Url(64, 'Signature over the receipt as canonical JSON (RFC 8785), base64url.'),
 })
 
-export const SignedReceipt = Type.Object({ receipt: Receipt, signature: ReceiptSignature })
+export const SignedReceipt = Type.Object({
+  receipt: { ...Receipt, description: 'How the quote was priced.' },
+  signature: { ...ReceiptSignature, description: 'The signature of the server over `receipt`.' },
+})
 export type SignedReceipt = Static<typeof SignedReceipt>
 
 const exampleKey = { keyId: '5f2c9d0e1a7b4c38', publicKey: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
@@ -157,9 +179,9 @@ export const receipt = endpoint('fx.receipt', {
 })
 
 const ReceiptKey = Type.Object({
-  keyId: Text,
+  keyId: { ...Text, description: receiptKeyId },
   publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
-  createdAt: DateTime,
+  createdAt: { ...DateTime, description: 'It has signed receipts since then.' },
   retiredAt: { ...DateTime, description: 'It has not signed receipts since then.' },
 })
 
@@ -169,10 +191,10 @@ export const receiptKey = endpoint('fx.receiptKey', {
     'The operator can rotate the key; earlier receipts remain valid under the key that signed them. Get the keys over a connection that you trust: the public key inside a receipt does not prove who signed it.',
   input: Type.Object({}),
   reply: Type.Object({
-    algorithm: oneOf(['Ed25519']),
-    keyId: Text,
+    algorithm,
+    keyId: { ...Text, description: receiptKeyId },
     publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
-    createdAt: DateTime,
+    createdAt: { ...DateTime, description: 'It has signed receipts since then.' },
     past: Type.Array(ReceiptKey, { description: 'Retired keys, newest first.' }),
   }),
   faults: [],
@@ -198,16 +220,16 @@ export const SignatureFinding = Type.Object({
   field: Type.String({
     description: 'The field, such as `message.permitted.amount`, `domain.chainId`, `types` or `signature.v`.',
   }),
-  message: Text,
+  message: { ...Text, description: 'What is wrong.' },
   expected: Type.Optional(Type.String({ description: 'The value in the quote.' })),
   found: Type.Optional(Type.String({ description: 'The value that was signed.' })),
 })
 export type SignatureFinding = Static<typeof SignatureFinding>
 
 export const ChainFinding = Type.Object({
-  name: oneOf(['node', 'contract', 'signature', 'balance', 'allowance', 'nonce']),
-  ok: Type.Boolean(),
-  message: Text,
+  name: oneOf(['node', 'contract', 'signature', 'balance', 'allowance', 'nonce'], { description: 'What was checked.' }),
+  ok: Type.Boolean({ description: 'Whether the check passed.' }),
+  message: { ...Text, description: 'The result of the check in words.' },
 })
 export type ChainFinding = Static<typeof ChainFinding>
 
@@ -219,7 +241,7 @@ export const SignatureDiagnosis = Type.Object({
   digest: { ...Hash, description: 'The digest to sign.' },
   findings: Type.Array(SignatureFinding, { description: 'Problems, most likely cause first.' }),
   deadline: { ...DateTime, description: 'The permit cannot be used after this time.' },
-  deadlinePassed: Type.Boolean(),
+  deadlinePassed: Type.Boolean({ description: 'Whether `deadline` has passed.' }),
   expired: Type.Boolean({ description: 'The quote has expired.' }),
   chain: Type.Array(ChainFinding, {
     description: 'Checks against a node; empty without `fx.rpcUrl`.',
@@ -285,7 +307,12 @@ export const setRate = endpoint('fx.setRate', {
     ),
     time: Type.Optional({ ...DateTime, description: 'Time of the rate, with time zone; default: now.' }),
   }),
-  reply: Type.Object({ source: Text, pair: Text, rate: Text, time: DateTime }),
+  reply: Type.Object({
+    source: sourceId,
+    pair: { ...Text, description: 'As in the request.' },
+    rate: { ...Text, description: 'The stored rate, as decimal text.' },
+    time: { ...DateTime, description: 'Time of the rate.' },
+  }),
   faults: ['body.too_large', 'body.type', 'body.invalid_json'],
   example: {
     needs:

@@ -1,14 +1,15 @@
 // Endpoint of group A beyond the specification: search for labels by name (behaviour/explorer.md#label-search).
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
+import { envelope } from './explorer.ts'
 
 export const foundKinds = ['entity', 'address'] as const
 
 export const FoundLabel = Type.Object({
   kind: oneOf(foundKinds, { description: 'An entity, or an address with a name.' }),
-  chainid: Text,
-  name: Text,
+  chainid: { ...Text, description: 'The chain of the entity or address.' },
+  name: { ...Text, description: 'Name of the entity or address.' },
   slug: Type.Optional(Type.String({ description: 'Slug of the entity, or of the entity that owns the address.' })),
-  address: Type.Optional(Address),
+  address: Type.Optional({ ...Address, description: 'The address; absent for an entity.' }),
   source: Type.Optional(Type.String({ description: 'Source of the name of an address.' })),
   confidence: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'Confidence in the name of an address, in percent.' }),
@@ -25,7 +26,7 @@ export const labelSearch = endpoint('explorer.labelSearch', {
     chainid: Type.Optional(Type.String({ description: 'Only this chain; default: all chains.' })),
     limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of results.' }), 20),
   }),
-  reply: Type.Object({ status: Text, message: Text, result: Type.Array(FoundLabel) }),
+  reply: envelope(Type.Array(FoundLabel, { description: 'Best matches first.' })),
   faults: ['explorer.chain_unsupported', 'record.not_found'],
   example: {
     input: { q: 'cobalt exch', chainid: '1', limit: 2 },

@@ -17,7 +17,7 @@ export const changeKinds = [
 ] as const
 
 export const FieldChange = Type.Object({
-  field: Text,
+  field: { ...Text, description: 'Name of the field.' },
   before: Type.Optional(
     Type.Unknown({ description: 'Old value; absent if there was none. Linked records are given as ids.' }),
   ),
@@ -28,12 +28,12 @@ export const MarketChange = Type.Object({
   cursor: Type.String({ description: 'Position in the order of all changes.' }),
   at: { ...DateTime, description: 'When this server received the change.' },
   kind: oneOf(changeKinds, { description: 'Kind of the record.' }),
-  id: Text,
+  id: { ...Text, description: 'Id of the record in the feed.' },
   slug: Type.Optional(Type.String({ description: 'Current slug of the record, if it has one.' })),
   change: oneOf(['created', 'changed', 'vanished', 'returned'], {
     description: '`vanished`: no feed lists the record any more. `returned`: a feed lists it again.',
   }),
-  fields: Type.Array(FieldChange),
+  fields: Type.Array(FieldChange, { description: 'What changed.' }),
 })
 export type MarketChange = Static<typeof MarketChange>
 
@@ -75,7 +75,10 @@ export const changesBySlug = endpoint('markets.changesBySlug', {
       false,
     ),
   }),
-  reply: Type.Object({ changes: Type.Array(MarketChange), next: nullable(Text) }),
+  reply: Type.Object({
+    changes: Type.Array(MarketChange, { description: 'Newest first.' }),
+    next: { ...nullable(Text), description: '`cursor` of the next page; null on the last page.' },
+  }),
   faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-on-time', limit: 1 },
@@ -93,7 +96,11 @@ export const changes = endpoint('markets.changes', {
     kinds,
     slugs,
   }),
-  reply: Type.Object({ changes: Type.Array(MarketChange), next: Text, more: Type.Boolean() }),
+  reply: Type.Object({
+    changes: Type.Array(MarketChange, { description: 'Oldest first.' }),
+    next: { ...Text, description: '`after` of the next call.' },
+    more: Type.Boolean({ description: 'Whether there are further changes now.' }),
+  }),
   faults: ['markets.history_expired'],
   example: {
     input: { after: '227', limit: 1 },

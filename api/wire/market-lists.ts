@@ -11,7 +11,10 @@ export const MarketOfEvent = Type.Object(marketMembers)
 export type MarketOfEvent = Static<typeof MarketOfEvent>
 
 /** An event with its complete markets, which come last. */
-export const EventWithMarkets = Type.Object({ ...eventMembers, markets: Type.Optional(Type.Array(MarketOfEvent)) })
+export const EventWithMarkets = Type.Object({
+  ...eventMembers,
+  markets: Type.Optional(Type.Array(MarketOfEvent, { description: 'The complete markets of the event.' })),
+})
 export type EventWithMarkets = Static<typeof EventWithMarkets>
 
 /** Names by which lists can be ordered. Names with underscores and with `Num` are other spellings. */
@@ -120,7 +123,10 @@ export const listKeyset = endpoint('markets.listKeyset', {
   summary: 'Markets by filter and order, with a cursor.',
   notes: `The same list as \`markets.list\`, of any length. ${cursorNotes}`,
   input: Type.Object({ limit: limitOf(marketsMax), after_cursor: afterCursor, ...sorting, ...marketFilters }),
-  reply: Type.Object({ markets: Type.Array(Market), next_cursor: nextCursor() }),
+  reply: Type.Object({
+    markets: Type.Array(Market, { description: 'In the requested order.' }),
+    next_cursor: nextCursor(),
+  }),
   etag: true,
   faults: list.faults,
   example: { input: { id: ['501'] }, reply: { markets: [bySlug.example.reply] } },
@@ -150,7 +156,10 @@ export const eventsKeyset = endpoint('markets.eventsKeyset', {
   summary: 'Events by filter and order, with a cursor.',
   notes: `The same list as \`markets.events\`, of any length. ${cursorNotes}`,
   input: Type.Object({ limit: limitOf(eventsMax), after_cursor: afterCursor, ...sorting, ...eventFilters }),
-  reply: Type.Object({ events: Type.Array(EventWithMarkets), next_cursor: nextCursor() }),
+  reply: Type.Object({
+    events: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
+    next_cursor: nextCursor(),
+  }),
   etag: true,
   faults: [],
   example: { input: { limit: 1 }, reply: { events: [event] } },

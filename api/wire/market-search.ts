@@ -3,14 +3,14 @@ import { DateTime, endpoint, Num, type Static, Text, Type, withDefault } from '.
 
 /** A summary; `markets.bySlug` returns the complete market. */
 export const FoundMarket = Type.Object({
-  id: Text,
-  slug: Text,
-  question: Type.Optional(Text),
+  id: { ...Text, description: 'Id in the feed.' },
+  slug: { ...Text, description: 'Current slug.' },
+  question: Type.Optional({ ...Text, description: 'The question of the market.' }),
   open: Type.Boolean({ description: 'Active, not closed and not archived.' }),
-  endDate: Type.Optional(DateTime),
-  volumeNum: Type.Optional(Num),
+  endDate: Type.Optional({ ...DateTime, description: 'When trading is planned to end.' }),
+  volumeNum: Type.Optional({ ...Num, description: 'Total volume.' }),
   denominationToken: Type.Optional(Type.String({ description: 'Token of prices and volumes.' })),
-  lastTradePrice: Type.Optional(Num),
+  lastTradePrice: Type.Optional({ ...Num, description: 'Price of the last trade.' }),
   outcomes: Type.Optional(Type.String({ description: 'JSON in a string, as the source wrote it.' })),
   outcomePrices: Type.Optional(Type.String({ description: 'JSON in a string, as the source wrote it.' })),
 })
@@ -24,7 +24,7 @@ export const search = endpoint('markets.search', {
     q: Type.Optional(Type.String({ maxLength: 200, description: 'Search words; only the first eight are used.' })),
     limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of markets.' }), 20),
   }),
-  reply: Type.Object({ markets: Type.Array(FoundMarket) }),
+  reply: Type.Object({ markets: Type.Array(FoundMarket, { description: 'Best matches first.' }) }),
   faults: [],
   example: {
     input: { q: 'harbour bridge', limit: 1 },

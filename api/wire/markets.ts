@@ -16,7 +16,8 @@ import { marketDescriptions } from './market-descriptions.ts'
 
 const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketDescriptions)
 
-const list = <S extends Parameters<typeof Type.Array>[0]>(schema: S) => Type.Optional(Type.Array(schema))
+const list = <S extends Parameters<typeof Type.Array>[0]>(name: string, schema: S) =>
+  Type.Optional(Type.Array(schema, { description: marketDescriptions[name] as string }))
 
 export const ImageOptimization = Type.Object({
   ...each(Text, ['id', 'imageUrlSource', 'imageUrlOptimized', 'imageOptimizedLastUpdated', 'field', 'relname']),
@@ -83,11 +84,11 @@ export const Series = Type.Object({
     'commentsEnabled',
   ]),
   ...each(Num, ['volume24hr', 'volume', 'liquidity', 'score', 'commentCount']),
-  events: list(EventReference),
-  collections: list(Collection),
-  categories: list(Category),
-  tags: list(Tag),
-  chats: list(Chat),
+  events: list('events', EventReference),
+  collections: list('collections', Collection),
+  categories: list('categories', Category),
+  tags: list('tags', Tag),
+  chats: list('chats', Chat),
 })
 
 // biome-ignore format: lists of names read better with several names per line
@@ -113,15 +114,15 @@ export const Event = Type.Object({
     'spreadsMainLine', 'totalsMainLine',
   ]),
   ...each(ImageOptimization, ['imageOptimized', 'iconOptimized', 'featuredImageOptimized']),
-  subEvents: list(Text),
-  markets: list(MarketReference),
-  series: list(Series),
-  categories: list(Category),
-  collections: list(Collection),
-  tags: list(Tag),
-  chats: list(Chat),
-  eventCreators: list(EventCreator),
-  templates: list(Template),
+  subEvents: list('subEvents', Text),
+  markets: list('markets', MarketReference),
+  series: list('series', Series),
+  categories: list('categories', Category),
+  collections: list('collections', Collection),
+  tags: list('tags', Tag),
+  chats: list('chats', Chat),
+  eventCreators: list('eventCreators', EventCreator),
+  templates: list('templates', Template),
 })
 
 export const FeeSchedule = Type.Object({
@@ -160,10 +161,10 @@ export const Market = Type.Object({
     'oneWeekPriceChange', 'oneMonthPriceChange', 'oneYearPriceChange', 'lastTradePrice', 'bestBid', 'bestAsk', 'line',
   ]),
   ...each(ImageOptimization, ['imageOptimized', 'iconOptimized']),
-  events: list(Event),
-  categories: list(Category),
-  tags: list(Tag),
-  feeSchedule: Type.Optional(FeeSchedule),
+  events: list('events', Event),
+  categories: list('categories', Category),
+  tags: list('tags', Tag),
+  ...each(FeeSchedule, ['feeSchedule']),
 })
 export type Market = Static<typeof Market>
 export type Event = Static<typeof Event>
@@ -176,7 +177,10 @@ export type EventCreator = Static<typeof EventCreator>
 export type Template = Static<typeof Template>
 export type ImageOptimization = Static<typeof ImageOptimization>
 
-export const MarketsFailure = Type.Object({ type: Text, error: Text })
+export const MarketsFailure = Type.Object({
+  type: { ...Text, description: 'Kind of the error.' },
+  error: { ...Text, description: 'What went wrong.' },
+})
 export type MarketsFailure = Static<typeof MarketsFailure>
 
 /** Ids have the same form. */

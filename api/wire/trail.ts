@@ -1,14 +1,14 @@
 // Endpoint of group A beyond the specification: trace first fundings back to a named address
 // (behaviour/explorer.md#funding-trail). Envelope and field names are those of the group.
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
-import { FundingRecord } from './explorer.ts'
+import { chainid, envelope, FundingRecord } from './explorer.ts'
 
 /** Why a trail ends. */
 export const trailEnds = ['label', 'genesis', 'none', 'loop', 'depth', 'time', 'unknown'] as const
 export type TrailEnd = (typeof trailEnds)[number]
 
 export const AddressLabel = Type.Object({
-  name: Text,
+  name: { ...Text, description: 'Name of the address.' },
   entity: Type.Optional(Type.String({ description: 'Slug of the entity that owns the address.' })),
   source: Type.String({ description: 'Source of the label.' }),
   confidence: Type.Integer({ minimum: 0, maximum: 100, description: 'Confidence in percent.' }),
@@ -24,21 +24,24 @@ export const TrailHop = Type.Object({
 export type TrailHop = Static<typeof TrailHop>
 
 export const Trail = Type.Object({
-  chainid: Text,
-  address: Address,
+  chainid: { ...Text, description: 'As in the request.' },
+  address: { ...Address, description: 'The requested address, in lower case.' },
   label: Type.Optional({
     ...AddressLabel,
     description: 'Label of the requested address. It does not end the trail.',
   }),
   hops: Type.Array(TrailHop, { description: 'Fundings, from the requested address back in time.' }),
-  end: Type.Object({
-    reason: oneOf(trailEnds, {
-      description:
-        '`label`: a labelled address. `genesis`: the balance comes from genesis, a withdrawal or a reward. `none`: the requested address has no incoming transfer. `loop`: the address is already part of the trail. `depth`, `time`: a limit of this call. `unknown`: the next funding could not be determined.',
-    }),
-    address: { ...Address, description: 'The last address of the trail.' },
-    message: Text,
-  }),
+  end: Type.Object(
+    {
+      reason: oneOf(trailEnds, {
+        description:
+          '`label`: a labelled address. `genesis`: the balance comes from genesis, a withdrawal or a reward. `none`: the requested address has no incoming transfer. `loop`: the address is already part of the trail. `depth`, `time`: a limit of this call. `unknown`: the next funding could not be determined.',
+      }),
+      address: { ...Address, description: 'The last address of the trail.' },
+      message: { ...Text, description: 'The reason in words, or the label of the last address.' },
+    },
+    { description: 'Where and why the trail ends.' },
+  ),
 })
 export type Trail = Static<typeof Trail>
 
@@ -53,11 +56,11 @@ export const trail = endpoint('explorer.trail', {
   notes:
     'Each hop is a first funding, as in explorer.fundedBy. If the next funding cannot be determined, the trail ends with reason `unknown`. Call again after `retry-after`: fundings that were found meanwhile are stored.',
   input: Type.Object({
-    chainid: withDefault(Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }), '1'),
+    chainid,
     address: Type.String({ description: 'Start of the trail: 0x and 40 hexadecimal digits.' }),
     depth: withDefault(Type.Integer({ minimum: 1, maximum: hopsMax, description: 'Maximum number of hops.' }), 20),
   }),
-  reply: Type.Object({ status: Text, message: Text, result: Trail }),
+  reply: envelope({ ...Trail, description: 'The trail.' }),
   faults: ['explorer.chain_unsupported'],
   example: {
     input: { chainid: '1', address: start },

@@ -96,7 +96,7 @@ export const Page = Type.Object({
 export const AggregatePage = Type.Object({
   data: Type.Array(AggregateRecord, { description: 'Newest window first, then by index.' }),
   next: { ...nullable(Text), description: 'Path and query of the next page; null on the last page.' },
-  page: Page,
+  page: { ...Page, description: 'The parameters that this page was read with.' },
   total: {
     ...Count,
     description:
@@ -158,7 +158,21 @@ export type ValidatorMetadata = Static<typeof ValidatorMetadata>
 
 /** One text, or one entry per parameter problem. */
 export const ValidatorsFailure = Type.Object({
-  detail: Type.Union([Text, Type.Array(Type.Object({ loc: Type.Array(Text), msg: Text, type: Text }))]),
+  detail: Type.Union(
+    [
+      Text,
+      Type.Array(
+        Type.Object({
+          loc: Type.Array(Text, {
+            description: 'Where the problem is, such as `query` and the name of the parameter.',
+          }),
+          msg: { ...Text, description: 'What is wrong.' },
+          type: { ...Text, description: 'Kind of the problem.' },
+        }),
+      ),
+    ],
+    { description: 'What went wrong: a text, or a list of problems with parameters.' },
+  ),
 })
 export type ValidatorsFailure = Static<typeof ValidatorsFailure>
 

@@ -155,20 +155,28 @@ export function healthRoutes(
   ]
 }
 
-/** A JSON document that does not change while the server runs; created at the first request. */
-export function documentRoute(path: string, make: () => object): ExtraRoute {
-  let response: ApiResponse | undefined
+/** A JSON document that contains the URL of the server; created at the first request. */
+export function documentRoute(path: string, make: (serverUrl: string) => object): ExtraRoute {
+  let template: string | undefined
   return {
     path,
-    read: async () => {
-      response ??= jsonResponse(200, make())
-      return response
+    read: async ({ origin }) => {
+      // Callers may reach the server under several URLs. Inserting one is much cheaper than creating the document again.
+      template ??= JSON.stringify(make(urlMark))
+      return jsonText(
+        200,
+        template.replaceAll(urlMark, () => JSON.stringify(origin).slice(1, -1)),
+      )
     },
   }
 }
 
-const jsonResponse = (status: number, body: unknown): ApiResponse => ({
+const urlMark = 'https://server.invalid'
+
+const jsonResponse = (status: number, body: unknown): ApiResponse => jsonText(status, JSON.stringify(body))
+
+const jsonText = (status: number, body: string): ApiResponse => ({
   status,
   headers: { 'content-type': 'application/json; charset=utf-8' },
-  body: JSON.stringify(body),
+  body,
 })
