@@ -2,8 +2,10 @@
 // contract equals the specification (behaviour/http.md#endpoints-beyond-the-specification).
 import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
+import { addressTag, apiLimit, chainList } from './wire/explorer-extensions.ts'
 import { currencies } from './wire/fx-currencies.ts'
 import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
+import { quotes, rates } from './wire/fx-lists.ts'
 import { rateHistory } from './wire/fx-rate-history.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
@@ -28,7 +30,12 @@ import { find } from './wire/validators-find.ts'
 export const extensions = {
   'explorer.trail': trail,
   'explorer.labelSearch': labelSearch,
+  'explorer.chainList': chainList,
+  'explorer.apiLimit': apiLimit,
+  'explorer.addressTag': addressTag,
   'fx.currencies': currencies,
+  'fx.rates': rates,
+  'fx.quotes': quotes,
   'fx.quote': quote,
   'fx.receipt': receipt,
   'fx.checkSignature': checkSignature,

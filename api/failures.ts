@@ -58,7 +58,9 @@ const explorer: Writer = (code, rule, { plan, perSecond = 3, select }) => {
     'explorer.action': 'Error! Missing Or invalid Action name',
     'explorer.chain_unsupported': 'Missing or unsupported chainid parameter',
     'input.invalid':
-      select?.module === 'nametag' ? 'Error! format must be one of csv, json' : 'Error! Invalid address format',
+      select?.action === 'getlabelmasterlist'
+        ? 'Error! format must be one of csv, json'
+        : 'Error! Invalid address format',
   }
   const status = explorerKeepsStatus.has(code) ? rule.status : 200
   const isError = code !== 'record.not_found'

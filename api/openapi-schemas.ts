@@ -1,7 +1,9 @@
 // The schemas of the contract as OpenAPI components. A record that a wire file exports becomes a component with the name
 // of the export.
 import * as explorer from './wire/explorer.ts'
+import * as explorerExtensions from './wire/explorer-extensions.ts'
 import * as fx from './wire/fx.ts'
+import * as fxLists from './wire/fx-lists.ts'
 import * as marketChanges from './wire/market-changes.ts'
 import * as marketLists from './wire/market-lists.ts'
 import * as markets from './wire/markets.ts'
@@ -15,7 +17,9 @@ const namesByMembers = new Map<unknown, string>()
 const records = new Map<string, SchemaObject>()
 for (const [name, value] of Object.entries({
   ...explorer,
+  ...explorerExtensions,
   ...fx,
+  ...fxLists,
   ...validators,
   ...markets,
   ...marketChanges,

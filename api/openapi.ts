@@ -29,12 +29,11 @@ export function openapi({
 }: OpenapiOptions = {}): OpenapiDocument {
   const components = new Components()
   const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
-  const paths = Object.fromEntries(
-    all.map(({ path, method }) => {
-      const there = all.filter((endpoint) => endpoint.path === path)
-      return [path, { [method.toLowerCase()]: operation(there, components, serverUrl) }]
-    }),
-  )
+  const paths: Record<string, SchemaObject> = {}
+  for (const there of Map.groupBy(all, ({ path, method }) => `${method} ${path}`).values()) {
+    const { path, method } = there[0] as Endpoint
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(there, components, serverUrl) }
+  }
   return {
     openapi: '3.1.1',
     info: {

@@ -80,7 +80,18 @@ const spec = 'beyond'
 export const extensionRoutes = {
   'explorer.trail': { ...explorer, spec, path: '/v2/trail', plan: 'standard', perSecond: 2 },
   'explorer.labelSearch': { ...explorer, spec, path: '/v2/labels/search', plan: 'standard', perSecond: 10 },
+  'explorer.chainList': { ...explorer, spec, path: '/v2/chainlist', auth: 'open', plan: 'free' },
+  'explorer.apiLimit': {
+    ...{ ...explorer, spec, path: '/v2/api', plan: 'free' },
+    select: { module: 'getapilimit', action: 'getapilimit' },
+  },
+  'explorer.addressTag': {
+    ...{ ...explorer, spec, path: '/v2/api', plan: 'standard', perSecond: 10 },
+    select: { module: 'nametag', action: 'getaddresstag' },
+  },
   'fx.currencies': { ...fx, spec, path: '/v1/exchange/fx/currencies' },
+  'fx.rates': { ...fx, spec, path: '/v1/exchange/fx/rates', perSecond: 10 },
+  'fx.quotes': { ...fx, spec, path: '/v1/exchange/fx/quotes', perSecond: 10 },
   'fx.quote': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}' },
   'fx.receipt': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}/receipt' },
   'fx.checkSignature': {

@@ -1,5 +1,8 @@
 // The handlers of all endpoints, in the order of the specification.
 import type { Endpoint } from '#api/kit.ts'
+import { addressTag } from '#explorer/endpoints/address-tag.ts'
+import { apiLimit } from '#explorer/endpoints/api-limit.ts'
+import { chainList } from '#explorer/endpoints/chain-list.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { labelListV1 } from '#explorer/endpoints/label-list-v1.ts'
 import { labelListV2 } from '#explorer/endpoints/label-list-v2.ts'
@@ -9,7 +12,9 @@ import { checkSignature } from '#fx/endpoints/check-signature.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { currencies } from '#fx/endpoints/currencies.ts'
 import { quote } from '#fx/endpoints/quote.ts'
+import { quotes } from '#fx/endpoints/quotes.ts'
 import { rateHistory } from '#fx/endpoints/rate-history.ts'
+import { rates } from '#fx/endpoints/rates.ts'
 import { receipt } from '#fx/endpoints/receipt.ts'
 import { setRate } from '#fx/endpoints/set-rate.ts'
 import { receiptKey } from '#fx/receipts/receipt-key.ts'
@@ -48,7 +53,12 @@ export const endpoints: readonly Handler<Endpoint, AppContext>[] = [
 export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   trail, //            GET  /v2/trail
   labelSearch, //      GET  /v2/labels/search
+  chainList, //        GET  /v2/chainlist
+  apiLimit, //         GET  /v2/api       module=getapilimit action=getapilimit
+  addressTag, //       GET  /v2/api       module=nametag action=getaddresstag
   currencies, //       GET  /v1/exchange/fx/currencies
+  rates, //            GET  /v1/exchange/fx/rates
+  quotes, //           GET  /v1/exchange/fx/quotes
   quote, //            GET  /v1/exchange/fx/quotes/{id}
   receipt, //          GET  /v1/exchange/fx/quotes/{id}/receipt
   checkSignature, //   POST /v1/exchange/fx/quotes/{id}/check-signature

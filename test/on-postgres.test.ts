@@ -30,13 +30,14 @@ import { startProcess } from './second-process.ts'
 import { copyDemo } from './template.ts'
 import { passOnPostgres } from './tests-on-postgres.ts'
 
-/** The tests of the eight endpoints, and of the code below them. */
+/** The tests of the eight endpoints, of lists, and of the code below them. */
 const endpointTests = [
   'explorer/endpoints/label-lists',
   'explorer/labels/lists/downloads',
   'explorer/endpoints/funded-by',
   'explorer/funding/fundings',
   'fx/endpoints/create-quote',
+  'fx/endpoints/quotes',
   'fx/pricing/quotes',
   'validators/endpoints/aggregate-effectiveness',
   'validators/endpoints/effectiveness',

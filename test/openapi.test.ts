@@ -131,9 +131,9 @@ for (const endpoint of all) {
   })
 }
 
-test('4.1 and 4.3 are one operation that describes both', () => {
+test('endpoints with the same path and method are one operation that describes all of them', () => {
   const operation = operationOf(contract['explorer.fundedBy'])
-  assert.equal(operation.operationId, 'explorer.labelListV2-fundedBy')
+  assert.equal(operation.operationId, 'explorer.labelListV2-fundedBy-apiLimit-addressTag')
   const address = operation.parameters.find(({ name }) => name === 'address')
   assert.equal(address?.required, false)
 })

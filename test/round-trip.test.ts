@@ -85,7 +85,21 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'markets.bySlug': () => client.markets.bySlug({ slug: world.samples.slug }),
   'explorer.trail': () => client.explorer.trail({ address: world.samples.address }),
   'explorer.labelSearch': () => client.explorer.labelSearch({ q: 'exchange' }),
+  'explorer.chainList': () => client.explorer.chainList(),
+  'explorer.apiLimit': () => client.explorer.apiLimit(),
+  'explorer.addressTag': async () => {
+    const { result } = await client.explorer.labelSearch({ q: 'exchange', chainid: '1', limit: 50 })
+    const { address = '' } = result.find(({ kind }) => kind === 'address') ?? {}
+    return client.explorer.addressTag({ address })
+  },
   'fx.currencies': () => client.fx.currencies(),
+  'fx.rates': () => client.fx.rates({ base: 'EUR' }),
+  'fx.quotes': async () => {
+    const { id } = await createQuote()
+    const page = await client.fx.quotes({ limit: 1 })
+    assert.equal(page.quotes[0]?.id, id)
+    return page
+  },
   'fx.quote': async () => client.fx.quote({ id: (await createQuote()).id }),
   'fx.receipt': async () => client.fx.receipt({ id: (await createQuote()).id }),
   'fx.checkSignature': checkOwnSignature,
@@ -142,6 +156,14 @@ describe('round trip', () => {
       if (endpoints[id].etag) assert.match(lastResponse.headers.get('etag') ?? '', /^(W\/)?"[^"]+"$/)
     })
   }
+
+  test('a path with two methods has an endpoint for each, and the refusal of another names both', async () => {
+    const wrong = await fetch(`${world.url}/v1/exchange/fx/quotes`, { method: 'DELETE' })
+    assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST, GET, HEAD, OPTIONS'])
+    const preflight = await fetch(`${world.url}/v1/exchange/fx/quotes`, { method: 'OPTIONS' })
+    assert.equal(preflight.headers.get('access-control-allow-methods'), 'POST, GET, HEAD')
+    assert.deepEqual(Object.keys(openapi().paths['/v1/exchange/fx/quotes'] ?? {}), ['post', 'get'])
+  })
 
   test('/openapi.json names the URL that the caller used, so that an import has a usable base URL', async () => {
     const { port } = new URL(world.url)

@@ -4,7 +4,7 @@ import type { FaultCode } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import type { ErrorFormat, Handler, RawQuery } from './handler.ts'
 
-/** All handlers of one path. */
+/** All handlers of one path and method. */
 export interface HandlerGroup {
   readonly path: string
   readonly errorFormat: ErrorFormat
@@ -13,17 +13,11 @@ export interface HandlerGroup {
   readonly methods: readonly string[]
 }
 
-export function groupHandlersByPath(handlers: readonly Handler[]): readonly HandlerGroup[] {
-  const byPath = new Map<string, Handler[]>()
-  for (const handler of handlers) {
-    const atPath = byPath.get(handler.endpoint.path)
-    if (atPath) atPath.push(handler)
-    else byPath.set(handler.endpoint.path, [handler])
-  }
-  return [...byPath].map(([path, atPath]) => {
-    const [first] = atPath
-    if (!first) throw new Error(`no handler for ${path}`)
-    return { path, errorFormat: first.errorFormat, handlers: atPath, methods: methodsOf(first) }
+export function groupHandlersByRoute(handlers: readonly Handler[]): readonly HandlerGroup[] {
+  const byRoute = Map.groupBy(handlers, ({ endpoint }) => `${endpoint.method} ${endpoint.path}`)
+  return [...byRoute.values()].map((atRoute) => {
+    const [first] = atRoute as [Handler]
+    return { path: first.endpoint.path, errorFormat: first.errorFormat, handlers: atRoute, methods: methodsOf(first) }
   })
 }
 

@@ -24,6 +24,7 @@ import {
   commonHeaders,
   createRoutes,
   type ExtraRoute,
+  findPathMethods,
   type HttpRoute,
   noRouteFault,
   preflight,
@@ -134,7 +135,7 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
     const path = pathOfUrl(raw)
     if (found) return refuse(exchange, badUrlFault(app, path))
     if (method === 'OPTIONS' && settings.server.cors) {
-      const route = routes.find(({ pattern }) => pattern.test(path))
+      const route = findPathMethods(routes, path)
       if (route && !route.sameOrigin) return send(exchange, preflight(settings, route))
     }
     refuse(exchange, noRouteFault(app, routes, path))

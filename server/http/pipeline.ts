@@ -9,7 +9,7 @@ import type { Authorizer, Credentials } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
-import { choose, groupHandlersByPath, type HandlerGroup } from './handler-groups.ts'
+import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-groups.ts'
 import { LogThrottle } from './log-throttle.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
@@ -58,7 +58,7 @@ export function createApp<C extends Context>(
 ): App {
   return {
     context,
-    handlerGroups: groupHandlersByPath(handlers),
+    handlerGroups: groupHandlersByRoute(handlers),
     authorizer,
     deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
     aliases: aliases(context.settings.aliases),

@@ -115,9 +115,17 @@ export function refusal(app: App, request: { requestId: string; path: string }, 
   return group ? applyFieldAliases(app, response) : response
 }
 
+type PathMethods = Pick<HttpRoute, 'methods' | 'sameOrigin'>
+
+/** What all routes of this path support; undefined: there is none. */
+export function findPathMethods(routes: readonly HttpRoute[], path: string): PathMethods | undefined {
+  const atPath = routes.filter(({ pattern }) => pattern.test(path))
+  return atPath[0] && { ...atPath[0], methods: [...new Set(atPath.flatMap(({ methods }) => methods))] }
+}
+
 /** Unknown path, or wrong method. */
 export function noRouteFault({ context }: App, routes: readonly HttpRoute[], path: string): Fault {
-  const route = routes.find(({ pattern }) => pattern.test(path))
+  const route = findPathMethods(routes, path)
   if (!route) return new Fault('route.unknown')
   const allow = [...route.methods, ...(route.sameOrigin || !context.settings.server.cors ? [] : ['OPTIONS'])]
   return new Fault('route.method', { headers: { allow: allow.join(', ') } })
@@ -160,10 +168,10 @@ export const commonHeaders = ({ server }: Settings, route?: HttpRoute): Record<s
 })
 
 /** The response to a CORS preflight request. */
-export const preflight = (settings: Settings, route: HttpRoute): ApiResponse => ({
+export const preflight = (settings: Settings, { methods }: PathMethods): ApiResponse => ({
   status: 204,
   headers: {
-    'access-control-allow-methods': route.methods.join(', '),
+    'access-control-allow-methods': methods.join(', '),
     'access-control-allow-headers': [...allowedHeaders, ...Object.keys(settings.aliases.requestHeaders)].join(', '),
     'access-control-max-age': '86400',
   },

@@ -64,6 +64,23 @@ export const readQuote = (reader: StateReader, id: string, keyId?: string): Prom
   )
 
 /**
+ * The quotes of a key, newest first, or those before the quote with the id `before`. An id that is not stored has no
+ * earlier quotes: quotes are deleted by age.
+ */
+export const listQuotes = (
+  reader: StateReader,
+  { keyId, before, count }: { readonly keyId: string; readonly before?: string | undefined; readonly count: number },
+): Promise<{ readonly id: string; readonly reply: Uint8Array }[]> => {
+  const earlier =
+    'and (created_ms, id) < (select created_ms, id from fx_quotes where id = cast(? as text) and key_id = ?)'
+  return reader.all(
+    `select id, reply from fx_quotes where key_id = ? ${before === undefined ? '' : earlier}
+     order by created_ms desc, id desc limit ?`,
+    ...[keyId, ...(before === undefined ? [] : [before.toLowerCase(), keyId]), count],
+  )
+}
+
+/**
  * Stores the quote that `build` returns, or returns the stored response of the idempotency key. Calls `build` again, with
  * `attempt` above zero, if the id or nonce is taken or the signing key was retired meanwhile.
  */

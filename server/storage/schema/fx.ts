@@ -52,6 +52,7 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     reply ${bytes} not null -- body of the response
   ) ${strict}`,
   'create index fx_quotes_age on fx_quotes (created_ms)',
+  'create index fx_quotes_by_key on fx_quotes (key_id, created_ms, id)',
   // Idempotency keys of the last day, with the quote to return again.
   `create table fx_idempotency (
     key_id text not null,

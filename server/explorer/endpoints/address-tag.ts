@@ -1,0 +1,52 @@
+// Extension: the label of an address (behaviour/explorer.md#label-of-an-address).
+import { extensions } from '#api/extensions.ts'
+import type { AddressTag } from '#api/wire/explorer-extensions.ts'
+import { invalid } from '#core/fault.ts'
+import { createHandler } from '#http/handler.ts'
+import { requireServedChain } from '../chains.ts'
+import type { ExplorerContext } from '../context.ts'
+import { explorerErrorFormat } from '../error-format.ts'
+import { entityTable, type Label } from '../labels/labels.ts'
+import { findTags, type Tag } from '../labels/tags.ts'
+
+const addressText = /^0x[0-9a-f]{40}$/
+
+export const addressTag = createHandler(
+  extensions['explorer.addressTag'],
+  explorerErrorFormat,
+  async ({ chainid, address: input }, { state }: ExplorerContext) => {
+    const address = input.toLowerCase()
+    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
+    const tags = await findTags(state, address, { chain: chainid })
+    const [best] = tags
+    if (!best) return { is: 'nothing' }
+    const slugs = [...new Set(tags.map(({ entity }) => entity).filter((slug) => slug !== ''))]
+    const known =
+      slugs.length === 0
+        ? []
+        : await entityTable.read(
+            state,
+            chainid,
+            slugs.map((slug) => ({ chain: chainid, slug })),
+          )
+    const owners = slugs.flatMap((slug) => known.find((label) => label.slug === slug) ?? [])
+    return { is: 'body', body: { status: '1', message: 'OK', result: [toAddressTag(best, owners)] } }
+  },
+  requireServedChain,
+)
+
+/** `owners`: the one with the highest confidence first. Members without a counterpart in the registry are empty. */
+const toAddressTag = (tag: Tag, owners: readonly Label[]): AddressTag => ({
+  address: tag.address,
+  nametag: tag.name,
+  internal_nametag: '',
+  url: tag.evidenceUrl,
+  shortdescription: owners[0]?.description ?? '',
+  notes_1: owners[0]?.notes ?? '',
+  notes_2: '',
+  labels: owners.map(({ name }) => name),
+  labels_slug: owners.map(({ slug }) => slug),
+  reputation: 0,
+  other_attributes: [],
+  lastupdatedtimestamp: tag.updatedUnix,
+})
