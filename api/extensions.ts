@@ -26,6 +26,16 @@ import { duties } from './wire/validators-duties.ts'
 import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
+import { effectivenessV0, list as validatorList } from './wire/validators-list.ts'
+import {
+  networkOverview,
+  networkStats,
+  operator,
+  operatorEffectiveness,
+  operatorPercentiles,
+  operatorSummary,
+  operators,
+} from './wire/validators-operators.ts'
 
 export const extensions = {
   'explorer.trail': trail,
@@ -44,7 +54,16 @@ export const extensions = {
   'fx.rateHistory': rateHistory,
   'validators.explain': explain,
   'validators.duties': duties,
+  'validators.list': validatorList,
+  'validators.effectivenessV0': effectivenessV0,
   'validators.find': find,
+  'validators.operators': operators,
+  'validators.operatorPercentiles': operatorPercentiles,
+  'validators.operator': operator,
+  'validators.operatorSummary': operatorSummary,
+  'validators.operatorEffectiveness': operatorEffectiveness,
+  'validators.networkStats': networkStats,
+  'validators.networkOverview': networkOverview,
   'validators.entities': entities,
   'markets.byId': byId,
   'markets.list': list,

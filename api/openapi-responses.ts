@@ -21,6 +21,13 @@ const methodVersioned: ReadonlySet<string> = new Set([
   'validators.effectiveness',
   'validators.explain',
   'validators.entities',
+  'validators.effectivenessV0',
+  'validators.operators',
+  'validators.operatorPercentiles',
+  'validators.operatorSummary',
+  'validators.operatorEffectiveness',
+  'validators.networkStats',
+  'validators.networkOverview',
 ])
 
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })

@@ -9,6 +9,8 @@ import * as marketLists from './wire/market-lists.ts'
 import * as markets from './wire/markets.ts'
 import * as trail from './wire/trail.ts'
 import * as validators from './wire/validators.ts'
+import * as validatorsList from './wire/validators-list.ts'
+import * as validatorsOperators from './wire/validators-operators.ts'
 
 export type SchemaObject = { [keyword: string]: unknown }
 
@@ -21,6 +23,8 @@ for (const [name, value] of Object.entries({
   ...fx,
   ...fxLists,
   ...validators,
+  ...validatorsList,
+  ...validatorsOperators,
   ...markets,
   ...marketChanges,
   ...marketLists,

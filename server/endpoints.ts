@@ -32,10 +32,16 @@ import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { duties } from '#validators/endpoints/duties.ts'
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
+import { effectivenessV0 } from '#validators/endpoints/effectiveness-v0.ts'
 import { entities } from '#validators/endpoints/entities.ts'
 import { explain } from '#validators/endpoints/explain.ts'
 import { find } from '#validators/endpoints/find.ts'
+import { list as validatorList } from '#validators/endpoints/list.ts'
 import { metadata } from '#validators/endpoints/metadata.ts'
+import { networkOverview, networkStats } from '#validators/endpoints/network.ts'
+import { operator } from '#validators/endpoints/operator.ts'
+import { operatorEffectiveness } from '#validators/endpoints/operator-effectiveness.ts'
+import { operatorPercentiles, operatorSummary, operators } from '#validators/endpoints/operators.ts'
 import type { AppContext } from './context.ts'
 
 export const endpoints: readonly Handler<Endpoint, AppContext>[] = [
@@ -67,7 +73,16 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   rateHistory, //      GET  /v1/exchange/fx/rates/history
   explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
   duties, //           GET  /v1/eth/validators/{validator_index_or_pubkey}/duties
-  find, //             GET  /v0/eth/validators
+  validatorList, //    GET  /v0/eth/validators
+  effectivenessV0, //  GET  /v0/eth/validators/{validator_index_or_pubkey}/effectiveness
+  find, //             GET  /v1/eth/validators
+  operators, //        GET  /v0/eth/operators
+  operatorPercentiles, // GET  /v0/eth/operators/percentiles
+  operator, //         GET  /v0/eth/operators/{operator_id}
+  operatorSummary, //  GET  /v0/eth/operators/{operator_id}/summary
+  operatorEffectiveness, // GET  /v0/eth/operators/{operator_id}/effectiveness
+  networkStats, //     GET  /v0/eth/network/stats
+  networkOverview, //  GET  /v0/eth/network/overview
   entities, //         GET  /v1/eth/entities
   byId, //             GET  /markets/{id}
   list, //             GET  /markets

@@ -114,6 +114,18 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
       toDay: world.samples.badDay.day,
     }),
   'validators.find': () => client.validators.find({ pool: world.samples.pools[0] }),
+  'validators.list': () =>
+    client.validators.list({ operatorsIds: [world.samples.pools[0] ?? ''], idType: 'pool', size: 2 }),
+  'validators.effectivenessV0': () =>
+    client.validators.effectivenessV0({ validator_index_or_pubkey: world.samples.indices[0] ?? 0 }),
+  'validators.operators': () => client.validators.operators({ window: '7d' }),
+  'validators.operatorPercentiles': () => client.validators.operatorPercentiles({}),
+  'validators.operator': () => client.validators.operator({ operator_id: world.samples.pools[0] ?? '' }),
+  'validators.operatorSummary': () => client.validators.operatorSummary({ operator_id: world.samples.pools[0] ?? '' }),
+  'validators.operatorEffectiveness': () =>
+    client.validators.operatorEffectiveness({ operator_id: world.samples.pools[0] ?? '' }),
+  'validators.networkStats': () => client.validators.networkStats(),
+  'validators.networkOverview': () => client.validators.networkOverview(),
   'validators.entities': () => client.validators.entities({}),
   'markets.byId': async () => {
     const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })

@@ -83,7 +83,7 @@ export const find = endpoint('validators.find', {
         },
       ],
       pools: [{ pool: 'Lantern Pool', validators: 24 }],
-      next: '/v0/eth/validators?pool=Lantern%20Pool&limit=1&after=12',
+      next: '/v1/eth/validators?pool=Lantern%20Pool&limit=1&after=12',
     },
   },
 })

@@ -256,15 +256,29 @@ export async function forgetSummaries(
 
 // ----------------------------------------------------------------------------------------------------------------- reading
 
-/** In order of days. `name` is empty for the whole network. Days without a summary are missing. */
+export interface SummariesQuery {
+  readonly network: Network
+  readonly kind: SummaryKind
+  /** Empty for the whole network. */
+  readonly name: string
+  readonly days: Range
+}
+
+/** The days that have a summary, in order, and the number of validators. */
+export const listSummarizedDays = (
+  duties: StateReader,
+  { network, kind, name, days }: SummariesQuery,
+): Promise<{ readonly day: number; readonly validators: number }[]> =>
+  duties.all(
+    `select day, validators from duty_summaries
+     where network = ? and kind = ? and name = ? and day >= ? and day < ? order by day`,
+    ...[networkId(network), summaryKinds.indexOf(kind), name, days.from, days.until],
+  )
+
+/** In order of days. Days without a summary are missing. */
 export async function readSummaries(
   duties: StateReader,
-  {
-    network,
-    kind,
-    name,
-    days,
-  }: { readonly network: Network; readonly kind: SummaryKind; readonly name: string; readonly days: Range },
+  { network, kind, name, days }: SummariesQuery,
 ): Promise<DaySummary[]> {
   const rows = await duties.all<{ day: number; validators: number; data: Uint8Array }>(
     `select day, validators, data from duty_summaries

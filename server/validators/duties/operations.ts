@@ -6,7 +6,7 @@ import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { writeAudits } from './audits.ts'
 import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
-import { summarizeDays } from './daily-summaries.ts'
+import { readSummaries, summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
 import { countRows, hourSums, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
@@ -25,6 +25,7 @@ const queries = {
   sumRecords,
   listRecords,
   sumSummaries,
+  readSummaries,
   listMissedDuties,
   hourSums,
   validatorsIn,

@@ -38,7 +38,7 @@ import { indicesOf } from '../registry/registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
-type AggregateQuery = Parsed<typeof endpoint>
+export type AggregateQuery = Parsed<typeof endpoint>
 
 export const aggregateEffectiveness = createHandler(
   endpoint,
@@ -47,10 +47,12 @@ export const aggregateEffectiveness = createHandler(
     withStableCoverage(context, query.network, () => readAggregate(query, context, signal)),
 )
 
-async function readAggregate(
+/** `linkTo`: path and query of the same request with other inputs. */
+export async function readAggregate(
   query: AggregateQuery,
   context: ValidatorsContext,
   signal: AbortSignal | undefined,
+  linkTo: AggregateRequest['linkTo'] = (input) => toPath(endpoint, input, ['size']),
 ): Promise<HandlerResult<Reply<typeof endpoint>>> {
   const { duties, settings } = context
   const granularity = query.granularity ?? 'day'
@@ -72,6 +74,7 @@ async function readAggregate(
           duties,
           planAggregate({
             query,
+            linkTo,
             time,
             requested: requested,
             served,
@@ -138,6 +141,7 @@ async function resolveValidators(
  */
 interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'signal'> {
   readonly query: AggregateQuery
+  readonly linkTo: (input: Readonly<Record<string, unknown>>) => string
   readonly time: ChainTime
   readonly requested: RequestedEpochs
   readonly served: Epochs
@@ -165,7 +169,7 @@ function toRecordRequest({
   served,
   validators,
   signal,
-}: Omit<AggregateRequest, 'requested' | 'covered'> & { readonly requested: Range }): Pick<
+}: Omit<AggregateRequest, 'requested' | 'covered' | 'linkTo'> & { readonly requested: Range }): Pick<
   AggregatePlan,
   'windows' | 'wanted'
 > {
@@ -318,7 +322,7 @@ function nextPath(plan: AggregatePlan, last: RecordKey, following: RecordKey | u
   const [newestEpoch, calendar] = [(served.until - 1) as Epoch, chainDays(plan.time)]
   const newest = query.newest ?? boundAt(plan, calendar.dayOf(newestEpoch), newestEpoch)
   const after = following.window === last.window ? last.validator : undefined
-  return toPath(endpoint, { ...query, from, to: requested.older, after, newest }, ['size'])
+  return plan.linkTo({ ...query, from, to: requested.older, after, newest })
 }
 
 /** A bound in the form of `filterType`. */

@@ -7,9 +7,9 @@ import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
 import { getRowCoverage } from '../ratings/coverage.ts'
-import { getEntityRatings } from '../ratings/entity-ratings.ts'
+import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
 import { methodHeaders } from '../ratings/method.ts'
-import { chainTimeOf, toConfidence } from '../ratings/requested-epochs.ts'
+import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
 export const entities = createHandler(
   extensions['validators.entities'],
@@ -34,10 +34,7 @@ export const entities = createHandler(
         entities: sortEntities(found, sort, sortOrder).slice(offset, offset + limit),
         total: found.length,
       },
-      confidence: toConfidence(covered, {
-        from: calendar.epochsOf((days?.from ?? 0) as ChainDay).from,
-        until: calendar.epochsOf((days?.until ?? 0) as ChainDay).from,
-      }),
+      confidence: ratingsConfidence(covered, time, days),
       headers: methodHeaders,
     }
   },

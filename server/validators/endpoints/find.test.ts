@@ -114,7 +114,7 @@ describe('200', () => {
     }
     assert.deepEqual(walked, [1, 2, 3, 4, 5, 6])
     const { next } = await body({ pool: 'Lantern', limit: 2 })
-    assert.equal(next, '/v0/eth/validators?pool=Lantern&limit=2&after=2')
+    assert.equal(next, '/v1/eth/validators?pool=Lantern&limit=2&after=2')
     assert.equal((await body({ pool: 'Lantern', limit: 3 })).next, null)
   })
 

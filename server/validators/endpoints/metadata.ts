@@ -34,7 +34,7 @@ export const metadata = createHandler(
 const always = { from: 0, until: Number.POSITIVE_INFINITY }
 
 /** Unknown values are null, unknown lists are empty (behaviour/validators.md#validator-metadata). */
-const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
+export const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({
   validatorIndex: entry.index,
   validatorPubkey: entry.pubkey,
   pool: entry.entity?.pool ?? null,

@@ -8,7 +8,9 @@ import {
   periodDays,
   type RatedEntity,
 } from '#api/wire/validators-entities.ts'
+import { type ChainDay, type ChainTime, chainDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import type { Confidence } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { percentiles } from '../duties/daily-summaries.ts'
@@ -17,6 +19,7 @@ import { queryDuties } from '../duties/store.ts'
 import type { SummarySums } from '../duties/sum-summaries.ts'
 import { entitiesVersion } from '../registry/entities.ts'
 import { aggregateFigures, type Figure, figures, type RecordValues } from './method.ts'
+import { toConfidence } from './requested-epochs.ts'
 
 type EntityFigures = Omit<RatedEntity, 'name' | 'networkPercentile'>
 
@@ -29,6 +32,13 @@ export interface EntityRatings {
   }
   /** All entities, by name. */
   readonly entities: readonly RatedEntity[]
+}
+
+/** The headers of responses with these ratings. */
+export function ratingsConfidence(covered: readonly Range[], time: ChainTime, days: Range | undefined): Confidence {
+  const calendar = chainDays(time)
+  const firstEpoch = (day: number) => calendar.epochsOf(day as ChainDay).from
+  return toConfidence(covered, { from: firstEpoch(days?.from ?? 0), until: firstEpoch(days?.until ?? 0) })
 }
 
 export async function getEntityRatings(

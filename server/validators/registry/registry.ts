@@ -114,36 +114,52 @@ export interface RegistryEntry extends ValidatorEntry {
 }
 
 /** Everything that is known about one validator. */
-export async function readValidator(
+export const readValidator = async (
   state: StateReader,
   network: Network,
   index: number,
-): Promise<RegistryEntry | undefined> {
-  const row = await state.get<RegistryRow>(
-    `select v.*, e.pool, e.subpool, e.dvt_network, e.node_operators, e.dvt_operators
-     from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-     where v.network = ? and v.validator_index = ?`,
-    network,
-    index,
-  )
-  if (!row) return undefined
-  const deposits = await state.all<{ address: Uint8Array }>(
-    'select address from validator_deposits where network = ? and validator_index = ? order by deposit_index, address',
-    network,
-    index,
-  )
-  return {
-    index: row.validator_index,
-    pubkey: toHex(row.pubkey),
-    activationEligibilityEpoch: row.activation_eligibility_epoch,
-    activationEpoch: row.activation_epoch,
-    exitEpoch: row.exit_epoch,
-    withdrawableEpoch: row.withdrawable_epoch,
-    withdrawalAddress: row.withdrawal_address && toHex(row.withdrawal_address),
-    depositAddresses: deposits.map(({ address }) => toHex(address)),
-    entity: entityOf(row),
+): Promise<RegistryEntry | undefined> => (await readValidators(state, network, [index]))[0]
+
+/** Everything that is known about these validators, by index. */
+export async function readValidators(
+  state: StateReader,
+  network: Network,
+  indices: readonly number[],
+): Promise<RegistryEntry[]> {
+  const entries: RegistryEntry[] = []
+  for (let from = 0; from < indices.length; from += keysPerQuery) {
+    const batch = indices.slice(from, from + keysPerQuery)
+    const marks = batch.map(() => '?').join()
+    const rows = await state.all<RegistryRow>(
+      `select v.*, e.pool, e.subpool, e.dvt_network, e.node_operators, e.dvt_operators
+       from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
+       where v.network = ? and v.validator_index in (${marks}) order by v.validator_index`,
+      network,
+      ...batch,
+    )
+    const deposits = await state.all<{ validator_index: number; address: Uint8Array }>(
+      `select validator_index, address from validator_deposits where network = ? and validator_index in (${marks})
+       order by deposit_index, address`,
+      network,
+      ...batch,
+    )
+    const depositsOf = Map.groupBy(deposits, (deposit) => deposit.validator_index)
+    entries.push(...rows.map((row) => toEntry(row, depositsOf.get(row.validator_index) ?? [])))
   }
+  return entries
 }
+
+const toEntry = (row: RegistryRow, deposits: readonly { readonly address: Uint8Array }[]): RegistryEntry => ({
+  index: row.validator_index,
+  pubkey: toHex(row.pubkey),
+  activationEligibilityEpoch: row.activation_eligibility_epoch,
+  activationEpoch: row.activation_epoch,
+  exitEpoch: row.exit_epoch,
+  withdrawableEpoch: row.withdrawable_epoch,
+  withdrawalAddress: row.withdrawal_address && toHex(row.withdrawal_address),
+  depositAddresses: deposits.map(({ address }) => toHex(address)),
+  entity: entityOf(row),
+})
 
 const entityOf = (row: RegistryRow): RegistryEntry['entity'] =>
   row.node_operators === null || row.dvt_operators === null

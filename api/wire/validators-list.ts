@@ -1,0 +1,88 @@
+// Endpoints of group C beyond the specification: metadata of many validators, and version 0 of the ratings of one
+// (behaviour/validators.md#list-of-validators, behaviour/validators.md#version-0-of-ratings).
+import { Address, Count, endpoint, many, nullable, oneOf, Text, Type, withDefault } from '../kit.ts'
+import {
+  AggregatePage,
+  aggregateEffectiveness,
+  effectiveness,
+  IndexOrPubkey,
+  metadata,
+  network,
+  pageSizeMax,
+  ValidatorIndex,
+  ValidatorMetadata,
+} from './validators.ts'
+
+/** What `operatorsIds` are. */
+export const validatorIdTypes = ['nodeOperator', 'pool', 'depositAddress', 'withdrawalAddress'] as const
+
+const operatorsIds = many(Type.String({ minLength: 1, maxLength: 200 }), {
+  minItems: 1,
+  maxItems: 20,
+  description: 'Names or addresses of operators, at most 20. Names match exactly.',
+})
+const idType = oneOf(validatorIdTypes, { description: 'What `operatorsIds` are; default: nodeOperator.' })
+const withdrawalAddress = { ...Address, description: 'Only validators with this withdrawal address.' }
+const otherSpelling = (name: string) => `Other spelling of \`${name}\`.`
+
+export const ListPage = Type.Object({
+  from: { ...Count, description: 'As in the request.' },
+  size: { ...Count, description: 'As in the request.' },
+})
+
+export const list = endpoint('validators.list', {
+  summary: 'Metadata of many validators, by index.',
+  notes:
+    'All validators, or those of operators, pools, deposit addresses or a withdrawal address. Each record is the reply of `validators.metadata`.',
+  input: Type.Object({
+    network,
+    from: withDefault({ ...ValidatorIndex, description: 'First index.' }, 0),
+    size: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Validators per page.' }), 100),
+    operatorsIds: Type.Optional(operatorsIds),
+    idType: Type.Optional(idType),
+    withdrawalAddress: Type.Optional(withdrawalAddress),
+    operators_ids: Type.Optional({ ...operatorsIds, description: otherSpelling('operatorsIds') }),
+    id_type: Type.Optional({ ...idType, description: otherSpelling('idType') }),
+    withdrawal_address: Type.Optional({ ...withdrawalAddress, description: otherSpelling('withdrawalAddress') }),
+  }),
+  reply: Type.Object({
+    page: { ...ListPage, description: 'The parameters that this page was read with.' },
+    data: Type.Array(ValidatorMetadata, { description: 'Ordered by index.' }),
+    next: { ...nullable(Text), description: 'Path and query of the next page; null on the last page.' },
+  }),
+  faults: [],
+  example: {
+    input: { operatorsIds: ['Lantern Pool'], idType: 'pool', size: 1 },
+    reply: {
+      page: { from: 0, size: 1 },
+      data: [metadata.example.reply],
+      next: '/v0/eth/validators?from=13&size=1&operatorsIds=Lantern%20Pool&idType=pool',
+    },
+  },
+})
+
+const {
+  network: _,
+  pubkeys: _pubkeys,
+  indices: _indices,
+  groupBy: _groupBy,
+  after: _after,
+  ...windows
+} = aggregateEffectiveness.input.properties
+
+export const effectivenessV0 = endpoint('validators.effectivenessV0', {
+  summary: 'Effectiveness of one validator over time, newest window first, with all sums.',
+  notes:
+    'The records and pages of `validators.aggregateEffectiveness` for one validator. `validators.effectiveness` is the newer version.',
+  input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey, ...windows }),
+  reply: AggregatePage,
+  faults: effectiveness.faults,
+  example: {
+    input: { validator_index_or_pubkey: '12', size: 1 },
+    reply: {
+      ...aggregateEffectiveness.example.reply,
+      data: aggregateEffectiveness.example.reply.data.map((record) => ({ validatorIndex: 12, ...record })),
+      next: '/v0/eth/validators/12/effectiveness?size=1&from=2173&newest=2174',
+    },
+  },
+})

@@ -1,0 +1,31 @@
+// Extension: the records of 4.5 for one validator (behaviour/validators.md#version-0-of-ratings).
+import { extensions } from '#api/extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { getNetworkCoverage, withStableCoverage } from '../ratings/coverage.ts'
+import { toPath } from '../ratings/page-links.ts'
+import { toConfidence } from '../ratings/requested-epochs.ts'
+import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
+import { findIndex } from '../registry/registry.ts'
+import { readAggregate } from './aggregate-effectiveness.ts'
+
+const endpoint = extensions['validators.effectivenessV0']
+
+export const effectivenessV0 = createHandler(
+  endpoint,
+  validatorsErrorFormat,
+  async (query, context: ValidatorsContext, { signal }) => {
+    const { network, validator_index_or_pubkey: name } = query
+    const index = await findIndex(context.state, network, name)
+    if (index === undefined) {
+      await refuseUnlessUnknown(context, network, name)
+      const { covered } = await getNetworkCoverage(context, network)
+      return { is: 'nothing', confidence: toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY }) }
+    }
+    const linkTo = (input: object) => toPath(endpoint, { ...input, validator_index_or_pubkey: name }, ['size'])
+    return withStableCoverage(context, network, () =>
+      readAggregate({ ...query, indices: [index], groupBy: 'validator' }, context, signal, linkTo),
+    )
+  },
+)

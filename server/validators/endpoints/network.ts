@@ -1,0 +1,75 @@
+// Extensions: the figures of a whole network over the last days (behaviour/validators.md#operators).
+import { extensions } from '#api/extensions.ts'
+import type { Network } from '#api/wire/validators.ts'
+import { type NetworkOverview, periodOfWindow, type TimeWindow, timeWindows } from '#api/wire/validators-operators.ts'
+import { type ChainDay, chainDays } from '#core/chain-time.ts'
+import { createHandler } from '#http/handler.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { percentiles } from '../duties/daily-summaries.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { getRowCoverage } from '../ratings/coverage.ts'
+import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
+import { methodHeaders } from '../ratings/method.ts'
+import { chainTimeOf } from '../ratings/requested-epochs.ts'
+
+export const networkStats = createHandler(
+  extensions['validators.networkStats'],
+  validatorsErrorFormat,
+  async ({ network }, context: ValidatorsContext) => {
+    const { overviews, ...rest } = await readOverviews(context, network, ['1d'])
+    const body = overviews.map(
+      ({ endDay, avgValidatorEffectiveness, avgCorrectness, avgInclusionDelay, avgUptime }) => ({
+        ...{ day: endDay, avgValidatorEffectiveness, avgCorrectness, avgInclusionDelay, avgUptime },
+      }),
+    )
+    return { is: 'body', body, ...rest }
+  },
+)
+
+export const networkOverview = createHandler(
+  extensions['validators.networkOverview'],
+  validatorsErrorFormat,
+  async ({ network }, context: ValidatorsContext) => {
+    const { overviews, ...rest } = await readOverviews(context, network, timeWindows)
+    return { is: 'body', body: overviews, ...rest }
+  },
+)
+
+/** Empty if no day has a summary yet. */
+async function readOverviews(context: ValidatorsContext, network: Network, windows: readonly TimeWindow[]) {
+  const time = chainTimeOf(context.settings, network)
+  const calendar = chainDays(time)
+  const { covered } = await getRowCoverage(context, network, time)
+  const overviews: NetworkOverview[] = []
+  let widest: { readonly from: number; readonly until: number } | undefined
+  for (const timeWindow of windows) {
+    const { days, network: whole } = await getEntityRatings(context, network, 'pool', periodOfWindow[timeWindow])
+    if (!days) continue
+    widest = days
+    const { proposerDutiesCount: slots, proposedCount: blocks } = whole
+    const missed = slots === null || blocks === null ? null : slots - blocks
+    overviews.push({
+      timeWindow,
+      startDay: days.from,
+      endDay: days.until - 1,
+      latestEpoch: calendar.epochsOf((days.until - 1) as ChainDay).until - 1,
+      validatorCount: whole.validators,
+      avgValidatorEffectiveness: whole.validatorEffectiveness,
+      avgCorrectness: whole.avgCorrectness,
+      avgInclusionDelay: whole.avgInclusionDelay,
+      avgUptime: whole.uptime,
+      medianValidatorEffectiveness: meanMedian(whole.distribution),
+      sumMissedSlots: missed,
+      missedSlotsPercentage: missed === null || !slots ? null : (100 * missed) / slots,
+    })
+  }
+  return { overviews, confidence: ratingsConfidence(covered, time, widest), headers: methodHeaders }
+}
+
+const medianAt = percentiles.indexOf(50)
+
+/** The mean of the days' medians. */
+function meanMedian(distribution: readonly (readonly number[] | null)[]): number | null {
+  const medians = distribution.flatMap((scores) => scores?.[medianAt] ?? [])
+  return medians.length === 0 ? null : medians.reduce((sum, median) => sum + median, 0) / medians.length
+}

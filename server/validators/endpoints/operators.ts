@@ -1,0 +1,107 @@
+// Extensions: ratings of pools and node operators over the last days (behaviour/validators.md#operators). They read the
+// same cached ratings as validators.entities.
+import { extensions } from '#api/extensions.ts'
+import type { Network } from '#api/wire/validators.ts'
+import {
+  kindOfIdType,
+  type OperatorIdType,
+  type OperatorSummary,
+  periodOfWindow,
+  type TimeWindow,
+} from '#api/wire/validators-operators.ts'
+import { createHandler } from '#http/handler.ts'
+import type { ValidatorsContext } from '../context.ts'
+import { validatorsErrorFormat } from '../error-format.ts'
+import { getRowCoverage } from '../ratings/coverage.ts'
+import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
+import { findOperator } from '../ratings/find-operator.ts'
+import { methodHeaders } from '../ratings/method.ts'
+import { toPath } from '../ratings/page-links.ts'
+import { chainTimeOf } from '../ratings/requested-epochs.ts'
+
+const operatorsEndpoint = extensions['validators.operators']
+
+export const operators = createHandler(
+  operatorsEndpoint,
+  validatorsErrorFormat,
+  async (query, context: ValidatorsContext) => {
+    const { from, size } = query
+    const { summaries, ...rest } = await readSummaries(context, query)
+    const sorted = summaries.toSorted((a, b) => (b.validatorCount ?? -1) - (a.validatorCount ?? -1))
+    return {
+      is: 'body',
+      body: {
+        page: { from, size },
+        total: sorted.length,
+        data: sorted.slice(from, from + size),
+        next:
+          from + size < sorted.length
+            ? toPath(operatorsEndpoint, { ...query, from: from + size }, ['window', 'from', 'size'])
+            : null,
+      },
+      ...rest,
+    }
+  },
+)
+
+export const operatorSummary = createHandler(
+  extensions['validators.operatorSummary'],
+  validatorsErrorFormat,
+  async ({ network, operator_id, idType: given, window }, context: ValidatorsContext) => {
+    const idType = await findOperator(context.state, network, operator_id, given && [given])
+    if (!idType) return { is: 'nothing' }
+    const { summaries, ...rest } = await readSummaries(context, { network, idType, window })
+    const body = summaries.find(({ id }) => id === operator_id)
+    return body ? { is: 'body', body, ...rest } : { is: 'nothing', confidence: rest.confidence }
+  },
+)
+
+export const operatorPercentiles = createHandler(
+  extensions['validators.operatorPercentiles'],
+  validatorsErrorFormat,
+  async (query, context: ValidatorsContext) => {
+    const { summaries, ...rest } = await readSummaries(context, query)
+    const known = summaries.flatMap(({ avgValidatorEffectiveness }) => avgValidatorEffectiveness ?? [])
+    const ranks = known.length === 0 ? [] : Array.from({ length: 101 }, (_, rank) => rank)
+    const sorted = known.sort((a, b) => a - b)
+    const body = ranks.map((rank) => ({
+      timeWindow: query.window,
+      rank,
+      value: sorted[Math.max(0, Math.ceil((rank / 100) * sorted.length) - 1)] as number,
+    }))
+    return { is: 'body', body, ...rest }
+  },
+)
+
+/** Of all pools or operators, by name. */
+async function readSummaries(
+  context: ValidatorsContext,
+  {
+    network,
+    idType,
+    window,
+  }: { readonly network: Network; readonly idType: OperatorIdType; readonly window: TimeWindow },
+) {
+  const time = chainTimeOf(context.settings, network)
+  const { covered } = await getRowCoverage(context, network, time)
+  const ratings = await getEntityRatings(context, network, kindOfIdType[idType], periodOfWindow[window])
+  const networkCount = ratings.network.validators
+  const summaries = ratings.entities.map(
+    ({ name, validators, ...figures }): OperatorSummary => ({
+      id: name,
+      idType,
+      displayName: name,
+      timeWindow: window,
+      validatorCount: validators,
+      networkPenetration: validators === null || !networkCount ? null : validators / networkCount,
+      avgValidatorEffectiveness: figures.validatorEffectiveness,
+      avgCorrectness: figures.avgCorrectness,
+      avgInclusionDelay: figures.avgInclusionDelay,
+      avgUptime: figures.uptime,
+      clientPercentages: [],
+      relayerPercentages: [],
+      operatorTags: [],
+    }),
+  )
+  return { summaries, confidence: ratingsConfidence(covered, time, ratings.days), headers: methodHeaders }
+}
