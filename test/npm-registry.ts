@@ -11,6 +11,8 @@ const root = join(import.meta.dirname, '..')
 const modules = 'node_modules/'
 
 interface LockedPackage {
+  /** Only of a package that is installed under another name. */
+  readonly name?: string
   readonly version: string
   readonly link?: boolean
   /** Where the files are. */
@@ -55,7 +57,7 @@ async function lockedPackages() {
   const byDepth = Object.entries(lock.packages).sort(([one], [other]) => depthOf(one) - depthOf(other))
   for (const [path, locked] of byDepth) {
     if (!path.includes(modules) || locked.link) continue
-    const name = path.slice(path.lastIndexOf(modules) + modules.length)
+    const name = locked.name ?? path.slice(path.lastIndexOf(modules) + modules.length)
     const versions = found.get(name) ?? new Map<string, LockedPackage>()
     found.set(name, versions.set(locked.version, { ...locked, folder: join(root, path) }))
   }
