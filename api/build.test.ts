@@ -1,15 +1,18 @@
 // Tests the built npm package as a user would: installed in a separate folder, with every Node on this machine.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { globSync, readFileSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isLongRun } from '../test/long.ts'
 import { serveScript } from '../test/scripted-server.ts'
 import { buildApi } from './build.ts'
 import { openapi } from './openapi.ts'
+import { allRoutes } from './routes.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -22,7 +25,7 @@ before(async () => {
   await mkdir(installed, { recursive: true })
   await cp(join(import.meta.dirname, 'package.json'), join(installed, 'package.json'))
   await buildApi(join(installed, 'dist'))
-  for (const name of ['typebox', 'ethers', '@types']) {
+  for (const name of ['ethers', 'viem']) {
     await symlink(join(root, 'node_modules', name), join(home, 'node_modules', name))
   }
   await writeFile(join(home, 'package.json'), '{"type":"module"}')
@@ -89,39 +92,120 @@ describe('the built client', () => {
   })
 })
 
-/** The TypeScript examples of all pages. Those of endpoint pages are single lines that use a client. */
-async function examples(): Promise<string[]> {
-  const docs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-  const texts = await Promise.all(
-    ['README.md', 'api/README.md', ...docs].map((path) => readFile(join(root, path), 'utf8')),
-  )
-  const found = texts.flatMap((text) => [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code))
-  assert.ok(found.length >= 8, `${found.length} examples`)
+/** The TypeScript examples of all pages that use the client. */
+function findExamples(): string[] {
+  const pages = globSync(['README.md', 'api/README.md', 'docs/**/*.md'], { cwd: root }).sort()
+  const blocks = pages.flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)])
+  const found = blocks.map(([, code = '']) => code).filter((code) => code.includes("'@tetrad/api'"))
+  assert.ok(found.length >= 40, `${found.length} examples`)
   return found
 }
 
-/** Messages of the compiler with its strictest settings. */
-async function compiled(name: string, texts: readonly string[], types: string): Promise<string> {
-  const files = texts.map((_, at) => join(home, `${name}-${at}.ts`))
-  for (const [at, text] of texts.entries()) await writeFile(files[at] as string, text)
-  const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc')
-  const flags = [
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--noUncheckedIndexedAccess',
-    '--skipLibCheck',
-    '--noEmit',
-    '--singleThreaded',
-  ]
-  const target = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', '--types', types]
-  const { stdout } = await run(process.execPath, [compiler, ...flags, ...target, ...files], { cwd: home }).catch(
-    (error: { stdout: string }) => error,
-  )
+/** What the packages that `typescript` and its aliases in package.json install are called here. */
+const compilers = { '5.4': 'typescript-5.4', '5.9': 'typescript-5.9', '7': 'typescript' } as const
+type CompilerVersion = keyof typeof compilers
+
+interface CompilerOptions {
+  readonly version?: CompilerVersion
+  readonly resolution?: 'nodenext' | 'bundler'
+  readonly skipLibCheck?: boolean
+  readonly allowImportingTsExtensions?: boolean
+}
+
+/** Messages of a compiler with its strictest settings. */
+async function compile(
+  name: string,
+  texts: readonly string[],
+  { version = '7', resolution = 'nodenext', ...others }: CompilerOptions = {},
+): Promise<string> {
+  const files = texts.map((_, at) => `${name}-${at}.ts`)
+  for (const [at, text] of texts.entries()) await writeFile(join(home, files[at] as string), text)
+  const compilerOptions = {
+    ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true },
+    ...{ target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+    ...{ module: resolution === 'nodenext' ? 'nodenext' : 'esnext', moduleResolution: resolution },
+    ...others,
+  }
+  const project = join(home, `${name}.json`)
+  await writeFile(project, JSON.stringify({ compilerOptions, files }))
+  const compiler = fileURLToPath(import.meta.resolve(`${compilers[version]}/package.json`))
+  const args = [join(dirname(compiler), 'bin/tsc'), '-p', project, ...(version === '7' ? ['--singleThreaded'] : [])]
+  const { stdout } = await run(process.execPath, args, { cwd: home }).catch((error: { stdout: string }) => error)
   return stdout
 }
 
+/** Every combination in the long run, otherwise the oldest compiler and the newest. */
+const combinations = (['5.4', '5.9', '7'] as const)
+  .flatMap((version) => (['nodenext', 'bundler'] as const).map((resolution) => ({ version, resolution })))
+  .flatMap((options) => [true, false].map((skipLibCheck) => ({ ...options, skipLibCheck })))
+  .filter(
+    ({ version, resolution, skipLibCheck }) =>
+      isLongRun ||
+      (version === '5.4' && resolution === 'nodenext' && !skipLibCheck) ||
+      (version === '7' && resolution === 'bundler' && skipLibCheck),
+  )
+
+/** Instead of `@types/node`, which does not support every compiler. */
+const declareNode = (code: string): string =>
+  code.includes('process.')
+    ? `declare const process: { readonly env: { readonly [name: string]: string | undefined } }\n${code}`
+    : code
+
+const calls = `
+  import { createClient, FxError } from '@tetrad/api'
+  import type { Market } from '@tetrad/api'
+  import { contract } from '@tetrad/api/contract'
+  import { openapi } from '@tetrad/api/openapi'
+  import { parseJson } from '@tetrad/api/json'
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', key: 'k' })
+  const market: Market = await client.markets.bySlug({ slug: 'a' })
+  const question: string | undefined = market.question
+  const quote = await client.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'instant' })
+  const fee: string = quote.fee
+  for await (const record of client.validators.aggregateEffectivenessAll({ indices: [1], from: 12 })) {
+    const earnings: number | bigint | null | undefined = record.earnings
+    console.log(earnings, question, fee, FxError)
+  }
+  await client.explorer.labelListV1()
+  console.log(contract['markets.bySlug'].path, openapi().openapi, parseJson('1'))
+  // @ts-expect-error: a slug is needed
+  await client.markets.bySlug({})
+  // @ts-expect-error: not a tenor
+  await client.fx.createQuote({ from: { currency: 'USDC' }, to: { currency: 'EURC' }, tenor: 'weekly' })
+  // @ts-expect-error: no such endpoint
+  await client.call('markets.byName', {})
+  // What may be left out may also be undefined: options, inputs, and members of inputs.
+  const unset = undefined as string | undefined
+  const none = { retries: undefined, timeoutMs: undefined, signal: undefined, onResponse: undefined }
+  createClient({ baseUrl: unset, key: unset, baseUrls: { fx: unset }, waitMaxMs: undefined, fetch: undefined, ...none })
+  await client.fx.createQuote({ from: { currency: 'USDC', amount: unset }, to: { currency: 'EURC', amount: unset },
+    tenor: 'instant', type: undefined, recipientAddress: unset, idempotencyKey: unset }, none)
+  client.validators.effectivenessAll({ validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
+  client.markets.watchChanges({ slugs: undefined }, { signal: undefined, failuresMax: undefined, idleMs: undefined })
+  // @ts-expect-error: what is needed must be there
+  await client.markets.bySlug({ slug: unset })
+`
+
+/** Fails to compile for an endpoint whose published types are not those that the schemas have in the source. */
+const comparison = (): string => `
+  import type { InputOf as SourceInput, ReplyOf as SourceReply } from '${join(import.meta.dirname, 'calls.ts')}'
+  import type { InputOf, ReplyOf } from '@tetrad/api'
+  // Optional members that only one type has are not found by an assignment, so the names are compared as well.
+  type Names<T> = T extends readonly (infer Item)[]
+    ? { items: Names<Item> }
+    : T extends object
+      ? { [K in keyof T]-?: Names<Exclude<T[K], undefined>> }
+      : 'value'
+  type Assignable<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+  type Same<A, B> = [Assignable<A, B>, Assignable<Names<A>, Names<B>>]
+  ${Object.keys(allRoutes)
+    .flatMap((id) => [`Same<SourceInput<'${id}'>, InputOf<'${id}'>>`, `Same<SourceReply<'${id}'>, ReplyOf<'${id}'>>`])
+    .map((type) => `;[true, true] satisfies ${type}`)
+    .join('\n')}
+`
+
 describe('the built package', () => {
-  test('exports the contract and the OpenAPI document if the schema library is installed', async () => {
+  test('exports the contract and the OpenAPI document without any other package', async () => {
     const code = `
       import { contract } from '@tetrad/api/contract'
       import { openapi } from '@tetrad/api/openapi'
@@ -135,40 +219,21 @@ describe('the built package', () => {
     }
   })
 
-  test('has correct types: valid calls and the examples of the documentation compile, wrong calls do not', async () => {
-    const code = `
-      import { createClient, FxError } from '@tetrad/api'
-      import type { Market } from '@tetrad/api/wire/markets'
-      const client = createClient({ baseUrl: 'http://127.0.0.1:1', key: 'k' })
-      const market: Market = await client.markets.bySlug({ slug: 'a' })
-      const question: string | undefined = market.question
-      const quote = await client.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'instant' })
-      const fee: string = quote.fee
-      for await (const record of client.validators.aggregateEffectivenessAll({ indices: [1], from: 12 })) {
-        const earnings: number | bigint | null | undefined = record.earnings
-        console.log(earnings, question, fee, FxError)
-      }
-      await client.explorer.labelListV1()
-      // @ts-expect-error: a slug is needed
-      await client.markets.bySlug({})
-      // @ts-expect-error: not a tenor
-      await client.fx.createQuote({ from: { currency: 'USDC' }, to: { currency: 'EURC' }, tenor: 'weekly' })
-      // @ts-expect-error: no such endpoint
-      await client.call('markets.byName', {})
-      // What may be left out may also be undefined: options, inputs, and members of inputs.
-      const unset = undefined as string | undefined
-      const none = { retries: undefined, timeoutMs: undefined, signal: undefined, onResponse: undefined }
-      createClient({ baseUrl: unset, key: unset, baseUrls: { fx: unset }, waitMaxMs: undefined, fetch: undefined, ...none })
-      await client.fx.createQuote({ from: { currency: 'USDC', amount: unset }, to: { currency: 'EURC', amount: unset },
-        tenor: 'instant', type: undefined, recipientAddress: unset, idempotencyKey: unset }, none)
-      client.validators.effectivenessAll({ validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
-      client.markets.watchChanges({ slugs: undefined }, { signal: undefined, failuresMax: undefined, idleMs: undefined })
-      // @ts-expect-error: what is needed must be there
-      await client.markets.bySlug({ slug: unset })
-    `
-    const all = await examples()
-    const needsNode = (text: string) => text.includes('process.env')
-    assert.equal(await compiled('use', [code, ...all.filter((text) => !needsNode(text))], ''), '')
-    assert.equal(await compiled('node', all.filter(needsNode), 'node'), '')
+  test('declares the types that the source derives from the schemas', async () => {
+    assert.equal(await compile('same', [comparison()], { skipLibCheck: true, allowImportingTsExtensions: true }), '')
   })
+
+  for (const options of combinations) {
+    const { version, resolution, skipLibCheck } = options
+    const title = `TypeScript ${version}, ${resolution}${skipLibCheck ? ', skipLibCheck' : ''}`
+    test(`valid calls and the examples of the documentation compile, wrong calls do not: ${title}`, async () => {
+      const all = findExamples()
+      const isOwn = (text: string) => [...text.matchAll(/ from '([^']+)'/g)].every(([, name]) => name === '@tetrad/api')
+      const own = [calls, ...all.filter(isOwn)].map(declareNode)
+      assert.equal(await compile('own', own, options), '')
+      // Whether the declarations of other packages are valid is not our subject.
+      const withLibraries = all.filter((text) => !isOwn(text)).map(declareNode)
+      assert.equal(await compile('libraries', withLibraries, { ...options, skipLibCheck: true }), '')
+    })
+  }
 })

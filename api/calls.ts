@@ -1,8 +1,9 @@
-// Types of the input and the reply of each endpoint, by endpoint id.
+// Types of the input and the reply of each endpoint, and of the methods of the client. They are derived from the schemas.
+// The published package has plain interfaces instead (declarations.ts).
 import type { Contract } from './contract.ts'
 import type { Extensions } from './extensions.ts'
 import type { Endpoint, Input, Reply } from './kit.ts'
-import type { AnyId } from './routes.ts'
+import type { AnyId, Group } from './routes.ts'
 import type { SendOptions } from './send.ts'
 
 /** Inputs that are text on the wire, but may be passed as numbers. */
@@ -21,10 +22,21 @@ type All = Contract & Extensions
 export type InputOf<Id extends AnyId> = ClientInput<All[Id]>
 export type ReplyOf<Id extends AnyId> = Reply<All[Id]>
 
-/** Calls an endpoint; `query` replaces the query inputs. */
-export type CallEndpoint = (
-  id: AnyId,
-  input: Readonly<Record<string, unknown>>,
-  options: SendOptions,
-  query?: URLSearchParams,
-) => Promise<unknown>
+export type CallOptions = SendOptions
+
+type Method<Id extends AnyId> =
+  Record<never, never> extends InputOf<Id>
+    ? (input?: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
+    : (input: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
+
+/** Has an iterator instead of a method. */
+export type Streamed = 'markets.changeStream'
+
+type Methods<G extends Group> = {
+  readonly [Id in Exclude<AnyId, Streamed> as Id extends `${G}.${infer Name}` ? Name : never]: Method<Id>
+}
+
+export type ExplorerMethods = Methods<'explorer'>
+export type FxMethods = Methods<'fx'>
+export type ValidatorsMethods = Methods<'validators'>
+export type MarketsMethods = Methods<'markets'>

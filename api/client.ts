@@ -1,14 +1,22 @@
 // The typed client: one method per endpoint, page iterators, retries, exact integers. It runs in Node and in browsers.
 // At run time it needs only the route table; the schemas are used for types and are not loaded.
-import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
+import type {
+  CallOptions,
+  ExplorerMethods,
+  FxMethods,
+  InputOf,
+  MarketsMethods,
+  ReplyOf,
+  ValidatorsMethods,
+} from './calls.ts'
 import { type MarketPageMethods, marketPageMethods, type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
 import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
-import { type ClientEnvironment, type SendOptions, send } from './send.ts'
+import { type CallEndpoint, type ClientEnvironment, type SendOptions, send } from './send.ts'
 import { signQuote } from './sign-quote.ts'
 import { type WatchMethods, watchMethods } from './watch.ts'
 
-export type { InputOf, ReplyOf } from './calls.ts'
+export type { CallOptions, InputOf, ReplyOf } from './calls.ts'
 export {
   ExplorerError,
   FxError,
@@ -30,27 +38,13 @@ export interface ClientOptions extends Addresses, SendOptions, EnvironmentOption
   readonly key?: string | undefined
 }
 
-export type CallOptions = SendOptions
-
-type Method<Id extends AnyId> =
-  Record<never, never> extends InputOf<Id>
-    ? (input?: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
-    : (input: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
-
-/** Has an iterator instead of a method. */
-type Streamed = 'markets.changeStream'
-
-type Methods<G extends Group> = {
-  readonly [Id in Exclude<AnyId, Streamed> as Id extends `${G}.${infer Name}` ? Name : never]: Method<Id>
-}
-
 export interface Client {
   /** Calls any endpoint by its id. The methods below use it. */
   call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
-  readonly explorer: Methods<'explorer'>
-  readonly fx: Methods<'fx'> & { readonly signQuote: typeof signQuote }
-  readonly validators: Methods<'validators'> & PageMethods
-  readonly markets: Methods<'markets'> & MarketPageMethods & WatchMethods
+  readonly explorer: ExplorerMethods
+  readonly fx: FxMethods & { readonly signQuote: typeof signQuote }
+  readonly validators: ValidatorsMethods & PageMethods
+  readonly markets: MarketsMethods & MarketPageMethods & WatchMethods
 }
 
 export function createClient(options: ClientOptions): Client {

@@ -1,7 +1,7 @@
 // Building blocks of the contract: schema types and the `Endpoint` type. Only this file and schema.ts import the schema
 // library.
 import type { Static, TObject, TOptional, TProperties, TSchema } from 'typebox'
-import type { FaultCode } from './faults.ts'
+import type { PlainEndpoint, PlainExample } from './endpoint.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
 import { Type } from './schema.ts'
 
@@ -22,8 +22,10 @@ export const Num = Type.Number()
 export const Whole = Type.Integer()
 export const Count = Type.Integer({ minimum: 0 })
 export const DateTime = Type.String({ format: 'date-time' })
+/** Marks integers that may be bigints. A symbol, so that no document contains it, but copies of the schema do. */
+export const bigMark = Symbol('may be a bigint')
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
-export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer' })
+export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer', [bigMark]: true })
 /** Text with a pattern. Error messages use `x-must`: "`address` must be 0x and 40 hexadecimal digits". */
 export const PatternText = (pattern: string, must: string, options: object = {}) =>
   Type.String({ pattern, 'x-must': must, ...options })
@@ -63,26 +65,14 @@ export const every = <S extends TSchema, const K extends string>(
   descriptions: Readonly<Record<string, string>> = {},
 ) => Object.fromEntries(names.map((name) => [name, described(schema, descriptions[name])])) as unknown as Record<K, S>
 
-interface Example<I, R> {
-  readonly input: I
+interface Example<I, R> extends PlainExample {
+  readonly input: I & object
   readonly reply: R
-  /** Preconditions of the example; absent if it works with the demo. */
-  readonly needs?: string
 }
 
-export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends Route {
-  readonly id: AnyId
-  /** One line for help texts and documentation. */
-  readonly summary: string
-  /** Further explanation. */
-  readonly notes: string
-  /** Path, query, header and body inputs by name, in one object. */
+export interface Endpoint<I extends TObject = TObject, R extends TSchema = TSchema> extends PlainEndpoint {
   readonly input: I
   readonly reply: R
-  /** Replies have an `etag`; a request that sends it back gets 304 while nothing has changed. */
-  readonly etag?: true
-  /** Faults beyond those that every endpoint of its group can raise. */
-  readonly faults: readonly FaultCode[]
   readonly example: Example<Partial<Static<I>>, Static<R>>
 }
 

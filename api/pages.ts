@@ -1,10 +1,10 @@
 // Iterators over the paged endpoints of groups C and D. Group C has links: only the query of a link to the next page is
 // used, with the base URL of the client, so no link can send the key to another host, and proxies may change host and path
 // (behaviour/http.md#client-pages). Group D has cursors.
-import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
+import type { InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
-import type { SendOptions } from './send.ts'
+import type { CallEndpoint, SendOptions } from './send.ts'
 
 export interface PageOptions extends SendOptions {
   /** The iterator throws after this number of pages; default 10 000. */

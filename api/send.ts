@@ -45,6 +45,14 @@ export interface ClientEnvironment {
   readonly waitMaxMs: number
 }
 
+/** Calls an endpoint; `query` replaces the query inputs. */
+export type CallEndpoint = (
+  id: AnyId,
+  input: Readonly<Record<string, unknown>>,
+  options: SendOptions,
+  query?: URLSearchParams,
+) => Promise<unknown>
+
 /** Endpoints that return a list: "No data found" is an empty list, not an error (behaviour/http.md#client-errors). */
 const lists: ReadonlySet<AnyId> = new Set(['explorer.labelListV2', 'explorer.labelListV1'])
 

@@ -5,11 +5,11 @@
 //    connection breaks before the first change.
 // 2. Iteration ends with an error if the server refuses permanently, or after `failuresMax` consecutive failures.
 // 3. A connection without data for `idleMs` counts as broken: the server sends something every 15 s.
-import type { CallEndpoint, InputOf, ReplyOf } from './calls.ts'
+import type { InputOf, ReplyOf } from './calls.ts'
 import { retryableStatuses, TetradError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { HttpCall } from './request.ts'
-import type { ClientEnvironment } from './send.ts'
+import type { CallEndpoint, ClientEnvironment } from './send.ts'
 
 type StreamEndpoint = 'markets.changeStream'
 
