@@ -14,12 +14,17 @@ import {
   eventBySlug,
   events,
   eventsKeyset,
+  eventTags,
   list,
   listKeyset,
+  marketTags,
+  series,
   seriesById,
+  tagById,
+  tagBySlug,
   tags,
 } from './wire/market-lists.ts'
-import { search } from './wire/market-search.ts'
+import { publicSearch, search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
 import { duties } from './wire/validators-duties.ts'
@@ -73,8 +78,14 @@ export const extensions = {
   'markets.eventById': eventById,
   'markets.eventBySlug': eventBySlug,
   'markets.tags': tags,
+  'markets.tagById': tagById,
+  'markets.tagBySlug': tagBySlug,
+  'markets.marketTags': marketTags,
+  'markets.eventTags': eventTags,
+  'markets.series': series,
   'markets.seriesById': seriesById,
   'markets.search': search,
+  'markets.publicSearch': publicSearch,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,
   'markets.changeStream': changeStream,

@@ -114,7 +114,7 @@ const validators: Writer = (code, { status, message: faultMessage }) => {
 }
 
 const markets: Writer = (code, { status, message }, { path }) => {
-  const key = path.endsWith('/{id}') ? 'id' : 'slug'
+  const key = path.includes('/{id}') ? 'id' : 'slug'
   switch (code) {
     case 'record.not_found':
       return { status, body: { type: 'not found error', error: `${key} not found` } }

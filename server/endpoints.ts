@@ -25,9 +25,13 @@ import { eventById, eventBySlug } from '#markets/endpoints/event.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
 import { events, eventsKeyset } from '#markets/endpoints/list-events.ts'
 import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
+import { series } from '#markets/endpoints/list-series.ts'
 import { tags } from '#markets/endpoints/list-tags.ts'
+import { publicSearch } from '#markets/endpoints/public-search.ts'
+import { eventTags, marketTags } from '#markets/endpoints/record-tags.ts'
 import { seriesById } from '#markets/endpoints/series-by-id.ts'
 import { changeStream } from '#markets/endpoints/stream-changes.ts'
+import { tagById, tagBySlug } from '#markets/endpoints/tag.ts'
 import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { duties } from '#validators/endpoints/duties.ts'
@@ -92,8 +96,14 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   eventById, //        GET  /events/{id}
   eventBySlug, //      GET  /events/slug/{slug}
   tags, //             GET  /tags
+  tagById, //          GET  /tags/{id}
+  tagBySlug, //        GET  /tags/slug/{slug}
+  marketTags, //       GET  /markets/{id}/tags
+  eventTags, //        GET  /events/{id}/tags
+  series, //           GET  /series
   seriesById, //       GET  /series/{id}
   search, //           GET  /markets/search
+  publicSearch, //     GET  /public-search
   changesBySlug, //    GET  /markets/slug/{slug}/changes
   changes, //          GET  /markets/changes
   changeStream, //     GET  /markets/changes/stream

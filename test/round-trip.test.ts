@@ -10,6 +10,7 @@ import type { Endpoint } from '#api/kit.ts'
 import { openapi } from '#api/openapi.ts'
 import { headers as documentedHeaders } from '#api/openapi-responses.ts'
 import type { AnyId } from '#api/routes.ts'
+import type { Tag } from '#api/wire/markets.ts'
 import { checker } from '#core/schema-check.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 import { storedRows } from './stored-duties.ts'
@@ -68,6 +69,12 @@ async function findEvent(): Promise<{ id: string; slug: string; seriesId: string
   const { events = [] } = await client.markets.bySlug({ slug: world.samples.slug })
   const { id = '', slug = '', series = [] } = events[0] ?? {}
   return { id, slug, seriesId: series[0]?.id ?? '' }
+}
+
+async function findTag(): Promise<Tag> {
+  const [tag] = await client.markets.tags({ limit: 1 })
+  assert.ok(tag)
+  return tag
 }
 
 /** One call of each endpoint that the demo answers with data. */
@@ -138,6 +145,15 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'markets.eventById': async () => client.markets.eventById({ id: (await findEvent()).id }),
   'markets.eventBySlug': async () => client.markets.eventBySlug({ slug: (await findEvent()).slug }),
   'markets.tags': () => client.markets.tags(),
+  'markets.tagById': async () => client.markets.tagById({ id: (await findTag()).id ?? '' }),
+  'markets.tagBySlug': async () => client.markets.tagBySlug({ slug: (await findTag()).slug ?? '' }),
+  'markets.marketTags': async () => {
+    const { id = '' } = await client.markets.bySlug({ slug: world.samples.slug })
+    return client.markets.marketTags({ id })
+  },
+  'markets.eventTags': async () => client.markets.eventTags({ id: (await findEvent()).id }),
+  'markets.series': () => client.markets.series({ limit: 2 }),
+  'markets.publicSearch': () => client.markets.publicSearch({ q: 'harbour bridge' }),
   'markets.seriesById': async () => client.markets.seriesById({ id: (await findEvent()).seriesId }),
   'markets.search': () => client.markets.search({ q: 'harbour bridge' }),
   'markets.changesBySlug': () => client.markets.changesBySlug({ slug: world.samples.slug }),

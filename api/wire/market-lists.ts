@@ -1,4 +1,4 @@
-// Endpoints of group D beyond the specification: lists of markets, events and tags, one event, one series
+// Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
 import { endpoint, many, oneOf, PatternText, type Static, Type, withDefault } from '../kit.ts'
 import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
@@ -106,7 +106,7 @@ const eventFilters = {
 
 const cursorNotes =
   'Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
-const [marketsMax, eventsMax, tagsMax] = [500, 100, 500]
+const [marketsMax, eventsMax, seriesMax, tagsMax] = [500, 100, 50, 500]
 
 export const list = endpoint('markets.list', {
   summary: 'Markets by filter and order, with an offset.',
@@ -185,6 +185,8 @@ export const eventBySlug = endpoint('markets.eventBySlug', {
   example: { input: { slug: 'harbour-bridge-opening' }, reply: event },
 })
 
+const tag: Tag = { id: '1', label: 'Infrastructure', slug: 'infrastructure' }
+
 export const tags = endpoint('markets.tags', {
   summary: 'Tags, with an offset.',
   notes: 'All tags that markets, events and series have or had.',
@@ -200,7 +202,66 @@ export const tags = endpoint('markets.tags', {
   reply: Type.Array(Tag),
   etag: true,
   faults: [],
-  example: { input: { limit: 1 }, reply: [{ id: '1', label: 'Infrastructure', slug: 'infrastructure' }] },
+  example: { input: { limit: 1 }, reply: [tag] },
+})
+
+export const tagById = endpoint('markets.tagById', {
+  summary: 'One tag by its id.',
+  notes: 'While a feed is read for the first time, a tag that is not found is a 503 and not a 404.',
+  input: Type.Object({ id: slug }),
+  reply: Tag,
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { id: '1' }, reply: tag },
+})
+
+export const tagBySlug = endpoint('markets.tagBySlug', {
+  summary: 'One tag by its slug.',
+  notes: 'The same record as `markets.tagById`.',
+  input: Type.Object({ slug }),
+  reply: Tag,
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { slug: 'infrastructure' }, reply: tag },
+})
+
+export const marketTags = endpoint('markets.marketTags', {
+  summary: 'The tags of a market.',
+  notes: 'The market’s own `tags`. Those of its events are not included.',
+  input: Type.Object({ id: slug }),
+  reply: Type.Array(Tag),
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { id: '501' }, reply: [tag] },
+})
+
+export const eventTags = endpoint('markets.eventTags', {
+  summary: 'The tags of an event.',
+  notes: 'The event’s own `tags`. Those of its markets are not included.',
+  input: Type.Object({ id: slug }),
+  reply: Type.Array(Tag),
+  etag: true,
+  faults: eventById.faults,
+  example: { input: { id: '101' }, reply: [tag] },
+})
+
+const oneSeries: Series = { id: '1', slug: 'northern-harbours', title: 'Northern Harbours', recurrence: 'monthly' }
+
+export const series = endpoint('markets.series', {
+  summary: 'Series by filter and order, with an offset.',
+  notes:
+    'Each series is the record of `markets.seriesById`. Lists that name no records contain open series unless you set `closed`.',
+  input: Type.Object({
+    limit: limitOf(seriesMax),
+    offset,
+    ...sorting,
+    slug: filters.slug,
+    closed: filters.closed,
+  }),
+  reply: Type.Array(Series),
+  etag: true,
+  faults: [],
+  example: { input: { limit: 1 }, reply: [oneSeries] },
 })
 
 export const seriesById = endpoint('markets.seriesById', {
@@ -210,10 +271,7 @@ export const seriesById = endpoint('markets.seriesById', {
   reply: Series,
   etag: true,
   faults: eventById.faults,
-  example: {
-    input: { id: '1' },
-    reply: { id: '1', slug: 'northern-harbours', title: 'Northern Harbours', recurrence: 'monthly' },
-  },
+  example: { input: { id: '1' }, reply: oneSeries },
 })
 
 function nextCursor() {

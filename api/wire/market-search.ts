@@ -1,5 +1,7 @@
-// Endpoint of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
-import { DateTime, endpoint, Num, type Static, Text, Type, withDefault } from '../kit.ts'
+// Endpoints of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
+import { DateTime, endpoint, Flag, Num, type Static, Text, Type, withDefault } from '../kit.ts'
+import { EventWithMarkets, eventById, tagById } from './market-lists.ts'
+import { Tag } from './markets.ts'
 
 /** A summary; `markets.bySlug` returns the complete market. */
 export const FoundMarket = Type.Object({
@@ -16,12 +18,14 @@ export const FoundMarket = Type.Object({
 })
 export type FoundMarket = Static<typeof FoundMarket>
 
+const searchWords = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }))
+
 export const search = endpoint('markets.search', {
   summary: 'Search markets by words in their question, slug or tags.',
   notes:
     'Open markets come first, then those with the highest volume. Every search word must match the start of a word of the market; case and accents are ignored. Without `q`: the open markets with the highest volume.',
   input: Type.Object({
-    q: Type.Optional(Type.String({ maxLength: 200, description: 'Search words; only the first eight are used.' })),
+    q: searchWords('Search words; only the first eight are used.'),
     limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of markets.' }), 20),
   }),
   reply: Type.Object({ markets: Type.Array(FoundMarket, { description: 'Best matches first.' }) }),
@@ -42,6 +46,39 @@ export const search = endpoint('markets.search', {
           outcomePrices: '["0.73","0.27"]',
         },
       ],
+    },
+  },
+})
+
+export const publicSearch = endpoint('markets.publicSearch', {
+  summary: 'Search events and tags by words in the questions, slugs and tags of markets.',
+  notes:
+    'Finds the events of the markets that `markets.search` finds, in the same order, and those of their tags that contain the search words.',
+  input: Type.Object({
+    q: searchWords('Search words; only the first eight are used.'),
+    query: searchWords('Another name of `q`.'),
+    limit_per_type: withDefault(
+      Type.Integer({ minimum: 1, maximum: 50, description: 'Events per page, and maximum number of tags.' }),
+      10,
+    ),
+    page: withDefault(Type.Integer({ minimum: 1, maximum: 500, description: 'Page of events; the first is 1.' }), 1),
+  }),
+  reply: Type.Object({
+    events: Type.Array(EventWithMarkets),
+    tags: Type.Array(Tag),
+    pagination: Type.Object({
+      hasMore: { ...Flag, description: 'There are further pages of events.' },
+      totalResults: Type.Integer({ description: 'Events of the 500 best matching markets.' }),
+    }),
+  }),
+  etag: true,
+  faults: [],
+  example: {
+    input: { q: 'harbour bridge', limit_per_type: 1 },
+    reply: {
+      events: [eventById.example.reply],
+      tags: [tagById.example.reply],
+      pagination: { hasMore: false, totalResults: 1 },
     },
   },
 })

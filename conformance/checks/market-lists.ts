@@ -1,4 +1,4 @@
-// Lists of markets, events and tags, and lookups of events and series: extensions of group D. A server without them is
+// Lists, lookups and the search of markets, events, series and tags: extensions of group D. A server without them is
 // not checked.
 import type { AnyId } from '#api/routes.ts'
 import {
@@ -128,7 +128,7 @@ export const marketListChecks: readonly Check[] = [
   },
   {
     id: 'markets.events',
-    rule: 'behaviour/markets.md#events-and-series',
+    rule: 'behaviour/markets.md#events-series-and-tags',
     requirement: 'an event is found by id and slug, with its complete markets; an unknown one returns 404',
     async run(server) {
       const event = await fetchEvent(server)
@@ -163,13 +163,63 @@ export const marketListChecks: readonly Check[] = [
   },
   {
     id: 'markets.series',
-    rule: 'behaviour/markets.md#events-and-series',
+    rule: 'behaviour/markets.md#events-series-and-tags',
     requirement: 'a series is found by id, as it is inside its events',
     async run(server) {
       const [series] = toList((await fetchEvent(server)).series ?? [], 'series')
       if (!series) throw new Skipped('the event of the sample market has no series')
       const response = await server.call('markets.seriesById', { id: series.id }, { key: null })
       expectSame(expectReply('markets.seriesById', response), series, 'the series differs from that of its event')
+    },
+  },
+  {
+    id: 'markets.list.series',
+    rule,
+    requirement: 'series are listed as they are found by id',
+    async run(server) {
+      const [first] = expectList('markets.series', await callExtension(server, 'markets.series', { limit: 1 }))
+      if (!first) throw new Skipped('there is no open series')
+      const response = await server.call('markets.seriesById', { id: first.id }, { key: null })
+      expectSame(expectReply('markets.seriesById', response), first, 'the list has another record than the lookup')
+    },
+  },
+  {
+    id: 'markets.tag',
+    rule: 'behaviour/markets.md#events-series-and-tags',
+    requirement: 'a tag is found by id and slug; markets and events have their own tags; an unknown tag returns 404',
+    async run(server) {
+      const [tag] = expectList('markets.tags', await callExtension(server, 'markets.tags', { limit: 1 }))
+      if (!tag) throw new Skipped('there are no tags')
+      const byId = await server.call('markets.tagById', { id: tag.id }, { key: null })
+      if (byId.status === 404) throw new Skipped('the server has no markets.tagById')
+      expectSame(expectReply('markets.tagById', byId), tag, 'the id returns another tag than the list')
+      const bySlug = await server.call('markets.tagBySlug', { slug: tag.slug }, { key: null })
+      expectSame(expectReply('markets.tagBySlug', bySlug).slug, tag.slug, 'the slug returns another tag')
+      const missing = await server.call('markets.tagById', { id: 'no-such-tag-anywhere-here' })
+      expectFailure('markets.tagById', missing, 'record.not_found')
+      const [market] = await listMarkets(server, { slug: [await slugOf(server)] })
+      const ofMarket = await server.call('markets.marketTags', { id: market?.id }, { key: null })
+      expectSame(
+        expectList('markets.marketTags', ofMarket),
+        market?.tags ?? [],
+        'the tags differ from those in the market',
+      )
+      const event = await fetchEvent(server)
+      const ofEvent = await server.call('markets.eventTags', { id: event.id }, { key: null })
+      expectSame(expectList('markets.eventTags', ofEvent), event.tags ?? [], 'the tags differ from those in the event')
+    },
+  },
+  {
+    id: 'markets.public-search',
+    rule: 'behaviour/markets.md#search',
+    requirement: 'the search for the question of a market finds its event, as it is found by id',
+    async run(server) {
+      const id = 'markets.publicSearch'
+      const { question } = (await listMarkets(server, { slug: [await slugOf(server)] }))[0] ?? {}
+      const found = expectReply(id, await callExtension(server, id, { q: String(question).slice(0, 200) }))
+      const event = await fetchEvent(server)
+      const own = toList(found.events, 'events').find((candidate) => candidate.id === event.id)
+      expectSame(own, event, 'the search does not find the event')
     },
   },
 ]

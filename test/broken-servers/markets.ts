@@ -58,6 +58,17 @@ export const marketDefects: readonly Defect[] = [
   ['an unknown event is a success', 'markets.events', status(404, 200)],
   ['tags cannot be skipped', 'markets.list.tags', ignoreParameter('offset')],
   ['a series has another id', 'markets.series', replaceValue('/series/', 'id', constant('another'))],
+  ['a list has short series', 'markets.list.series', replaceList('/series', ([{ id } = {}]) => [{ id }])],
+  ['a tag has another slug', 'markets.tag', replaceValue('/tags/slug/', 'slug', constant('another'))],
+  ['an unknown tag is a success', 'markets.tag', statusWhere(200, ({ url }) => url.pathname.includes('/tags/no-such'))],
+  ['a market has more tags', 'markets.tag', replaceTags('/markets/')],
+  ['an event has more tags', 'markets.tag', replaceTags('/events/')],
+  ['the search ignores the words', 'markets.public-search', replaceParameter('q', 'no such market')],
+  [
+    'the search finds references',
+    'markets.public-search',
+    replaceValue('/public-search', 'events.*.markets', constant([])),
+  ],
 ]
 
 type Records = Readonly<Record<string, unknown>>[]
@@ -67,6 +78,16 @@ function replaceList(path: string, change: (records: Records) => unknown): Chang
   return {
     alterReply: ({ text }, { url }) =>
       url.pathname === path ? { text: JSON.stringify(change(JSON.parse(text))) } : undefined,
+  }
+}
+
+/** Adds a tag to a list of the tags of a record. */
+function replaceTags(start: string): Change {
+  return {
+    alterReply: ({ text }, { url }) =>
+      url.pathname.startsWith(start) && url.pathname.endsWith('/tags')
+        ? { text: JSON.stringify([...JSON.parse(text), { id: 'another' }]) }
+        : undefined,
   }
 }
 

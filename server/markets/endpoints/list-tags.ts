@@ -7,6 +7,7 @@ import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { orderOf } from '../lists/list-input.ts'
 import { findPage } from '../lists/list-query.ts'
 import { joinRecords, respondWith } from '../lists/respond.ts'
+import { readTags } from '../lists/tag-records.ts'
 
 export const tags = createHandler(
   extensions['markets.tags'],
@@ -15,13 +16,6 @@ export const tags = createHandler(
     const { recent } = context.state
     const read = await getFeedCoverage(context)
     const { ids } = await findPage(recent, { kind: 'tag', ...orderOf(input) }, { offset, limit })
-    const rows = await recent.all<{ id: string; fields: string }>(
-      `select id, fields from market_records where kind = 'tag' and id in (${ids.map(() => '?').join() || 'null'})`,
-      ...ids,
-    )
-    // The stored fields are the tag as it is served, because tags have no links.
-    const records = new Map(rows.map(({ id, fields }) => [id, Buffer.from(fields)]))
-    const found = ids.map((id) => records.get(id)).filter((record) => record !== undefined)
-    return respondWith(context, request, read, joinRecords(found))
+    return respondWith(context, request, read, joinRecords(await readTags(recent, ids)))
   },
 )

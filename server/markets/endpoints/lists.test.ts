@@ -1,4 +1,4 @@
-// Lists of markets, events and tags, and lookups of events and series. Which records a list has, and in which order, is
+// Lists of markets, events, series and tags, lookups of events, series and tags, and the search for events. Which records a list has, and in which order, is
 // tested in lists/list-query.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,6 +9,7 @@ import type { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { Handler, HandlerResult } from '#http/handler.ts'
 import { parser } from '#http/parse.ts'
+import type { StateWriter } from '#storage/state.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import type { MarketsContext } from '../context.ts'
 import { newFeedState, storeFeedState } from '../feeds/feed-state.ts'
@@ -20,8 +21,12 @@ import { bySlug } from './by-slug.ts'
 import { eventById, eventBySlug } from './event.ts'
 import { events, eventsKeyset } from './list-events.ts'
 import { list, listKeyset } from './list-markets.ts'
+import { series } from './list-series.ts'
 import { tags } from './list-tags.ts'
+import { publicSearch } from './public-search.ts'
+import { eventTags, marketTags } from './record-tags.ts'
 import { seriesById } from './series-by-id.ts'
+import { tagById, tagBySlug } from './tag.ts'
 
 const world: readonly MarketRecord[] = [
   { kind: 'tag', id: '7', fields: { label: 'Ports', slug: 'ports', createdAt: '2026-02-01T00:00:00Z' } },
@@ -243,9 +248,31 @@ describe('events and series', () => {
   test('a series is the one inside its events', async () => {
     await using context = await openContext()
     await put(context, world)
-    const series = JSON.parse(textOf(await call(seriesById, context, { id: '31' })))
-    assert.deepEqual(series, JSON.parse(textOf(await call(eventById, context, { id: '71' }))).series[0])
-    assert.deepEqual(series.events, [{ id: '71', slug: 'works', title: 'Works' }])
+    const one = JSON.parse(textOf(await call(seriesById, context, { id: '31' })))
+    assert.deepEqual(one, JSON.parse(textOf(await call(eventById, context, { id: '71' }))).series[0])
+    assert.deepEqual(one.events, [{ id: '71', slug: 'works', title: 'Works' }])
+  })
+
+  test('lists of series have the records of the lookup, by filter and order', async () => {
+    await using context = await openContext()
+    await put(context, [
+      ...world,
+      { kind: 'series', id: '4', fields: { slug: 'country', title: 'Country', volume: 7 } },
+      { kind: 'series', id: '5', fields: { slug: 'former', title: 'Former', closed: true } },
+    ])
+    const [city, country] = [
+      await call(seriesById, context, { id: '31' }),
+      await call(seriesById, context, { id: '4' }),
+    ]
+    assert.equal(textOf(await call(series, context)), `[${textOf(country)},${textOf(city)}]`)
+    for (const [query, ids] of [
+      [{ closed: 'true' }, ['5']],
+      [{ slug: 'former,city' }, ['5', '31']],
+      [{ order: 'volume', ascending: 'false' }, ['4', '31']],
+      [{ limit: '1', offset: '1' }, ['31']],
+    ] as [Record<string, string>, string[]][])
+      assert.deepEqual(idsOf(await call(series, context, query)), ids, JSON.stringify(query))
+    await assert.rejects(async () => call(series, context, { limit: '51' }), isInvalid(/^limit must be at most 50/))
   })
 })
 
@@ -262,6 +289,96 @@ describe('tags', () => {
   })
 })
 
+describe('lookups of tags', () => {
+  test('a tag is found by id and slug; of two tags with one slug, the one with the higher id', async () => {
+    await using context = await openContext()
+    await put(context, [...world, { kind: 'tag', id: '9', fields: { label: 'Other ports', slug: 'ports' } }])
+    const [, other] = recordsOf(await call(tags, context))
+    assert.deepEqual(JSON.parse(textOf(await call(tagById, context, { id: '9' }))), other)
+    assert.deepEqual(JSON.parse(textOf(await call(tagBySlug, context, { slug: 'ports' }))), other)
+  })
+
+  test('markets and events have their own tags, in their order', async () => {
+    await using context = await openContext()
+    await put(context, [...world, { kind: 'market', id: '504', fields: { slug: 'x' }, links: { tags: ['10', '7'] } }])
+    assert.deepEqual(idsOf(await call(marketTags, context, { id: '504' })), ['10', '7'])
+    assert.deepEqual(idsOf(await call(marketTags, context, { id: '502' })), ['10'])
+    assert.deepEqual(idsOf(await call(marketTags, context, { id: '503' })), [])
+    assert.deepEqual(idsOf(await call(eventTags, context, { id: '71' })), ['7'])
+    const [tag] = recordsOf(await call(eventTags, context, { id: '71' }))
+    assert.deepEqual(tag, recordsOf(await call(tags, context))[0])
+  })
+
+  test('a market that its feed lists in a form that cannot be stored is not "not found"', async () => {
+    await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/markets' }] } })
+    const read = { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs }
+    await context.state.write(async (tx) => {
+      await storeFeedState(tx, { ...newFeedState('main'), ...read })
+      await addReject(tx, '600')
+    })
+    await assert.rejects(call(marketTags, context, { id: '600' }), isNotCovered)
+    assert.equal((await call(marketTags, context, { id: '601' })).is, 'nothing')
+  })
+})
+
+const isNotCovered = (fault: Fault) => fault.code === 'markets.not_covered'
+
+const addReject = (tx: StateWriter, id: string) =>
+  tx.insertMany(
+    'market_rejects',
+    ['source', 'kind', 'id', 'slug', 'field', 'reason', 'location', 'times', 'first_ms', 'last_ms'],
+    [['main', 'market', id, '', 'slug', 'is missing', 'page 1', 1, testNowMs, testNowMs]],
+  )
+
+describe('public search', () => {
+  const find = async (context: TestContext, query: Readonly<Record<string, string>>) => {
+    const found = JSON.parse(textOf(await call(publicSearch, context, query)))
+    assert.deepEqual(checker(extensions['markets.publicSearch'].reply)(found), [])
+    return found as { events: Shown[]; tags: Shown[]; pagination: object }
+  }
+
+  test('finds the events of matching markets, best match first, and their tags with the words', async () => {
+    await using context = await openContext()
+    await put(context, [
+      ...world,
+      { kind: 'event', id: '74', fields: { slug: 'harbour' }, links: { tags: ['7', '10'] } },
+      { kind: 'market', id: '510', fields: { slug: 'ports-deep', volumeNum: 9e6 }, links: { events: ['74'] } },
+    ])
+    const { events: found, tags: foundTags, pagination } = await find(context, { q: 'PORTS' })
+    assert.deepEqual(found.map(({ id }) => id), ['74', '71']) // biome-ignore format: one case
+    assert.deepEqual(found[1], JSON.parse(textOf(await call(eventById, context, { id: '71' }))))
+    assert.deepEqual(foundTags, [JSON.parse(textOf(await call(tagById, context, { id: '7' })))])
+    assert.deepEqual(pagination, { hasMore: false, totalResults: 2 })
+  })
+
+  test('pages lead through the events, and query is another name of q', async () => {
+    await using context = await openContext()
+    await put(
+      context,
+      ['1', '2', '3'].flatMap((id): MarketRecord[] => [
+        { kind: 'event', id, fields: { slug: `e${id}` } },
+        { kind: 'market', id, fields: { slug: `rain-${id}`, volumeNum: Number(id) }, links: { events: [id] } },
+      ]),
+    )
+    const pageOf = async (page: string) => {
+      const { events: found, pagination } = await find(context, { query: 'rain', limit_per_type: '2', page })
+      return { ids: found.map(({ id }) => id), ...pagination }
+    }
+    assert.deepEqual(await pageOf('1'), { ids: ['3', '2'], hasMore: true, totalResults: 3 })
+    assert.deepEqual(await pageOf('2'), { ids: ['1'], hasMore: false, totalResults: 3 })
+    assert.deepEqual(await pageOf('3'), { ids: [], hasMore: false, totalResults: 3 })
+  })
+
+  test('without words: the events of the open markets with the highest volume, and no tags', async () => {
+    await using context = await openContext()
+    await put(context, world)
+    const found = await find(context, {})
+    assert.deepEqual([found.events.map(({ id }) => id), found.tags], [['71'], []])
+    const nothing = { events: [], tags: [], pagination: { hasMore: false, totalResults: 0 } }
+    assert.deepEqual(await find(context, { q: 'nothing like this' }), nothing)
+  })
+})
+
 const all = [
   [list, {}],
   [listKeyset, {}],
@@ -271,6 +388,12 @@ const all = [
   [eventById, { id: '71' }],
   [eventBySlug, { slug: 'works' }],
   [seriesById, { id: '31' }],
+  [series, {}],
+  [tagById, { id: '7' }],
+  [tagBySlug, { slug: 'ports' }],
+  [marketTags, { id: '501' }],
+  [eventTags, { id: '71' }],
+  [publicSearch, { q: 'ports' }],
 ] as unknown as readonly (readonly [Handler<Endpoint, MarketsContext>, Record<string, string>])[]
 
 describe('headers and errors', () => {
@@ -304,6 +427,10 @@ describe('headers and errors', () => {
     await assert.rejects(call(eventById, context, missing), isUnread('event'))
     await assert.rejects(call(eventBySlug, context, missing), isUnread('event'))
     await assert.rejects(call(seriesById, context, missing), isUnread('series'))
+    await assert.rejects(call(tagById, context, missing), isUnread('tag'))
+    await assert.rejects(call(tagBySlug, context, missing), isUnread('tag'))
+    await assert.rejects(call(marketTags, context, missing), isUnread('market'))
+    await assert.rejects(call(eventTags, context, missing), isUnread('event'))
     const read = { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs }
     await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...read }))
     const asOf = new Date(testNowMs).toISOString()
@@ -315,6 +442,10 @@ describe('headers and errors', () => {
       [eventById, 'id not found'],
       [eventBySlug, 'slug not found'],
       [seriesById, 'id not found'],
+      [tagById, 'id not found'],
+      [tagBySlug, 'slug not found'],
+      [marketTags, 'id not found'],
+      [eventTags, 'id not found'],
     ] as const) {
       const found = await call(handler as unknown as Handler<Endpoint, MarketsContext>, context, missing)
       assert.deepEqual(found, { is: 'nothing', confidence: { coverage: 'complete', asOf } })

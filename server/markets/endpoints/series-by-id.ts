@@ -1,5 +1,5 @@
 // `GET /series/{id}`, an endpoint beyond the specification: one series as it is inside the events of 4.8
-// (behaviour/markets.md#events-and-series).
+// (behaviour/markets.md#events-series-and-tags).
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'

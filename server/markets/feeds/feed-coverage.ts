@@ -66,7 +66,7 @@ export async function notFoundOrNotCovered(
 /** "Not found", or a fault if a feed may still deliver the record. */
 export function unreadOrNotFound(
   read: FeedCoverage,
-  kind: 'market' | 'event' | 'series',
+  kind: 'market' | 'event' | 'series' | 'tag',
 ): { readonly is: 'nothing'; readonly confidence: Confidence } {
   const [first, ...others] = read.unread
   if (first === undefined) return { is: 'nothing', confidence: toConfidence(read) }

@@ -1,4 +1,4 @@
-// Finds one page of markets, events or tags (behaviour/markets.md#lists).
+// Finds one page of markets, events, series or tags (behaviour/markets.md#lists).
 //
 // 1. A list that names its records, or has a rare tag, reads the rows of these records by id and sorts them.
 // 2. Any other list walks the index of its order. If it has filters, it examines the rows in several short queries, at
@@ -9,7 +9,7 @@ import type { listOrderColumns } from '#storage/schema/markets.ts'
 import type { StateReader, Value } from '#storage/state.ts'
 import { noValue } from './list-rows.ts'
 
-export type ListKind = 'market' | 'event' | 'tag'
+export type ListKind = 'market' | 'event' | 'series' | 'tag'
 export type OrderColumn = (typeof listOrderColumns)[number]
 export type FlagColumn = 'active' | 'archived' | 'featured'
 

@@ -1,4 +1,4 @@
-// Writes the values by which lists filter and order markets, events and tags (behaviour/markets.md#lists). They are
+// Writes the values by which lists filter and order markets, events, series and tags (behaviour/markets.md#lists). They are
 // written in the transaction that writes the record, so that both agree.
 import { hash } from 'node:crypto'
 import type { StateWriter } from '#storage/state.ts'
@@ -12,7 +12,7 @@ type Fields = StoredRecord['fields']
 export const noValue = Number.MIN_SAFE_INTEGER
 
 const amountMax = 9e15
-const listedKinds: ReadonlySet<KindName> = new Set(['market', 'event', 'tag'])
+const listedKinds: ReadonlySet<KindName> = new Set(['market', 'event', 'series', 'tag'])
 
 /** Amounts are stored and compared in thousandths. */
 export const toThousandths = (amount: number): number =>

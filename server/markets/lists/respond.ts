@@ -1,4 +1,4 @@
-// Responses of the list, event and series endpoints: bytes with an etag and the coverage headers of 4.8
+// Responses of the endpoints for lists, events, series and tags: bytes with an etag and the coverage headers of 4.8
 // (behaviour/markets.md#coverage).
 import { invalid } from '#core/fault.ts'
 import { etagOf, isUnchanged } from '#http/etag.ts'
@@ -46,4 +46,5 @@ export function refuseCut({ isCut, ids }: ListPage, limit: number): void {
   throw invalid(['query', 'offset'], 'cannot be reached with these filters; use the keyset list, or fewer filters')
 }
 
-export const tooLarge = () => invalid(['query', 'limit'], 'must be lower, because these records are too large together')
+export const tooLarge = (name = 'limit') =>
+  invalid(['query', name], 'must be lower, because these records are too large together')

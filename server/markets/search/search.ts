@@ -149,9 +149,15 @@ async function scanFromTop(state: StateReader, words: readonly string[], limit: 
   return [...found]
 }
 
+/** The words that a search uses. */
+export const searchWords = (q: string): string[] => [...new Set(splitWords(q))].slice(0, wordsMax)
+
+/** Ids of the best matches, in order. Without words: the open markets with the highest volume. */
+export const findBestMatches = (state: StateReader, words: readonly string[], limit: number): Promise<string[]> =>
+  words.length > 0 ? searchIds(state, words, limit) : mostTraded(state, limit)
+
 export async function searchMarkets(state: StateReader, q: string, limit: number): Promise<FoundMarket[]> {
-  const words = [...new Set(splitWords(q))].slice(0, wordsMax)
-  const ids = words.length > 0 ? await searchIds(state, words, limit) : await mostTraded(state, limit)
+  const ids = await findBestMatches(state, searchWords(q), limit)
   const markets: FoundMarket[] = []
   for (const id of ids) {
     const row = await state.get<{ fields: string }>(

@@ -102,10 +102,10 @@ export const listOrderColumns = [
 ] as const
 
 const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
-  // What lists of markets, events and tags filter and order by. Written with the record. Flags are 0 or 1, amounts are in
+  // What lists of markets, events, series and tags filter and order by. Written with the record. Flags are 0 or 1, amounts are in
   // thousandths, and -9007199254740991 stands for no value, because the engines order nulls differently.
   `create table market_list (
-    kind text not null, -- market, event or tag
+    kind text not null, -- market, event, series or tag
     id text not null,
     number bigint not null, -- the id as a number, so that lists are in numeric order
     active bigint not null,
