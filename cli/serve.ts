@@ -107,7 +107,7 @@ async function refuseMixedData(state: State, options: ServeOptions, isDemo: bool
   if (isDemo && contents === 'own') {
     throw new CommandFailure(
       'data.own',
-      `${dataDirOf(options)} contains data, but there is no configuration. Pass it with --config, or use --data for another folder to run the demo.`,
+      `${dataDirOf(options)} contains data, but no source of data is configured. Pass a configuration with --config, or use --data for another folder to run the demo.`,
     )
   }
   if (isDemo && contents === 'nothing') note('Creating demo data. This takes a few seconds at the first start.')
@@ -139,7 +139,7 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 }
 
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
-  print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because there is no configuration' : ''}`)
+  print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because no source of data is configured' : ''}`)
   if (demo) await printCalls(url, demo)
   if (demo && !signIn) print('To open the console as the operator, run: tetrad console link')
   // Last, so that it is still visible.

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { aliases } from './aliases.ts'
 
-const none = { paths: {}, requestHeaders: {}, responseFields: {} }
+const none = { paths: {}, requestHeaders: {}, responseFields: {}, hiddenFields: [] }
 
 test('behaviour/http.md#aliases: a path alias keeps its placeholders and the query', () => {
   const { path } = aliases({ ...none, paths: { '/gamma/{slug}': '/markets/slug/{slug}', '/api': '/v2/api' } })
@@ -28,6 +29,46 @@ test('behaviour/http.md#aliases: response fields are renamed only as keys; every
   assert.equal(
     responseFields('{"id": "id", "oracleBond":"\\"oracleBond\\":1","n":12345678901234567890,"a":["id","oracleBond"]}'),
     '{"ID": "id", "vendorBond":"\\"oracleBond\\":1","n":12345678901234567890,"a":["id","oracleBond"]}',
+  )
+})
+
+test('behaviour/http.md#aliases: hidden fields are left out with their values; the rest stays byte for byte', () => {
+  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h', 'g'], responseFields: { a: 'b', h: 'x' } })
+  assert.ok(change)
+  for (const [text, expected] of [
+    ['{"a": 1, "h": 2, "c": 3}', '{"b": 1, "c": 3}'],
+    ['{"h":1}', '{}'],
+    ['{"h":1,"g":2}', '{}'],
+    ['{"a":1,"h":1,"g":2}', '{"b":1}'],
+    ['{"a":1 , "h":null }', '{"b":1  }'],
+    ['{"h":{"h":[1,"]}"]},"a":"h","c":["h",{"g":"\\"}"}]}', '{"b":"h","c":["h",{}]}'],
+    ['{"n":12345678901234567890,"h":-1.5e3}', '{"n":12345678901234567890}'],
+    ['[{"h":[]},{"a":true,"h":false},"h"]', '[{},{"b":true},"h"]'],
+    ['id: 7\ndata: {"h":1,"a":2}\n\n', 'id: 7\ndata: {"b":2}\n\n'],
+  ] as const)
+    assert.equal(change(text), expected, text)
+})
+
+test('hidden fields: the text without them is the JSON without them, for any JSON', () => {
+  const names = fc.constantFrom('a', 'h', 'g', '"h":1,')
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.jsonValue({ maxDepth: 0 }),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(names, tie('value')),
+    ),
+  }))
+  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h', 'g'] })
+  const prune = (_: string, member: unknown): unknown =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).filter(([name]) => name !== 'h' && name !== 'g'))
+      : member
+  fc.assert(
+    fc.property(value, fc.constantFrom(0, 2), (json, space) => {
+      const changed = JSON.parse(change?.(JSON.stringify(json, null, space)) ?? '')
+      assert.deepEqual(changed, JSON.parse(JSON.stringify(json, prune)))
+    }),
   )
 })
 

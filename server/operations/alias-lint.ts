@@ -1,4 +1,4 @@
-// Warns about aliases without effect: a header that no endpoint reads, or a field that no response has. They are valid,
+// Warns about aliases without effect: a header that no endpoint reads, or a field that no response has, renamed or hidden. They are valid,
 // because a response may have fields that the contract does not list, but they are probably spelling errors.
 import { openapi } from '#api/openapi.ts'
 import { allRoutes } from '#api/routes.ts'
@@ -8,12 +8,16 @@ import { type DoctorFinding, warnFinding } from './diagnosis.ts'
 /** Headers that the HTTP server reads for every endpoint. */
 const serverHeaders = ['authorization', 'content-type', 'accept-encoding', 'if-none-match', 'x-request-id']
 
-export function aliasFindings({ requestHeaders, responseFields }: Settings['aliases']): readonly DoctorFinding[] {
+export function aliasFindings({
+  requestHeaders,
+  responseFields,
+  hiddenFields,
+}: Settings['aliases']): readonly DoctorFinding[] {
   const inputs = Object.values(allRoutes).flatMap(({ headers }) => Object.values(headers ?? {}))
   const knownHeaders = new Set([...serverHeaders, ...inputs])
   const unusedHeaders = Object.entries(requestHeaders).filter(([, to]) => !knownHeaders.has(to.toLowerCase()))
   const fields = Object.keys(responseFields)
-  const knownFields = fields.length > 0 ? fieldsIn(openapi()) : new Set()
+  const knownFields = fields.length + hiddenFields.length > 0 ? fieldsIn(openapi()) : new Set()
   const unusedFields = fields.filter((name) => !knownFields.has(name))
   return [
     ...unusedHeaders.map(([from, to]) =>
@@ -26,6 +30,9 @@ export function aliasFindings({ requestHeaders, responseFields }: Settings['alia
     ...unusedFields.map((name) =>
       warnFinding(`aliases.responseFields.${name}`, 'renames a field that no response has', 'check the spelling'),
     ),
+    ...hiddenFields
+      .filter((name) => !knownFields.has(name))
+      .map((name) => warnFinding('aliases.hiddenFields', `hides ${name}, which no response has`, 'check the spelling')),
   ]
 }
 

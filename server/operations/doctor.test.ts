@@ -370,8 +370,9 @@ test('an alias without effect is a warning', () => {
     about({
       requestHeaders: { 'x-net': 'X-Validator-Network', 'x-idem': 'idempotency-keys' },
       responseFields: { validatorIndex: 'index', validatorIndx: 'index', detail: 'details' },
+      hiddenFields: ['subpool', 'subpol'],
     }),
-    ['aliases.requestHeaders.x-idem', 'aliases.responseFields.validatorIndx'],
+    ['aliases.requestHeaders.x-idem', 'aliases.responseFields.validatorIndx', 'aliases.hiddenFields'],
   )
   assert.deepEqual(about({}), ['configuration'])
 })

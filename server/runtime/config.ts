@@ -40,7 +40,7 @@ export interface Config {
     readonly variables: readonly string[]
     readonly flags: readonly string[]
   }
-  /** Whether anything except address and log is configured. Otherwise the server shows the demo. */
+  /** Whether anything except address, log and aliases is configured. Otherwise the server shows the demo. */
   readonly configured: boolean
 }
 
@@ -99,12 +99,16 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
       variables: variables.given.map(({ where }) => where),
       flags: flags.map(({ where }) => where),
     },
-    configured: yaml !== undefined || variables.given.some(({ leaf }) => !isAddressOrLogSetting(leaf)),
+    configured:
+      (yaml !== undefined && !hasOnlyAliases(yaml.value)) || variables.given.some(({ leaf }) => isAboutData(leaf.path)),
   }
 }
 
-/** These settings do not say what data to serve. */
-const isAddressOrLogSetting = (leaf: Leaf): boolean => leaf.path[0] === 'server' || leaf.path[0] === 'log'
+const isAboutData = ([section = '']: readonly string[]): boolean => !['server', 'log', 'aliases'].includes(section)
+
+/** So that aliases can be tried in the demo. Any other file, even an empty one, means that the demo is not wanted. */
+const hasOnlyAliases = (value: unknown): boolean =>
+  isObject(value) && 'aliases' in value && !Object.keys(value).some((section) => isAboutData([section]))
 
 async function readConfigText(name: string, path: string, needed: boolean): Promise<string | undefined> {
   const refuse = (message: string): never => {

@@ -1,6 +1,7 @@
 // Spec 4.1: the label list, version 2. A long list or a requested file is a link that expires
 // (behaviour/explorer.md#label-lists).
 import { contract } from '#api/contract.ts'
+import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import { requireChainWithOpenList } from '../chains.ts'
@@ -33,9 +34,9 @@ export async function inlineList(
 ): Promise<HandlerResult<never>> {
   const list = await getFinishedList(context, chain, 'json')
   if (!list?.envelope) return { is: 'nothing' }
-  // Renaming fields needs the plain text.
-  const hasRenamedFields = Object.keys(context.settings.aliases.responseFields).length > 0
-  const encoding = hasRenamedFields ? 'identity' : chooseEncoding(request.headers['accept-encoding'])
+  // To rename or hide fields, the plain text is needed.
+  const hasChangedFields = changesResponses(context.settings.aliases)
+  const encoding = hasChangedFields ? 'identity' : chooseEncoding(request.headers['accept-encoding'])
   const { bytes, etag, headers } = await list.envelope.encodedAs(encoding)
   // The caller may cache the list, but must revalidate it each time.
   const cacheHeaders = { etag, 'cache-control': 'private, no-cache' }

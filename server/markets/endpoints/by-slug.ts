@@ -5,6 +5,7 @@ import type { Parsed } from '#api/kit.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { encodingFor } from '#http/accept-encoding.ts'
+import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
@@ -84,9 +85,7 @@ function parseAsOf(text: string): number {
   return ms
 }
 
-/** Stored gzip bodies cannot be used if response fields are renamed. */
-function acceptsGzip(context: MarketsContext, header: string | undefined): boolean {
-  for (const _ in context.settings.aliases.responseFields) return false
-  return encodingFor(header, encodings) !== undefined
-}
+/** Stored gzip bodies cannot be used if fields are renamed or hidden. */
+const acceptsGzip = ({ settings }: MarketsContext, header: string | undefined): boolean =>
+  !changesResponses(settings.aliases) && encodingFor(header, encodings) !== undefined
 const encodings = ['gzip'] as const

@@ -124,8 +124,12 @@ export const aliasesSettings = section(
     paths: table('Path that callers use → path of this server; {name} is one segment on both sides.'),
     requestHeaders: table('Request header that callers send → header of this server.'),
     responseFields: table('Response field of this server → name that is sent.'),
+    hiddenFields: withDefault(
+      Type.Array(Type.String({ minLength: 1 }), { description: 'Response fields that are not sent.' }),
+      [],
+    ),
   },
-  'Other names that existing clients use.',
+  'Other names that existing clients use, and fields that they do not accept.',
 )
 
 const planLimits = {

@@ -96,12 +96,14 @@ test('200: an aborted download does not affect the server', async () => {
   assert.equal((await fetch(link)).status, 200)
 })
 
-test('200: renamed fields are also renamed in the file', async () => {
-  await using server = await openExports(50, { aliases: { responseFields: { labelname: 'title' } } })
+test('200: renamed and hidden fields are also renamed and hidden in the file', async () => {
+  await using server = await openExports(50, {
+    aliases: { responseFields: { labelname: 'title' }, hiddenFields: ['notes'] },
+  })
   const { result: link } = await server.ask('format=json')
   for (const packing of ['identity', 'gzip']) {
     const [first] = (await (await fetch(link, { headers: { 'accept-encoding': packing } })).json()) as object[]
-    assert.ok(first && 'title' in first && !('labelname' in first), packing)
+    assert.ok(first && 'title' in first && !('labelname' in first) && !('notes' in first), packing)
   }
 })
 

@@ -2,6 +2,7 @@
 
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
+import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import type { ApiResponse } from '#http/render.ts'
@@ -48,7 +49,7 @@ export async function readLabelExport(
     bytes,
     etag,
     headers: encodingHeaders,
-  } = await list.file.encodedAs(hasRenamedFields(context, form) ? 'identity' : chooseEncoding(link.acceptEncoding))
+  } = await list.file.encodedAs(changesFields(context, form) ? 'identity' : chooseEncoding(link.acceptEncoding))
   const headers = { etag, vary: encodingHeaders.vary, 'cache-control': 'private, no-cache' }
   if (isUnchanged({ 'if-none-match': link.ifNoneMatch }, etag)) return { status: 304, headers, bytes: empty }
   return {
@@ -77,15 +78,15 @@ export const labelExportRoute = (context: ExplorerContext): ExtraRoute => ({
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
-    return hasRenamedFields(context, params.format)
+    return changesFields(context, params.format)
       ? { status: download.status, headers: download.headers, body: download.bytes }
       : toChunkedResponse(download)
   },
 })
 
-/** Renaming fields needs the whole plain text. */
-const hasRenamedFields = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
-  form === 'json' && Object.keys(settings.aliases.responseFields).length > 0
+/** To rename or hide fields, the whole plain text is needed. */
+const changesFields = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
+  form === 'json' && changesResponses(settings.aliases)
 
 function toChunkedResponse({ status, headers, bytes }: Download): ApiResponse {
   if (status === 304) return { status, headers, body: '' }
