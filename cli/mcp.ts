@@ -4,7 +4,8 @@ import { addressOf, type CommonOptions } from './settings.ts'
 
 const examples = `
 A host such as an editor or a chat program starts this command and talks to it over standard input and
-output. Every call counts for the key, with its plan and limits.
+output. Every call counts for the key, with its plan and limits. A server can also offer this itself, over
+HTTP: set mcp.enabled.
 
 Examples:
   $ TETRAD_KEY=tetrad:… tetrad mcp
@@ -22,7 +23,7 @@ export function addMcp(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & { url?: string; key?: string }>()
       const baseUrl = await addressOf(options)
-      const { serveMcp } = await import('./mcp-server.ts')
-      await serveMcp({ baseUrl, key: options.key ?? (process.env.TETRAD_KEY || undefined) })
+      const { serveMcpOnStdio } = await import('./mcp-stdio.ts')
+      await serveMcpOnStdio({ baseUrl, key: options.key ?? (process.env.TETRAD_KEY || undefined) })
     })
 }

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { confidenceText } from './confidence-text.ts'
+import { confidenceText } from '#operations/confidence-text.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'

@@ -28,6 +28,7 @@ import { leasedDuties, leasedState, runOnce } from '#ingest/lease.ts'
 import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
 import { trackHead } from '#operations/chain-progress.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
+import { mcpRoute } from '#operations/mcp/mcp-route.ts'
 import { startRetention } from '#operations/retention.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
@@ -152,6 +153,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     documentRoute('/openapi.json', (serverUrl) => openapi({ serverUrl })),
     labelExportRoute(context),
     coverageRoute(coverage),
+    ...(settings.mcp.enabled ? [mcpRoute(app, options.version ?? 'unknown')] : []),
     ...consoleRoutes(context, {
       version: options.version ?? 'unknown',
       readiness,

@@ -13,6 +13,7 @@ import {
   keysSettings,
   limitsSetting,
   logSettings,
+  mcpSettings,
   plansSettings,
   serverSettings,
 } from './settings/server.ts'
@@ -24,6 +25,7 @@ export const SettingsSchema = Type.Object(
     server: serverSettings,
     log: logSettings,
     console: consoleSettings,
+    mcp: mcpSettings,
     groups: groupsSettings,
     aliases: aliasesSettings,
     plans: plansSettings,

@@ -1,4 +1,4 @@
-// Settings of the server itself: network, log, console, groups, aliases, plans, keys, limits and ingest.
+// Settings of the server itself: network, log, console, MCP, groups, aliases, plans, keys, limits and ingest.
 import { oneOf, PatternText, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 
@@ -89,6 +89,19 @@ export const consoleSettings = section(
     ),
   },
   'The web console.',
+)
+
+export const mcpSettings = section(
+  {
+    enabled: withDefault(
+      Type.Boolean({
+        description:
+          'Offer the endpoints that read to AI agents at /mcp (streamable HTTP), with the same keys and limits.',
+      }),
+      false,
+    ),
+  },
+  'The Model Context Protocol over HTTP.',
 )
 
 /** A name, an IPv4 address, or an IPv6 address in brackets, as in a `host` header. */

@@ -1,54 +1,41 @@
-// The Model Context Protocol server of `tetrad mcp`: one tool for each endpoint that reads, generated from the contract,
-// and the guides as resources. Tools call a running server, so its keys, plans and limits apply.
+// Offers endpoints to AI agents over the Model Context Protocol: one tool for each endpoint that reads, generated from the
+// contract, and the guides as resources. `tetrad mcp` and the path /mcp use it. Tools send requests, so keys, plans and
+// limits apply as to any other caller.
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type CallToolResult, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type Client, createClient, type ResponseMeta } from '#api/client.ts'
+import type { Client, ResponseMeta } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
 import { TetradError, TransportError } from '#api/errors.ts'
 import { extensions } from '#api/extensions.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
-import manifest from '../package.json' with { type: 'json' }
-import { confidenceText } from './confidence-text.ts'
+import { confidenceText } from '../confidence-text.ts'
 
-export interface McpOptions {
-  /** URL of the server. */
-  readonly baseUrl: string
-  readonly key: string | undefined
+export interface McpServerOptions {
+  readonly version: string
+  /** Sends the requests of the tools. */
+  readonly client: Client
+  /** Added to the message if the server cannot be reached. */
+  readonly unreachableAdvice?: string
+  /** Which endpoints are offered. Default: all that read. */
+  readonly isOffered?: (endpoint: Endpoint) => boolean
 }
 
-/** Resolves when the host has closed standard input. */
-export async function serveMcp(options: McpOptions): Promise<void> {
-  const closed = new Promise((resolve) => process.stdin.once('close', resolve))
-  const connection = serveStdio(() => createMcpServer(options))
-  await closed
-  await connection.close()
-}
-
-function createMcpServer({ baseUrl, key }: McpOptions): McpServer {
-  const server = new McpServer(
-    { name: 'tetrad', version: manifest.version },
-    {
-      instructions:
-        'Chain explorer data, FX quotes, validator ratings and prediction markets of one Tetrad server. ' +
-        'The resources are its guides. Amounts are exact: do not round them.',
-    },
-  )
-  const client = createClient({ baseUrl, key })
-  for (const endpoint of toolEndpoints()) {
-    const description = {
-      title: endpoint.summary,
-      description: `${endpoint.summary} ${endpoint.notes}`,
-      inputSchema: fromJsonSchema<object>(toInputSchema(endpoint)),
-      annotations: { readOnlyHint: true },
-    }
-    server.registerTool(toToolName(endpoint), description, (input, { mcpReq }) =>
-      callEndpoint(client, baseUrl, endpoint, input, mcpReq.signal),
+export function createMcpServer({
+  version,
+  client,
+  unreachableAdvice = '',
+  isOffered = () => true,
+}: McpServerOptions): McpServer {
+  const server = new McpServer({ name: 'tetrad', version }, { instructions })
+  for (const { endpoint, name, config } of tools) {
+    if (!isOffered(endpoint)) continue
+    server.registerTool(name, config, (input, { mcpReq }) =>
+      callEndpoint(client, endpoint, input, mcpReq.signal, unreachableAdvice),
     )
   }
-  for (const { file, title } of listGuides()) {
+  for (const { file, title } of guides) {
     const mimeType = 'text/markdown'
     server.registerResource(file, `tetrad://docs/${file}`, { title, mimeType }, async ({ href }) => ({
       contents: [{ uri: href, mimeType, text: await readFile(new URL(file, guidesUrl), 'utf8') }],
@@ -57,13 +44,24 @@ function createMcpServer({ baseUrl, key }: McpOptions): McpServer {
   return server
 }
 
+const instructions =
+  'Chain explorer data, FX quotes, validator ratings and prediction markets of one Tetrad server. ' +
+  'The resources are its guides. Amounts are exact: do not round them.'
+
 // ------------------------------------------------------------------------------------------------------------------ tools
 
-/** Those that read, and return a single response. */
-const toolEndpoints = (): readonly Endpoint[] =>
-  [...Object.values<Endpoint>(contract), ...Object.values<Endpoint>(extensions)].filter(
-    ({ method, stream }) => method === 'GET' && !stream,
-  )
+function toTool(endpoint: Endpoint) {
+  return {
+    endpoint,
+    name: toToolName(endpoint),
+    config: {
+      title: endpoint.summary,
+      description: `${endpoint.summary} ${endpoint.notes}`,
+      inputSchema: fromJsonSchema<object>(toInputSchema(endpoint)),
+      annotations: { readOnlyHint: true },
+    },
+  }
+}
 
 /** Some hosts do not allow dots. */
 const toToolName = ({ id }: Endpoint): string => id.replace('.', '_')
@@ -83,13 +81,18 @@ function toInputSchema({ input }: Endpoint): { type: 'object' } {
   return { ...schema, required, additionalProperties: false } as { type: 'object' }
 }
 
+/** Created once, because over HTTP every request has a server of its own. */
+const tools = [...Object.values<Endpoint>(contract), ...Object.values<Endpoint>(extensions)]
+  .filter(({ method, stream }) => method === 'GET' && !stream)
+  .map(toTool)
+
 /** Errors of the server become results, because an agent can correct its input or try again. */
 async function callEndpoint(
   client: Client,
-  baseUrl: string,
   { id }: Endpoint,
   input: object,
   signal: AbortSignal,
+  unreachableAdvice: string,
 ): Promise<CallToolResult> {
   let meta: ResponseMeta | undefined
   const onResponse = (received: ResponseMeta) => {
@@ -102,19 +105,19 @@ async function callEndpoint(
     return { content: toContent(stringifyJson(reply)) }
   } catch (error) {
     if (!(error instanceof TetradError)) throw error
-    const advice = error instanceof TransportError ? `. Is a server running at ${baseUrl}?` : ''
+    const advice = error instanceof TransportError ? unreachableAdvice : ''
     return { content: toContent(`${error.message}${advice}`), isError: true }
   }
 }
 
 // ----------------------------------------------------------------------------------------------------------------- guides
 
-const guidesUrl = new URL('../docs/', import.meta.url)
+const guidesUrl = new URL('../../../docs/', import.meta.url)
 
-function listGuides(): { readonly file: string; readonly title: string }[] {
-  const files = readdirSync(guidesUrl).filter((name) => name.endsWith('.md'))
-  return files.sort().map((file) => {
+const guides = readdirSync(guidesUrl)
+  .filter((name) => name.endsWith('.md'))
+  .sort()
+  .map((file) => {
     const [heading = file] = readFileSync(new URL(file, guidesUrl), 'utf8').split('\n', 1)
     return { file, title: heading.replace(/^# /, '') }
   })
-}

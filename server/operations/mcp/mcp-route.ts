@@ -1,0 +1,132 @@
+// The path /mcp: the Model Context Protocol over streamable HTTP.
+//
+// 1. Tools go through the same pipeline as any other request, so keys, plans, limits, deadlines, logs and metrics are the
+//    same. The caller's key and address are passed on.
+// 2. There are no sessions: a POST is answered completely by one response. Nothing is kept between requests.
+// 3. Messages that call no tool need no key. They are limited by the caller's network address, as open endpoints are.
+// 4. A page of another origin is refused, as the protocol requires against DNS rebinding.
+import { createClient } from '#api/client.ts'
+import type { Endpoint } from '#api/kit.ts'
+import { Fault } from '#core/fault.ts'
+import { networkOf } from '#http/caller-network.ts'
+import type { ApiRequest, App } from '#http/pipeline.ts'
+import { readQuery } from '#http/query.ts'
+import type { ApiResponse } from '#http/render.ts'
+import { createRoutes, type ExtraRoute, type HttpRoute } from '#http/routes.ts'
+import { SlidingWindows } from '#http/sliding-window.ts'
+
+const windowMs = 1000
+const networksMax = 100_000
+
+export function mcpRoute(app: App, version: string): ExtraRoute {
+  const { context } = app
+  const routes = createRoutes(app, []).map(toCallableRoute).sort(byParameters)
+  const messages = new SlidingWindows(windowMs, networksMax)
+
+  function countMessage({ address }: ApiRequest): void {
+    const limit = context.settings.server.anonymousPerSecond
+    if (limit === 0) return
+    const network = networkOf(address)
+    const nowMs = context.clock.monotonicMs()
+    const retryAfterMs = messages.waitMs(network, limit, nowMs)
+    if (retryAfterMs > 0) throw new Fault('limit.second', { terms: { limit }, retryAfterMs })
+    messages.add(network, nowMs)
+  }
+
+  return {
+    path: '/mcp',
+    sameOrigin: true,
+    change: {
+      POST: async (request) => {
+        if (request.headers.origin !== undefined && request.headers.origin !== request.origin)
+          throw new Fault('console.origin')
+        const message = readMessage(request)
+        if (!isToolCall(message)) countMessage(request)
+        // Imported with the first message, because the library takes time and memory.
+        const { answerMessage } = await import('./answer-message.ts')
+        return answerMessage(message, request, {
+          version,
+          client: createClient({
+            baseUrl: 'http://mcp.invalid',
+            key: keyOf(request),
+            fetch: callInProcess(routes, request),
+            retries: 0,
+            // The pipeline has its own time limit.
+            timeoutMs: 2 * context.settings.server.responseTimeoutMs,
+          }),
+          isOffered: ({ group }: Endpoint) => {
+            const { enabled, host } = context.settings.groups[group]
+            return enabled && (host === '' || host.toLowerCase() === request.hostname.toLowerCase())
+          },
+        })
+      },
+    },
+  }
+}
+
+function readMessage({ contentType, body }: ApiRequest): object {
+  if (!/^application\/json\s*(;|$)/i.test(contentType)) throw new Fault('body.type')
+  let message: unknown
+  try {
+    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch (cause) {
+    throw new Fault('body.invalid_json', { cause })
+  }
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
+    throw new Fault('input.invalid', { message: 'The body must be one JSON-RPC message. Batches are not supported.' })
+  return message
+}
+
+const isToolCall = (message: object): boolean => 'method' in message && message.method === 'tools/call'
+
+const keyOf = ({ headers }: ApiRequest): string | undefined =>
+  /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
+
+/** A route and the expression that reads its path parameters. */
+interface CallableRoute {
+  readonly route: HttpRoute
+  readonly pattern: RegExp
+}
+
+const toCallableRoute = (route: HttpRoute): CallableRoute => ({
+  route,
+  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+})
+
+const countParameters = ({ route }: CallableRoute): number => route.path.split('{').length
+
+/** As in the router, a fixed path wins over a path with a parameter. */
+const byParameters = (a: CallableRoute, b: CallableRoute): number => countParameters(a) - countParameters(b)
+
+/** A `fetch` for the client that hands the request to the pipeline, on behalf of the caller of /mcp. */
+function callInProcess(routes: readonly CallableRoute[], outer: ApiRequest): typeof fetch {
+  return async (url, { headers, signal } = {}) => {
+    const { pathname, search } = new URL(String(url))
+    const found = routes.find(({ pattern }) => pattern.test(pathname))
+    if (!found) throw new Error(`no route for ${pathname}`)
+    const params = Object.entries(found.pattern.exec(pathname)?.groups ?? {})
+    const response = await found.route.handle(
+      {
+        requestId: outer.requestId,
+        address: outer.address,
+        origin: outer.origin,
+        hostname: outer.hostname,
+        path: pathname,
+        params: Object.fromEntries(params.map(([name, value]) => [name, decodeURIComponent(value)])),
+        query: readQuery([search.slice(1)], found.route.query),
+        headers: headers as Record<string, string>,
+        contentType: '',
+        body: undefined,
+        onCallerGone: (leave) => {
+          if (signal?.aborted) leave()
+          else signal?.addEventListener('abort', leave, { once: true })
+        },
+      },
+      'GET',
+    )
+    return toFetchResponse(response)
+  }
+}
+
+const toFetchResponse = ({ status, headers, body }: ApiResponse): Response =>
+  new Response(typeof body === 'string' ? body : new Uint8Array(body), { status, headers })
