@@ -1,8 +1,10 @@
 // Inputs and replies of the calls under /console, shared by the server and the web console. They use a session cookie
 // instead of a key and are not part of the contract (behaviour/operations.md#console-sign-in).
 import type { AnyId, Group, Plan } from './routes.ts'
+import type { FundingRecord } from './wire/explorer.ts'
 import type { Quote } from './wire/fx.ts'
 import type { SignedReceipt } from './wire/fx-extensions.ts'
+import type { AddressLabel } from './wire/trail.ts'
 
 /** GET, POST and DELETE /console/session. */
 export interface ConsoleSession {
@@ -225,4 +227,51 @@ export interface QuoteList {
 export interface StoredQuote {
   readonly quote: Quote
   readonly receipt: SignedReceipt
+}
+
+/** A label of an address and when it was last changed. */
+export interface StoredLabel extends AddressLabel {
+  readonly updatedAt: string
+}
+
+/** The earliest known transfer to an address. */
+export interface StoredFunding extends FundingRecord {
+  readonly chainid: string
+  /** The funded address. */
+  readonly address: string
+  readonly label?: AddressLabel
+  /** Label of the funding address. */
+  readonly funderLabel?: AddressLabel
+  readonly finality: 'finalized' | 'head'
+}
+
+/** GET /console/explorer/entities/{slug}, with a key: an entity of the label registry. */
+export interface EntityView {
+  readonly slug: string
+  readonly chains: readonly {
+    readonly chainid: string
+    readonly name: string
+    readonly description: string
+    readonly notes: string
+    readonly updatedAt: string
+    /** Which blocks have been read: `complete`, `none`, or their ranges. Null: the server does not have this chain. */
+    readonly coverage: string | null
+  }[]
+  /** The first ones of each chain. */
+  readonly addresses: readonly {
+    readonly chainid: string
+    readonly address: string
+    readonly labels: readonly StoredLabel[]
+  }[]
+  readonly hasMoreAddresses: boolean
+  /** Addresses that these addresses funded first, newest first. */
+  readonly funded: readonly StoredFunding[]
+  readonly hasMoreFunded: boolean
+}
+
+/** GET /console/explorer/transactions/{hash}, with a key: the first fundings in a transaction. */
+export interface TransactionView {
+  readonly hash: string
+  readonly fundings: readonly StoredFunding[]
+  readonly hasMore: boolean
 }

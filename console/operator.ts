@@ -1,4 +1,4 @@
-// The operator's calls under /console. They authenticate with the session cookie, not with a key.
+// Calls under /console. Those of the operator authenticate with the session cookie, not with a key.
 import type {
   ConsoleKey,
   ConsoleSession,
@@ -28,7 +28,7 @@ export class OperatorError extends Error {
   }
 }
 
-async function callConsole<T>(method: string, path: string, body?: object): Promise<T> {
+export async function callConsole<T>(method: string, path: string, body?: object): Promise<T> {
   const { ok, status, text } = await request(`/console/${path}`, {
     method,
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),

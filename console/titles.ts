@@ -6,8 +6,11 @@ type FormatItem = (parts: readonly string[], query: URLSearchParams) => string
 
 /** Pages that show one item. The sign-in page is not among them: its address contains a secret token. */
 const itemTitles: Readonly<Partial<Record<PageName, FormatItem>>> = {
-  explorer: ([chain, address]) =>
-    address === undefined ? `Chain ${chain}` : `${shortenHex(address)} on chain ${chain}`,
+  explorer: ([chain = '', item]) => {
+    if (item === undefined) return `Chain ${chain}`
+    if (chain === 'entity') return item
+    return chain === 'tx' ? `Transaction ${shortenHex(item)}` : `${shortenHex(item)} on chain ${chain}`
+  },
   fx: ([id]) => `Quote ${id}`,
   validators: ([id], query) => {
     const network = query.get('network')

@@ -161,6 +161,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       board: progressBoard,
       coverage,
       history,
+      authorizer,
       badKeyThrottle,
       demoKey,
     }),

@@ -21,10 +21,12 @@ describe('Explorer page', { skip: noBrowser }, () => {
 
   test('an address shows its first funding and its trail, and every address of the trail links to its page', async () => {
     const page = await open('')
-    await page.getByRole('searchbox', { name: 'Address or name' }).fill(` ${address.toUpperCase().replace('0X', '0x')}`)
+    await page
+      .getByRole('searchbox', { name: 'Address, transaction or name' })
+      .fill(` ${address.toUpperCase().replace('0X', '0x')}`)
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('All finalized blocks of the chain have been read. As of block').waitFor()
-    const funder = (await page.locator('dl.facts a').textContent()) ?? ''
+    const funder = (await page.locator('dl.facts a').first().textContent()) ?? ''
     const nodes = diagram(page).getByRole('link')
     await nodes.nth(3).waitFor()
     assert.equal(await nodes.count(), 4)
@@ -125,7 +127,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
       .getByRole('link', { name: /Exchange/ })
       .first()
       .waitFor()
-    await page.getByRole('searchbox', { name: 'Address or name' }).fill('COBALT exch')
+    await page.getByRole('searchbox', { name: 'Address, transaction or name' }).fill('COBALT exch')
     await page.keyboard.press('Enter')
     await page.getByText('entity cobalt-exchange').first().waitFor()
     assert.match(page.url(), /#\/explorer\/1\?q=COBALT\+exch$/)
@@ -138,17 +140,67 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await walletLink.click()
     await page.getByText(/^Label: Cobalt Exchange: hot wallet/).waitFor()
 
-    await page.getByRole('searchbox', { name: 'Address or name' }).fill(wallet.slice(0, 12))
+    await page.getByRole('searchbox', { name: 'Address, transaction or name' }).fill(wallet.slice(0, 12))
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: wallet }).waitFor()
-    await page.getByRole('searchbox', { name: 'Address or name' }).fill('no such name')
+    await page.getByRole('searchbox', { name: 'Address, transaction or name' }).fill('no such name')
     await page.keyboard.press('Enter')
     await page.getByText('No matches. Search matches the start of each word.').waitFor()
     await browser.leave(page)
   })
 
+  test('a trail leads to the entity that it ends at and to its transactions; search finds both', async () => {
+    const page = await open(`/1/${address}`)
+    const trail = page.getByRole('region', { name: 'Funding trail', exact: true })
+    await trail.getByText('Show as a table').click()
+    const hops = await trail.getByRole('row', { name: /^\d/ }).count()
+    const funder = trail.getByRole('row', { name: /^1 / }).getByRole('link')
+    const funderHref = (await funder.first().getAttribute('href')) ?? ''
+    await funder.last().click()
+    await page.getByRole('heading', { level: 1, name: /^Transaction 0x/ }).waitFor()
+    const [hash = ''] = /0x[0-9a-f]{64}$/.exec(page.url()) ?? []
+    const table = page.getByRole('region', { name: 'First fundings in this transaction' })
+    await table.getByRole('link', { name: `${address.slice(0, 8)}…` }).waitFor()
+    await table.locator(`a[href="${funderHref}"]`).waitFor()
+    await browser.accessible(page)
+    await page.goBack()
+
+    await trail
+      .getByText('The trail leads to a labelled address')
+      .getByRole('link', { name: /-exchange$/ })
+      .click()
+    const name = /Exchange$/
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    await page
+      .getByRole('region', { name: 'Addresses of this entity' })
+      .getByText(/^\d+ %$/)
+      .first()
+      .waitFor()
+    const funded = page.getByRole('region', { name: 'Addresses that this entity funded' })
+    assert.ok((await funded.getByRole('row').count()) > 1)
+    assert.ok(hops > 1)
+    await page.getByText('Blocks of Polygon (137) read so far: 0-79,').waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
+
+    const search = await open('')
+    await search
+      .getByRole('searchbox', { name: 'Address, transaction or name' })
+      .fill(hash.toUpperCase().replace('0X', '0x'))
+    await search.keyboard.press('Enter')
+    await search.getByRole('heading', { level: 1, name: `Transaction ${hash.slice(0, 8)}` }).waitFor()
+    await search.goto(`${browser.demo.url}/#/explorer/tx/${hash.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))}`)
+    await search.getByText('This transaction is not stored.').waitFor()
+    await search.goto(`${browser.demo.url}/#/explorer/entity/nobody`)
+    await search.getByText('The label registry has no entity nobody.').waitFor()
+    await browser.leave(search)
+    const withoutKey = await open('/entity/nobody', { key: '' })
+    await withoutKey.getByText('This needs an API key, and none is set.').waitFor()
+    await browser.leave(withoutKey)
+  })
+
   test('pages fit a narrow screen and are accessible in the dark theme', async () => {
-    for (const path of ['', '/1?q=exchange', `/1/${address}`]) {
+    for (const path of ['', '/1?q=exchange', `/1/${address}`, '/entity/cobalt-exchange']) {
       const page = await open(path, { colorScheme: 'dark', viewport: { width: 360, height: 800 } })
       await page.locator('.trail a, .pager, td a').first().waitFor()
       assert.ok(await fits(page), path)

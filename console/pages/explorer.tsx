@@ -1,4 +1,4 @@
-// The explorer page: first funding and funding trail of an address, and search of labels by name.
+// The explorer page: first funding and funding trail of an address, search of labels by name, entities, transactions.
 import { useState } from 'react'
 import { Choice, Form, TextField } from '../parts/controls.tsx'
 import { shortenHex } from '../parts/format.ts'
@@ -7,14 +7,24 @@ import { go, hrefOf, type PageProps } from '../route.ts'
 import { useRemember } from '../search/recent.ts'
 import { RecentLinks } from '../search/recent-links.tsx'
 import { useEndpoint } from '../use-endpoint.ts'
+import { Entity } from './explorer/entity.tsx'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
 import { Search, Suggestions } from './explorer/search.tsx'
 import { depths, Trail } from './explorer/trail.tsx'
+import { Transaction } from './explorer/transaction.tsx'
 
 const addressPattern = /^0x[0-9a-f]{40}$/
+const hashPattern = /^0x[0-9a-f]{64}$/
 
 export function Explorer({ route }: PageProps) {
+  const [kind, id = ''] = route.parts
+  if (kind === 'entity') return <Entity slug={id} />
+  if (kind === 'tx') return <Transaction hash={id.toLowerCase()} />
+  return <Chain route={route} />
+}
+
+function Chain({ route }: PageProps) {
   const chains = useChains()
   const [chain = chains?.[0] ?? '1', text = ''] = route.parts
   const search = route.query.get('q') ?? ''
@@ -78,7 +88,7 @@ interface SearchFormProps {
   readonly text: string
 }
 
-/** One field for addresses and names: text that is not a complete address is searched as a name or address prefix. */
+/** Text that is not a complete address or transaction hash is searched as a name or address prefix. */
 function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFormProps) {
   const [text, setText] = useState(initialText)
   const [chain, setChain] = useState(initialChain)
@@ -86,13 +96,14 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
   const submit = () => {
     const target = text.trim()
     if (addressPattern.test(target.toLowerCase())) go('explorer', [chain, target.toLowerCase()])
+    else if (hashPattern.test(target.toLowerCase())) go('explorer', ['tx', target.toLowerCase()])
     else go('explorer', [chain], { q: target })
   }
   return (
     <Form className="card row" onSubmit={submit}>
       <TextField
         isWide
-        label="Address or name"
+        label="Address, transaction or name"
         className="mono"
         type="search"
         autoComplete="off"

@@ -11,7 +11,9 @@ export const isNotFound = (error: unknown): boolean =>
 
 /** The explorer interface reports errors with status 200, so the message counts too. */
 export const isAboutKeys = (error: unknown): boolean =>
-  error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
+  error instanceof OperatorError
+    ? error.code === 'key.missing' || error.code === 'key.invalid'
+    : error instanceof TetradError && (error.status === 401 || /api key/i.test(error.message))
 
 /** The texts of the four interfaces for a call without a key. */
 const missingKeyPattern = /Missing\/Invalid API Key|An API key is required|Not authenticated/
@@ -32,8 +34,8 @@ export function formatFailure(error: unknown): string {
 
 export function adviceOf(error: unknown): string {
   if (isNoResponse(error)) return 'Check that the server is running.'
-  if (!(error instanceof TetradError)) return ''
   if (isAboutKeys(error)) return setKey
+  if (!(error instanceof TetradError)) return ''
   const id = error.requestId === undefined ? '' : `Request id: ${error.requestId}.`
   return error.retryable ? `Try again in a moment. ${id}` : id
 }

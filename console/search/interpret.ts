@@ -3,6 +3,8 @@
 export interface SearchTargets {
   /** An address in lower case. */
   readonly address?: string
+  /** A transaction hash in lower case. */
+  readonly transaction?: string
   readonly quote?: string
   readonly validatorIndex?: number
   /** A public key or its start. */
@@ -26,5 +28,6 @@ export function interpretSearch(typed: string): SearchTargets {
   if (digits?.length === 96) return { pubkey: `0x${digits}` }
   if (!lower.startsWith('0x') || digits === undefined) return { words: text }
   if (digits.length === 40) return { address: lower }
+  if (digits.length === 64) return { transaction: lower, pubkey: lower }
   return { words: text, ...(digits.length >= keyDigitsMin && digits.length < 96 && { pubkey: lower }) }
 }

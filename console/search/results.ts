@@ -1,6 +1,7 @@
 // Searches all interfaces for a text. An interface that fails, or that the key may not use, has no results.
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { Client, InputOf } from '#api/client.ts'
+import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
@@ -25,7 +26,7 @@ export function useSearchResults(text: string): UseQueryResult<readonly SearchRe
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
-      const searches = searchesFor(client, interpretSearch(text), chains, signal)
+      const searches = searchesFor(client, interpretSearch(text), chains, signal, key)
       return (await Promise.all(searches.map((search) => search.catch(() => [])))).flat()
     },
   })
@@ -38,12 +39,14 @@ function searchesFor(
   targets: SearchTargets,
   chains: Chains,
   signal: AbortSignal,
+  key: string,
 ): Promise<SearchResult[]>[] {
-  const { address, quote, validatorIndex, pubkey, marketId, words } = targets
+  const { address, transaction, quote, validatorIndex, pubkey, marketId, words } = targets
   const searches: Promise<SearchResult[]>[] = []
   const options = { signal }
   if (quote !== undefined)
     searches.push(Promise.resolve([{ kind: 'Quote', label: quote, href: hrefOf('fx', [quote]) }]))
+  if (transaction !== undefined) searches.push(transactions(transaction, key))
   if (address !== undefined) {
     const onChains = chains.map(({ id, name }) => ({
       kind: 'Address',
@@ -74,6 +77,12 @@ function searchesFor(
   return searches
 }
 
+async function transactions(hash: string, key: string): Promise<SearchResult[]> {
+  const { fundings } = await fetchTransaction(hash, key)
+  const detail = fundings.length === 1 ? 'funded 1 address' : `funded ${fundings.length} addresses`
+  return [{ kind: 'Transaction', label: shortenHex(hash), href: hrefOf('explorer', ['tx', hash]), detail }]
+}
+
 async function validatorsWith(
   client: Client,
   network: (typeof networks)[number],
@@ -100,13 +109,15 @@ const wordSearches = (client: Client, q: string, options: Options): Promise<Sear
   markets(client, { q, limit }, options),
 ]
 
-/** Only addresses have a page. */
-const labels = async (client: Client, input: InputOf<'explorer.labelSearch'>, options: Options) =>
-  (await client.explorer.labelSearch(input, options)).result.flatMap(({ name, address, chainid }) => {
-    if (address === undefined) return []
-    const href = hrefOf('explorer', [chainid, address])
-    return [{ kind: 'Address', label: name, href, detail: shortenHex(address) }]
+const labels = async (client: Client, input: InputOf<'explorer.labelSearch'>, options: Options) => {
+  const { result } = await client.explorer.labelSearch(input, options)
+  const results = result.map(({ name, address, chainid, slug = '' }): SearchResult => {
+    if (address === undefined) return { kind: 'Entity', label: name, href: hrefOf('explorer', ['entity', slug]) }
+    return { kind: 'Address', label: name, href: hrefOf('explorer', [chainid, address]), detail: shortenHex(address) }
   })
+  // An entity is found once for each of its chains.
+  return [...new Map(results.map((item) => [item.href, item])).values()]
+}
 
 const pools = async (
   client: Client,

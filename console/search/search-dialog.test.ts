@@ -30,12 +30,13 @@ describe('search', { skip: noBrowser }, () => {
     return dialog
   }
 
-  test('finds addresses, labels, validators, pools, operators, markets and quotes', async () => {
+  test('finds addresses, transactions, entities, labels, validators, pools, operators, markets and quotes', async () => {
     const [pool] = (await client.validators.entities({ sort: 'validators', sortOrder: 'desc' })).entities
     const [operator] = (await client.validators.entities({ kind: 'operator' })).entities
     const [validator] = (await client.validators.find({ pool: pool?.name ?? '' })).validators
     const labels = (await client.explorer.labelSearch({ q: 'exchange' })).result
     const label = labels.find(({ address }) => address !== undefined)
+    const { fundingTxn: txn } = (await client.explorer.fundedBy({ address: browser.demo.samples.address })).result
     const { markets } = await client.markets.search({ limit: 1 })
     const quote = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
     const page = await browser.page('/#/markets')
@@ -54,6 +55,8 @@ describe('search', { skip: noBrowser }, () => {
         `/#/validators?network=mainnet&q=${validator?.withdrawalAddress}`,
       ],
       [label?.address ?? '', 'Address', `/#/explorer/1/${label?.address}`],
+      [txn, 'Transaction', `/#/explorer/tx/${txn}`],
+      [label?.slug ?? '', 'Entity', `/#/explorer/entity/${label?.slug}`],
       [label?.name ?? '', 'Address', `/#/explorer/${label?.chainid}/${label?.address}`],
       [markets[0]?.question ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],
       [markets[0]?.id ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],

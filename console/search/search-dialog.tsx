@@ -39,8 +39,8 @@ export function SearchDialog({ onClose }: DialogProps) {
         <Form onSubmit={openFirst}>
           <input
             type="search"
-            aria-label="Address, name, validator, pool, market or quote"
-            placeholder="Address, name, validator, pool, market or quote"
+            aria-label="Address, transaction, name, validator, pool, market or quote"
+            placeholder="Address, transaction, name, validator, pool, market or quote"
             autoComplete="off"
             spellCheck={false}
             maxLength={200}

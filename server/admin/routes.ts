@@ -1,9 +1,11 @@
 // All routes of the console: its public pages (behaviour/operations.md#console-files) and the API for operators
 // (behaviour/operations.md#console-sign-in).
 import { join } from 'node:path'
+import type { Authorizer } from '#http/authorize.ts'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import { explorerRoutes } from './explorer.ts'
 import { type HistoryRecorder, historyRoute } from './history.ts'
 import { keyRoutes } from './keys.ts'
 import { type OverviewParts, overviewRoute } from './overview.ts'
@@ -15,6 +17,7 @@ import { pageRoutes } from './static-files.ts'
 export const consoleDir = join(import.meta.dirname, '../../console/dist')
 
 export interface ConsoleOptions extends OverviewParts {
+  readonly authorizer: Pick<Authorizer, 'authorize'>
   /** Shared with authorization: invalid links and invalid keys count together. */
   readonly badKeyThrottle: BadKeyThrottle
   /** Undefined if the console is disabled. */
@@ -33,6 +36,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
     ...signInRoutes(context, parts),
     ...keyRoutes(context),
     ...quoteRoutes(context),
+    ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),
     historyRoute(context, history),
   ]

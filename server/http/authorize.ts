@@ -23,9 +23,12 @@ export interface Credentials {
   readonly query: RawQuery
 }
 
+/** What decides who may call a handler. */
+type AuthorizedHandler = Pick<Handler, 'endpoint' | 'checkQuery'>
+
 export interface Authorizer {
   /** Throws a Fault if the request is refused. */
-  authorize(handler: Handler, credentials: Credentials): Promise<Caller>
+  authorize(handler: AuthorizedHandler, credentials: Credentials): Promise<Caller>
   /** Stores counters and last-used times. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -84,7 +87,7 @@ class KeyAuthorizer {
     this.#keyCache = new KeyCache(context)
   }
 
-  async authorize(handler: Handler, credentials: Credentials): Promise<Caller> {
+  async authorize(handler: AuthorizedHandler, credentials: Credentials): Promise<Caller> {
     const { endpoint } = handler
     const network = networkOf(credentials.address)
     const presentedKey = readPresentedKey(endpoint.auth, credentials)

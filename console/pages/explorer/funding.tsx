@@ -4,7 +4,7 @@ import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
 import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'
-import { Facts, Mono } from '../../parts/facts.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { formatCount, formatDuration, formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { useChains } from '../../parts/use-chains.ts'
@@ -12,6 +12,7 @@ import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { ExplorerErrorNotice } from './error-notice.tsx'
+import { TransactionLink } from './funding-table.tsx'
 import { LabelName } from './label-name.tsx'
 
 type FundingReply = QueryReply<ReplyOf<'explorer.fundedBy'>>
@@ -61,7 +62,7 @@ function FundingFacts({ chain, reply, meta }: FundingReply & { readonly chain: s
           </>
         ),
         Block: formatCount(block),
-        Transaction: <Mono text={fundingTxn} />,
+        Transaction: <TransactionLink hash={fundingTxn} isFull />,
         Confidence: <Confidence meta={meta} />,
       }}
     />

@@ -1,23 +1,32 @@
-// The label of an address with its source and confidence.
+// The label of an address with its entity, source and confidence.
 import type { AddressLabel } from '#api/wire/trail.ts'
+import { hrefOf } from '../../route.ts'
 
 export function LabelName({ label }: { readonly label: AddressLabel }) {
   return (
     <>
       <strong>{label.name}</strong>{' '}
       <span className="soft">
-        (source: {label.source}, confidence {label.confidence} %
-        {label.entity !== undefined && `, entity ${label.entity}`}
-        {label.evidence !== undefined && /^https?:/.test(label.evidence) && (
+        (source: {label.source} <EvidenceLink url={label.evidence} />
+        {', '}confidence {label.confidence} %
+        {label.entity !== undefined && (
           <>
-            {', '}
-            <a href={label.evidence} target="_blank" rel="noreferrer">
-              evidence
-            </a>
+            {', entity '}
+            <a href={hrefOf('explorer', ['entity', label.entity])}>{label.entity}</a>
           </>
         )}
         )
       </span>
     </>
+  )
+}
+
+/** Nothing without a web address. */
+export function EvidenceLink({ url = '' }: { readonly url?: string | undefined }) {
+  if (!/^https?:/.test(url)) return null
+  return (
+    <a className="small" href={url} target="_blank" rel="noreferrer">
+      evidence
+    </a>
   )
 }

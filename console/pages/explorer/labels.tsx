@@ -81,14 +81,14 @@ function Browse({
         {rows.map((label) => (
           <tr key={label.labelslug}>
             <td>
-              <a href={hrefOf('explorer', [chain], { q: label.labelname })}>{label.labelname}</a>
+              <a href={hrefOf('explorer', ['entity', label.labelslug])}>{label.labelname}</a>
               <div className="soft small">{label.labelslug}</div>
             </td>
             <td>
               {label.shortdescription}
               {label.notes !== '' && <div className="soft small">{label.notes}</div>}
             </td>
-            <td style={{ whiteSpace: 'nowrap' }}>{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
+            <td className="nowrap">{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
           </tr>
         ))}
       </Table>

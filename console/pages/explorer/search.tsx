@@ -33,7 +33,7 @@ export function Search({ text, chain }: { readonly text: string; readonly chain:
   )
 }
 
-/** Only addresses link to a page. */
+/** An entity is followed by its addresses in most searches, so show the addresses first. */
 const addressesFirst = (labels: readonly FoundLabel[]): readonly FoundLabel[] => [
   ...labels.filter(({ kind }) => kind === 'address'),
   ...labels.filter(({ kind }) => kind === 'entity'),
@@ -59,7 +59,7 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
             <td>{label.name}</td>
             <td>
               {label.address === undefined ? (
-                <span className="soft">entity {label.slug}</span>
+                <a href={hrefOf('explorer', ['entity', label.slug ?? ''])}>entity {label.slug}</a>
               ) : (
                 <a className="mono" href={hrefOf('explorer', [label.chainid, label.address])}>
                   {label.address}

@@ -11,6 +11,7 @@ import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
+import { TransactionLink } from './funding-table.tsx'
 import { LabelName } from './label-name.tsx'
 import { deeper } from './steps.ts'
 import { TrailDiagram } from './trail-diagram.tsx'
@@ -146,8 +147,8 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
             <td className="num">{coins(trail.chainid, hop.value, 18)}</td>
             <td>{formatTime(Number(hop.timeStamp))}</td>
             <td className="num">{formatCount(hop.block)}</td>
-            <td className="mono" title={hop.fundingTxn}>
-              {shortenHex(hop.fundingTxn)}
+            <td>
+              <TransactionLink hash={hop.fundingTxn} />
             </td>
           </tr>
         ))}

@@ -70,6 +70,35 @@ export async function findFunding(state: StateReader, chain: string, address: st
   return row && { ...toFunding(chain, address, row), ...(row.proven === 1 && { isProven: true }) }
 }
 
+/** The newest fundings that an address paid. */
+export async function findFundingsPaidBy(
+  state: StateReader,
+  chain: string,
+  funder: string,
+  rowsMax: number,
+): Promise<Funding[]> {
+  const rows = await state.all<StoredFunding & { address: Uint8Array }>(
+    `select address, ${fundingColumns} from fundings where chain = ? and funder = ? order by block desc limit ?`,
+    chain,
+    toBytes(funder, 20),
+    rowsMax,
+  )
+  return rows.map((row) => toFunding(chain, toHex(row.address), row))
+}
+
+/** The fundings of a transaction, on any chain. */
+export async function findFundingsOfTx(state: StateReader, hash: string, rowsMax: number): Promise<Funding[]> {
+  const tx = toBytes(hash, 32)
+  const rows = await state.all<StoredFunding & { chain: string; address: Uint8Array }>(
+    `select chain, address, ${fundingColumns} from fundings where substr(tx, 1, 8) = ? and tx = ?
+     order by chain, position limit ?`,
+    tx.subarray(0, 8),
+    tx,
+    rowsMax,
+  )
+  return rows.map((row) => toFunding(row.chain, toHex(row.address), row))
+}
+
 /** Stores a funding that a search has proven to be the first. False if an earlier one is stored. */
 export async function putProven(tx: StateWriter, funding: Funding): Promise<boolean> {
   await putFundings(tx, [funding])

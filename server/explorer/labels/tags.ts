@@ -158,11 +158,17 @@ export async function findBestTag(state: StateReader, chain: string, address: st
   return (await findTags(state, address, { chain }))[0]
 }
 
-export async function tagsOfEntity(state: StateReader, slug: string, chain: string): Promise<Tag[]> {
+export async function tagsOfEntity(
+  state: StateReader,
+  slug: string,
+  chain: string,
+  rowsMax = Number.MAX_SAFE_INTEGER,
+): Promise<Tag[]> {
   const rows = await state.all<StoredTag>(
-    `select ${columns} from tagged_addresses where entity = ? and chain = ? order by address, source`,
+    `select ${columns} from tagged_addresses where entity = ? and chain = ? order by address, source limit ?`,
     slug,
     chain,
+    rowsMax,
   )
   return rows.map(toTag)
 }

@@ -143,8 +143,8 @@ async function findStep(context: ExplorerContext, chain: string, address: string
   }
 }
 
-async function findLabel(
-  { state }: ExplorerContext,
+export async function findLabel(
+  { state }: Pick<ExplorerContext, 'state'>,
   chain: string,
   address: string,
 ): Promise<AddressLabel | undefined> {
@@ -152,7 +152,7 @@ async function findLabel(
   return tag && toLabel(tag)
 }
 
-const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): AddressLabel => ({
+export const toLabel = ({ name, entity, source, confidence, evidenceUrl }: Tag): AddressLabel => ({
   name,
   ...(entity !== '' && { entity }),
   source,

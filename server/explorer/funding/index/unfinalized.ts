@@ -75,3 +75,17 @@ export async function findUnfinalizedFunding(
   )
   return row && toFunding(chain, address, row)
 }
+
+/** The fundings of a transaction, on any chain. The table is small: it is read without an index. */
+export async function findUnfinalizedFundingsOfTx(
+  reader: StateReader,
+  hash: string,
+  rowsMax: number,
+): Promise<Funding[]> {
+  const rows = await reader.all<StoredFunding & { chain: string; address: Uint8Array }>(
+    `select chain, address, ${fundingColumns} from unfinalized_fundings where tx = ? order by chain, position limit ?`,
+    toBytes(hash, 32),
+    rowsMax,
+  )
+  return rows.map((row) => toFunding(row.chain, toHex(row.address), row))
+}
