@@ -30,9 +30,11 @@ export function openapi({
   const components = new Components()
   const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
   const paths: Record<string, SchemaObject> = {}
-  for (const there of Map.groupBy(all, ({ path, method }) => `${method} ${path}`).values()) {
-    const { path, method } = there[0] as Endpoint
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(there, components, serverUrl) }
+  for (const { path, method } of all) {
+    const name = method.toLowerCase()
+    if (paths[path]?.[name]) continue
+    const there = all.filter((other) => other.path === path && other.method === method)
+    paths[path] = { ...paths[path], [name]: operation(there, components, serverUrl) }
   }
   return {
     openapi: '3.1.1',

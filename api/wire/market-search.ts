@@ -64,12 +64,15 @@ export const publicSearch = endpoint('markets.publicSearch', {
     page: withDefault(Type.Integer({ minimum: 1, maximum: 500, description: 'Page of events; the first is 1.' }), 1),
   }),
   reply: Type.Object({
-    events: Type.Array(EventWithMarkets),
-    tags: Type.Array(Tag),
-    pagination: Type.Object({
-      hasMore: { ...Flag, description: 'There are further pages of events.' },
-      totalResults: Type.Integer({ description: 'Events of the 500 best matching markets.' }),
-    }),
+    events: Type.Array(EventWithMarkets, { description: 'Events of the best matching markets, best first.' }),
+    tags: Type.Array(Tag, { description: 'Tags whose labels match.' }),
+    pagination: Type.Object(
+      {
+        hasMore: { ...Flag, description: 'There are further pages of events.' },
+        totalResults: Type.Integer({ description: 'Events of the 500 best matching markets.' }),
+      },
+      { description: 'How many events there are.' },
+    ),
   }),
   etag: true,
   faults: [],
