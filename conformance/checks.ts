@@ -1,7 +1,9 @@
 // All checks, in the order in which they run. The check that gets the caller blocked comes last.
 import type { Check } from './check.ts'
 import { aggregateChecks } from './checks/aggregate.ts'
+import { explorerExtensionChecks } from './checks/explorer-extensions.ts'
 import { fundingChecks } from './checks/funding.ts'
+import { fxListChecks } from './checks/fx-lists.ts'
 import { httpChecks } from './checks/http.ts'
 import { keyChecks } from './checks/keys.ts'
 import { labelChecks } from './checks/labels.ts'
@@ -13,18 +15,22 @@ import { quoteRefusalChecks } from './checks/quote-refusals.ts'
 import { quoteChecks } from './checks/quotes.ts'
 import { singleChecks } from './checks/single.ts'
 import { typedDataChecks } from './checks/typed-data.ts'
+import { validatorListChecks } from './checks/validator-lists.ts'
 
 export const checks: readonly Check[] = [
   ...httpChecks,
   ...labelChecks,
   ...linkChecks,
   ...fundingChecks,
+  ...explorerExtensionChecks,
   ...quoteChecks,
   ...typedDataChecks,
   ...quoteRefusalChecks,
+  ...fxListChecks,
   ...aggregateChecks,
   ...singleChecks,
   ...metadataChecks,
+  ...validatorListChecks,
   ...marketChecks,
   ...marketListChecks,
   ...keyChecks,

@@ -73,6 +73,26 @@ export const explorerDefects: readonly Defect[] = [
   ['links expire after an hour', 'explorer.link.lifetime', laterLinks()],
   ['the CSV has no header line', 'explorer.link.csv', replaceText(/^[a-z,]+\r\n/g, '', '.csv')],
   ['the JSON file is an object', 'explorer.link.json', textWhere('{}', (_, { url }) => url.pathname.endsWith('.json'))],
+  ['the number of chains is wrong', 'explorer.extension.chains', replaceValue('/v2/chainlist', 'totalcount', times(2))],
+  ['chain 1 is missing', 'explorer.extension.chains', replaceValue('/v2/chainlist', 'result.*.chainid', constant('7'))],
+  [
+    'the list of chains needs a key',
+    'explorer.extension.chains',
+    statusWhere(401, ({ url }) => url.pathname === '/v2/chainlist'),
+  ],
+  [
+    'the calls left do not fit the limit',
+    'explorer.extension.usage',
+    replaceValue(v2, 'result.creditLimit', constant(5)),
+  ],
+  ['usage is text', 'explorer.extension.usage', replaceValue(v2, 'result.creditsUsed', String)],
+  [
+    'the label is that of another address',
+    'explorer.extension.address-tag',
+    replaceValue(v2, 'result.*.nametag', constant('Other')),
+  ],
+  ['labels have no slugs', 'explorer.extension.address-tag', replaceValue(v2, 'result.*.labels_slug', constant([]))],
+  ['addresses are not checked', 'explorer.extension.address-tag', replaceText('Invalid address', 'Bad address')],
   ['files need a key', 'explorer.link.json', statusWhere(401, ({ url }) => url.pathname.startsWith('/exports/'))],
 ]
 

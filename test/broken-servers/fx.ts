@@ -2,6 +2,7 @@
 import {
   constant,
   type Defect,
+  ignoreParameter,
   ignoreRequestHeader,
   plus,
   renameField,
@@ -19,6 +20,11 @@ const recipient = '0x1111111111111111111111111111111111111111'
 const generalCode: Defect[2] = replaceValue(quotes, 'code', constant(2))
 
 export const fxDefects: readonly Defect[] = [
+  ['quotes are listed oldest first', 'fx.list.quotes', replaceValue(quotes, 'quotes', reversed)],
+  ['the cursor of the list is ignored', 'fx.list.quotes', ignoreParameter('before')],
+  ['a listed quote has another rate', 'fx.list.quotes', replaceValue(quotes, 'quotes.*.rate', plus(1))],
+  ['the base of rates is ignored', 'fx.list.rates', ignoreParameter('base')],
+  ['rates are not inverted', 'fx.list.rates', replaceValue('/rates', 'rates.*.rate', constant('2'))],
   ['a field is renamed', 'fx.quote.reference', renameField(quotes, 'expiresAt', 'expires')],
   ['a fee has seven decimals', 'fx.quote.reference', replaceValue(quotes, 'fee', constant('0.1234567'))],
   [

@@ -25,7 +25,30 @@ const page = (part: string) => `validators.aggregate.${part}`
 const one = (part: string) => `validators.single.${part}`
 const has = (name: string, value: string) => (request: ClientRequest) => request.url.searchParams.get(name) === value
 
+const listed = (part: string) => `validators.list.${part}`
+const isVersion0 = ({ url }: ClientRequest) => /^\/v0\/eth\/validators\/\d+\/effectiveness$/.test(url.pathname)
+
 export const ratingDefects: readonly Defect[] = [
+  [
+    'a list has other metadata',
+    listed('records'),
+    replaceValue('/v0/eth/validators', 'data.*.pool', constant('Other')),
+  ],
+  ['the start of a list is ignored', listed('records'), ignoreParameter('from')],
+  ['a list has no next page', listed('pages'), replaceValue('/v0/eth/validators', 'next', constant(null))],
+  ['a list ignores its size', listed('pages'), replaceParameter('size', '100')],
+  ['version 0 has other figures', listed('version-0'), replaceValue('/v0', 'data.*.earnings', plus(1), isVersion0)],
+  ['the smallest operator comes first', listed('operators'), replaceValue('/v0/eth/operators', 'data', reversed)],
+  ['the summary has another uptime', listed('operators'), replaceValue('/summary', 'avgUptime', constant(0))],
+  ['any name is an operator', listed('operators'), status(404, 200)],
+  ['old records come first', listed('operator-records'), replaceValue('/effectiveness', 'data', reversed)],
+  ['records have no next page', listed('operator-records'), replaceValue('/effectiveness', 'next', constant(null))],
+  ['the last day has another uptime', listed('network'), replaceValue('/stats', '*.avgUptime', constant(0))],
+  [
+    'all windows of the network begin with the same day',
+    listed('network'),
+    replaceValue('/overview', '*.startDay', constant(0)),
+  ],
   ['a measure is renamed', page('page'), renameField(aggregate, 'uptime', 'upTime')],
   ['size is ignored', page('page'), replaceParameter('size', '10')],
   ['a measure is missing', page('fields'), replaceValue(aggregate, 'data.*.earnings', constant(undefined))],

@@ -1,0 +1,71 @@
+// Served chains, usage of the key and labels of addresses: extensions of group A. A server without them is not checked.
+import {
+  type Check,
+  expect,
+  expectFailure,
+  expectReply,
+  expectSame,
+  membersOf,
+  requireExtension,
+  Skipped,
+  toList,
+} from '../check.ts'
+import { findAddress } from '../samples.ts'
+import type { ServerUnderTest } from '../server-under-test.ts'
+
+const [chains, usage, tag, trail] = [
+  'explorer.chainList',
+  'explorer.apiLimit',
+  'explorer.addressTag',
+  'explorer.trail',
+] as const
+
+/** An address that has a label, and its name: the end of the trail of the sample address. */
+async function findLabelled(server: ServerUnderTest): Promise<{ address: unknown; name: unknown }> {
+  const response = requireExtension(trail, await server.call(trail, { address: await findAddress(server) }))
+  const { end } = membersOf(expectReply(trail, response).result, 'result')
+  const { reason, address, message } = membersOf(end, 'end')
+  if (reason !== 'label') throw new Skipped('the trail of the sample address ends at no label')
+  return { address, name: message }
+}
+
+export const explorerExtensionChecks: readonly Check[] = [
+  {
+    id: 'explorer.extension.chains',
+    rule: 'behaviour/explorer.md#served-chains',
+    requirement: 'the list of chains needs no key, counts its chains and includes chain 1',
+    async run(server) {
+      const reply = expectReply(chains, requireExtension(chains, await server.call(chains, {}, { key: null })))
+      const ids = toList(reply.result, 'result').map(({ chainid }) => chainid)
+      expect(reply.totalcount === ids.length, `totalcount is ${reply.totalcount} for ${ids.length} chains`)
+      expect(new Set(ids).size === ids.length, 'a chain is listed twice')
+      expect(ids.includes('1'), 'chain 1 is missing')
+    },
+  },
+  {
+    id: 'explorer.extension.usage',
+    rule: 'behaviour/explorer.md#usage-of-a-key',
+    requirement: 'the calls used and left add up to the limit; without a limit both are null',
+    async run(server) {
+      const response = requireExtension(usage, await server.call(usage))
+      const { creditsUsed, creditsAvailable, creditLimit } = membersOf(expectReply(usage, response).result, 'result')
+      const left = creditLimit === null ? null : Math.max(0, Number(creditLimit) - Number(creditsUsed))
+      expectSame(creditsAvailable, left, `creditsAvailable is ${creditsAvailable}, not ${left}`)
+    },
+  },
+  {
+    id: 'explorer.extension.address-tag',
+    rule: 'behaviour/explorer.md#label-of-an-address',
+    requirement: 'the label of an address is that of trails, and malformed addresses are refused',
+    async run(server) {
+      const { address, name } = await findLabelled(server)
+      const response = requireExtension(tag, await server.call(tag, { address }))
+      const [record] = toList(expectReply(tag, response).result, 'result')
+      expect(record?.address === address, `the record is about ${record?.address}`)
+      expect(record?.nametag === name, `nametag is "${record?.nametag}", the trail has "${name}"`)
+      const [labels, slugs] = [record?.labels, record?.labels_slug] as unknown[][]
+      expect(labels?.length === slugs?.length, 'labels and labels_slug have different lengths')
+      expectFailure(tag, await server.call(tag, { address: '0x12' }), 'input.invalid')
+    },
+  },
+]

@@ -1,0 +1,52 @@
+// Quotes of the key and current rates: extensions of group B. A server without them is not checked.
+import { type Check, expect, expectReply, expectSame, requireExtension, Skipped, toList } from '../check.ts'
+import type { ServerUnderTest } from '../server-under-test.ts'
+import { createQuote } from './quotes.ts'
+
+const [quotes, rates] = ['fx.quotes', 'fx.rates'] as const
+/** Created until two have different times. */
+const quotesMax = 20
+/** Rates are rounded to 15 digits. */
+const relativeError = 1e-9
+
+async function fetchRates(server: ServerUnderTest, base?: unknown) {
+  const response = requireExtension(rates, await server.call(rates, base === undefined ? {} : { base }))
+  const reply = expectReply(rates, response)
+  return { base: reply.base, rates: toList(reply.rates, 'rates') }
+}
+
+export const fxListChecks: readonly Check[] = [
+  {
+    id: 'fx.list.quotes',
+    rule: 'behaviour/fx.md#read-quotes-back',
+    requirement: 'quotes of the key are listed as created, newest first, and continue with the cursor',
+    async run(server) {
+      let [older, newer] = [await createQuote(server), await createQuote(server)]
+      // Quotes with the same time have no order.
+      for (let attempt = 1; attempt < quotesMax && older.createdAt === newer.createdAt; attempt++)
+        [older, newer] = [newer, await createQuote(server)]
+      const list = async (input: object) =>
+        expectReply(quotes, requireExtension(quotes, await server.call(quotes, { ...input })))
+      expectSame((await list({ limit: 2 })).quotes, [newer, older], 'the list has not the last two quotes')
+      const { next } = await list({ limit: 1 })
+      expect(next !== null, 'the first page has no next')
+      expectSame((await list({ limit: 1, before: next })).quotes, [older], 'the next page has not the older quote')
+    },
+  },
+  {
+    id: 'fx.list.rates',
+    rule: 'behaviour/fx.md#current-rates',
+    requirement: 'the rate of a pair is the inverse of the rate of the opposite pair',
+    async run(server) {
+      const first = await fetchRates(server)
+      const fresh = first.rates.find(({ status }) => status === 'fresh')
+      if (!fresh) throw new Skipped('no pair has a fresh rate')
+      const second = await fetchRates(server, fresh.quote)
+      expect(second.base === fresh.quote, `base is ${second.base}, not ${fresh.quote}`)
+      const opposite = second.rates.find(({ quote }) => quote === first.base)
+      if (opposite?.status !== 'fresh' || opposite.at !== fresh.at) throw new Skipped('the rates changed meanwhile')
+      const product = Number(fresh.rate) * Number(opposite.rate)
+      expect(Math.abs(product - 1) < relativeError, `${fresh.rate} × ${opposite.rate} is ${product}`)
+    },
+  },
+]
