@@ -29,6 +29,8 @@ import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
 import { trackHead } from '#operations/chain-progress.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
 import { mcpRoute } from '#operations/mcp/mcp-route.ts'
+import { readMirrorStatus } from '#operations/mirror/mirror.ts'
+import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startRetention } from '#operations/retention.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
@@ -143,10 +145,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     ...healthRoutes(
       readiness,
       oncePerSecond(clock, async () => {
-        const [findings, report] = await Promise.all([readiness.findings(), healthMonitor.check('coverage', coverage)])
+        const [findings, report, mirror] = await Promise.all([
+          readiness.findings(),
+          healthMonitor.check('coverage', coverage),
+          healthMonitor.check('mirror', () => readMirrorStatus(context)),
+        ])
         metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
         // Without a report, export no stream metrics: old values would look current.
         metrics.setStreams(report?.streams ?? [])
+        metrics.setMirror(mirror ?? [])
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
@@ -224,5 +231,6 @@ function ingesters(
       await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts.run(signal)])
     },
     retention: (signal) => startRetention(context, signal),
+    mirror: (signal) => startMirror(context, signal, (outcome) => metrics.ingested('mirror clickhouse', outcome)),
   }
 }

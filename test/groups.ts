@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 export const groups = {
   checks: 'types, lint and the build of the console',
   browser: 'the console in Chromium',
-  databases: 'PostgreSQL and Redis servers',
+  databases: 'PostgreSQL, Redis and ClickHouse servers',
   commands: 'the command line and whole processes',
   unit: 'everything else',
 } as const
@@ -15,7 +15,7 @@ export type TestGroup = Exclude<Group, 'checks'>
 
 const groupOfImport: readonly [RegExp, TestGroup][] = [
   [/\/browser\.ts'/, 'browser'],
-  [/\/(postgres|redis)\.ts'/, 'databases'],
+  [/\/(postgres|redis|clickhouse)\.ts'/, 'databases'],
   [/\/(run-command|three-servers)\.ts'/, 'commands'],
 ]
 

@@ -33,6 +33,7 @@ export const sidebar: readonly SidebarSection[] = [
       ['Validator alerts', 'alerts.md'],
       ['Markets', 'markets.md'],
       ['Export', 'export.md'],
+      ['ClickHouse mirror', 'mirror.md'],
     ],
   },
   {

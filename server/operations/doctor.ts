@@ -13,6 +13,7 @@ import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { chainStream } from './chain-progress.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
+import { mirrorFindings } from './mirror/mirror-findings.ts'
 import { networkFindings } from './network-findings.ts'
 import { rateAdvice } from './rate-advice.ts'
 import type { Verification, VerificationResult } from './verification.ts'
@@ -48,6 +49,7 @@ export async function storeDiagnoses(context: AppContext, sampleSize: number): P
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
     ...(await runCheck('networks', 'see the log', () => networkFindings(context))),
     ...(await runCheck('rates', 'see the log', () => pricingFindings(context))),
+    ...(await runCheck('ClickHouse mirror', 'see the log', () => mirrorFindings(context))),
     ...(await verificationFindings(context, count)),
   ]
 }

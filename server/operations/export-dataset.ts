@@ -418,7 +418,8 @@ async function planDuties(duties: Duties, range: TimeRange): Promise<readonly Du
   return plans
 }
 
-async function findValidators(duties: Duties, network: Network, parts: readonly DayPart[]): Promise<Int32Array> {
+/** Those with duties in any of the parts, in ascending order. */
+export async function findValidators(duties: Duties, network: Network, parts: readonly DayPart[]): Promise<Int32Array> {
   let isPresent = new Uint8Array(0)
   for (const { part } of parts) {
     const validators = await queryDuties(duties, 'validatorsIn', { network, part })
@@ -467,7 +468,7 @@ async function readDuties(
 }
 
 /** How many of the epochs were read. */
-const countCommon = (epochs: Epochs, covered: readonly Epochs[]): number =>
+export const countCommon = (epochs: Epochs, covered: readonly Epochs[]): number =>
   covered.reduce((sum, range) => {
     const common = overlap(epochs, range)
     return sum + Math.max(0, common.until - common.from)

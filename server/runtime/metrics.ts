@@ -31,6 +31,8 @@ export interface Metrics {
   ready(is: boolean): void
   /** Called before every scrape. */
   setStreams(streams: readonly StreamMetrics[]): void
+  /** Called before every scrape. */
+  setMirror(tables: readonly MirrorMetrics[]): void
   text(): Promise<string>
   /** The counters since the start, as in `text`. */
   totals(): Promise<Totals>
@@ -59,6 +61,14 @@ export interface StreamMetrics {
   /** Null: not syncing. */
   readonly fresh: boolean | null
   readonly status: string
+}
+
+/** One network in one table of the ClickHouse mirror. */
+export interface MirrorMetrics {
+  readonly network: string
+  readonly table: string
+  readonly pending: number
+  readonly lagSeconds: number
 }
 
 export interface MetricsOptions {
@@ -141,6 +151,7 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
     watched: createWatchedMetrics(registry),
     ready: (is) => readyGauge.set(is ? 1 : 0),
     setStreams: streamGauges(registry),
+    setMirror: mirrorGauges(registry),
     text: () => registry.metrics(),
     totals: () => totalsOf(registry),
   }
@@ -189,6 +200,20 @@ function streamGauges(registry: Registry): Metrics['setStreams'] {
       complete.labels(group, name).set(is.complete ? 1 : 0)
       if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
       catchingUp.labels(group, name).set(is.status === 'catching up' ? 1 : 0)
+    }
+  }
+}
+
+function mirrorGauges(registry: Registry): Metrics['setMirror'] {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `tetrad_mirror_${name}`, help, labelNames: ['network', 'table'], registers: [registry] })
+  const lag = gauge('lag_seconds', 'How long ago the first day or hour that is not in the mirror ended; 0 if none.')
+  const pending = gauge('pending', 'Days, hours and changes of past days that have not been sent to the mirror.')
+  return (tables) => {
+    for (const metric of [lag, pending]) metric.reset()
+    for (const { network, table, ...status } of tables) {
+      lag.labels(network, table).set(status.lagSeconds)
+      pending.labels(network, table).set(status.pending)
     }
   }
 }

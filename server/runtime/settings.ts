@@ -4,6 +4,7 @@ import { type Static, Type } from '#api/kit.ts'
 import { explorerSettings } from './settings/explorer.ts'
 import { fxSettings } from './settings/fx.ts'
 import { marketsSettings } from './settings/markets.ts'
+import { mirrorsSettings } from './settings/mirrors.ts'
 import { retentionSettings } from './settings/retention.ts'
 import {
   aliasesSettings,
@@ -37,6 +38,7 @@ export const SettingsSchema = Type.Object(
     markets: marketsSettings,
     retention: retentionSettings,
     store: storeSettings,
+    mirrors: mirrorsSettings,
     ingest: ingestSettings,
   },
   { additionalProperties: false, description: 'Configuration of Tetrad (tetrad.yaml).' },

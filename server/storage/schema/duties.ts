@@ -44,6 +44,11 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   `create table duty_summary_days (network integer not null, day integer not null, version bigint not null,
     primary key (network, day)) ${dialect.clustered}`,
 
+  // Day parts that changed after they were past, for copies outside this database. The revision grows with each change.
+  `create table duty_changes (network integer not null, part integer not null, revision bigint not null,
+    primary key (network, part)) ${dialect.clustered}`,
+  'create unique index duty_changes_by_revision on duty_changes (network, revision)',
+
   // Stored epochs by stream: `duties/NETWORK`, `hours/NETWORK` and `missed/NETWORK`.
   `create table coverage (stream text not null, from_at bigint not null, until_at bigint not null,
     primary key (stream, from_at)) ${dialect.clustered}`,

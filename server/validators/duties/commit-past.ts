@@ -7,9 +7,9 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { coveredEpochs } from './coverage.ts'
-import { forgetSummaries } from './daily-summaries.ts'
 import { hourEpochs } from './hours.ts'
 import { type MissedDutyColumns, missedEpochs, writeMissedDuties } from './missed.ts'
+import { recordPastChange } from './past-changes.ts'
 import { addWatchRanges, keptThrough, watchChanges } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 
@@ -33,7 +33,7 @@ export async function commitPast(tx: StateWriter, { network, time, segment, vali
     withHours: includes(await hourEpochs(tx, network), epochs),
   })
   if (includes(await missedEpochs(tx, network), epochs)) await writeMissedDuties(tx, network, time, [segment])
-  await forgetSummaries(tx, network, time, epochs)
+  await recordPastChange(tx, network, time, epochs)
   await addWatchRanges(tx, network, epochs, validators)
 }
 

@@ -9,10 +9,10 @@ import { addCoverage } from '#storage/coverage.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { type AuditLine, type UnexplainedChange, writeAudits, writeUnexplained } from './audits.ts'
 import { coveredEpochs, dutiesStream } from './coverage.ts'
-import { forgetSummaries } from './daily-summaries.ts'
 import { coverHours, dropHours } from './hours.ts'
 import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
 import { keepWindows, writeCount } from './networks.ts'
+import { recordPastChange } from './past-changes.ts'
 import { type ScoreHistory, writeScores } from './scores.ts'
 import { addFilledGap, readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
@@ -67,7 +67,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   }
   if (!head) {
     for (const { epochs, watched } of segments) await addFilledGap(tx, network, epochs, watched)
-    await forgetSummaries(tx, network, time, span)
+    await recordPastChange(tx, network, time, span)
     return { watchChanges: [] }
   }
   const watchChanges = await writeWatches(tx, commit, covered.length === 0)

@@ -241,7 +241,7 @@ function spreadOf(scores: readonly number[]): ScoreSpread | undefined {
   return { validators: sorted.length, mean, percentiles: percentiles.map(at) }
 }
 
-/** Call this in the transaction that changes past days. */
+/** Part of `recordPastChange` (past-changes.ts). */
 export async function forgetSummaries(
   tx: StateWriter,
   network: Network,

@@ -91,6 +91,7 @@ export async function validatorsIn(
 const plainTables = [
   'coverage',
   'cursors',
+  'duty_changes',
   'duty_networks',
   'duty_summaries',
   'duty_summary_days',

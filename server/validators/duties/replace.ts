@@ -14,7 +14,6 @@ import { writeAudits, writeUnexplained } from './audits.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
-import { forgetSummaries } from './daily-summaries.ts'
 import { isDamaged } from './damage.ts'
 import { hourEpochs } from './hours.ts'
 import {
@@ -30,6 +29,7 @@ import {
 } from './layout.ts'
 import { type MissedDuty, missedEpochs, packMissedDuties, unpackMissedDuties } from './missed.ts'
 import { packCells } from './pack-chunk.ts'
+import { recordPastChange } from './past-changes.ts'
 import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
 import { isSameCell, replaceDays } from './replace-days.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
@@ -106,7 +106,7 @@ export async function replacePart(
   }
   await replacePresence(tx, replacement)
   await replaceAudits(tx, replacement)
-  await forgetSummaries(tx, network, time, part.epochs)
+  await recordPastChange(tx, network, time, part.epochs)
   return {
     changed: Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1)),
   }

@@ -1,0 +1,143 @@
+// Sends the rows of one day or one hour to ClickHouse.
+//
+// 1. Sending a unit again is harmless: ClickHouse keeps the row with the highest version for each validator, and equal
+//    versions have equal values unless a change with a higher version follows.
+// 2. A validator that has a row in ClickHouse and no duties in the unit any more (after a repair) gets a row of zeros.
+// 3. Memory does not grow with the number of validators, except one byte for each.
+import type { Network } from '#api/wire/validators.ts'
+import type { ChainTime, Epochs } from '#core/chain-time.ts'
+import type { Duties } from '#storage/duties.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { partsIn, plainTime } from '#validators/duties/layout.ts'
+import { queryDuties } from '#validators/duties/store.ts'
+import { measures } from '#validators/ratings/measures.ts'
+import { countCommon, findValidators } from '../export-dataset.ts'
+import type { ClickhouseClient } from './clickhouse-client.ts'
+import { columnNames, type MirrorTable, timeColumn } from './mirror-tables.ts'
+
+/** Per query. More would block the event loop for longer while rows are written as text. */
+const validatorsAtOnce = 1024
+/** Per insert. ClickHouse works best with few large inserts. */
+const insertCharsMin = 8 * 1024 * 1024
+
+export interface UnitToSend {
+  readonly table: MirrorTable
+  readonly network: Network
+  readonly time: ChainTime
+  readonly unit: number
+  readonly version: number
+}
+
+/** Whether all figures of the unit that were read are still stored. */
+export type IsStored = () => Promise<boolean>
+
+/** Returns the number of rows. */
+export async function sendUnit(
+  duties: Duties,
+  clickhouse: ClickhouseClient,
+  unitToSend: UnitToSend,
+  isStored: IsStored,
+  signal: AbortSignal,
+): Promise<number> {
+  const { table, network, time, unit } = unitToSend
+  if (!(await isStored())) return 0
+  const epochs = table.epochsOf(time, unit)
+  const validators = await findValidators(duties, network, partsIn(time, epochs))
+  const inserter = new RowInserter(clickhouse, unitToSend, await countRead(duties, network, epochs), signal)
+  const isSent = new Uint8Array((validators.at(-1) ?? -1) + 1)
+  for (let at = 0; at < validators.length; at += validatorsAtOnce) {
+    const { validator, sums } = await queryDuties(
+      duties,
+      'sumRecords',
+      {
+        query: {
+          ...{ network, time: plainTime(time), grain: 'days', byValidator: true },
+          ...table.selectUnit(time, unit),
+          validators: [...validators.subarray(at, at + validatorsAtOnce)],
+        },
+        wanted: { measures, scores: [] },
+      },
+      signal,
+    )
+    for (let record = 0; record < validator.length; record++) {
+      const index = validator[record] as number
+      isSent[index] = 1
+      inserter.add(
+        index,
+        measures.map((name) => sums[name]?.[record] as number),
+      )
+    }
+    await inserter.insertIfLarge()
+  }
+  // Hours can be deleted by age while they are read. Then missing duties do not mean that there were none.
+  if (!(await isStored())) return inserter.insert()
+  for (const validator of await findOlderRows(clickhouse, unitToSend, signal))
+    if (isSent[validator] !== 1) inserter.add(validator, zeros)
+  return inserter.insert()
+}
+
+const zeros = measures.map(() => 0)
+
+const countRead = async (duties: Duties, network: Network, epochs: Epochs): Promise<number> =>
+  countCommon(epochs, (await coveredEpochs(duties, network)) as Epochs[])
+
+/** Validators that have a row of this unit with a lower version. */
+async function findOlderRows(
+  clickhouse: ClickhouseClient,
+  { table, network, time, unit, version }: UnitToSend,
+  signal: AbortSignal,
+): Promise<number[]> {
+  const [start] = table.unitValues(time, unit)
+  const text = await clickhouse.run(
+    `select distinct validator_index from ${table.name}
+     where network = '${network}' and ${timeColumn(table)} = '${start}' and version < ${version}
+     format TabSeparated`,
+    signal,
+  )
+  return text === '' ? [] : text.trimEnd().split('\n').map(Number)
+}
+
+/** Collects rows as text and inserts them in large batches. */
+class RowInserter {
+  readonly #clickhouse: ClickhouseClient
+  readonly #table: MirrorTable
+  readonly #start: string
+  readonly #end: string
+  readonly #epochs: number
+  readonly #signal: AbortSignal
+  #text = ''
+  #count = 0
+
+  constructor(
+    clickhouse: ClickhouseClient,
+    { table, network, time, unit, version }: UnitToSend,
+    epochs: number,
+    signal: AbortSignal,
+  ) {
+    this.#clickhouse = clickhouse
+    this.#table = table
+    this.#start = [network, ...table.unitValues(time, unit)].join('\t')
+    this.#end = `${version}\n`
+    this.#epochs = epochs
+    this.#signal = signal
+  }
+
+  add(validator: number, values: readonly number[]): void {
+    let row = `${this.#start}\t${validator}\t${this.#epochs}\t`
+    for (const value of values) row += Number.isNaN(value) ? '\\N\t' : `${value}\t`
+    this.#text += row + this.#end
+    this.#count += 1
+  }
+
+  async insertIfLarge(): Promise<void> {
+    if (this.#text.length >= insertCharsMin) await this.insert()
+  }
+
+  /** Returns the number of all rows so far. */
+  async insert(): Promise<number> {
+    const rows = this.#text
+    this.#text = ''
+    if (rows !== '') await this.#clickhouse.insert(this.#table.name, columnNames(this.#table), rows, this.#signal)
+    return this.#count
+  }
+}

@@ -1,0 +1,54 @@
+// Changes of past days: a filled gap, a repair, the past of an added validator. Summaries of these days are computed
+// again, and copies outside this database read the table duty_changes to send them again (server/operations/mirror).
+import type { Network } from '#api/wire/validators.ts'
+import type { ChainTime } from '#core/chain-time.ts'
+import type { Range } from '#core/ranges.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+import { forgetSummaries } from './daily-summaries.ts'
+import { networkId, partsIn } from './layout.ts'
+
+/** A day part that has changed. Its revision grows with each change, and is higher than all others of the network. */
+export interface PastChange {
+  readonly part: number
+  readonly revision: number
+}
+
+/** Call this in the transaction that changes past days. */
+export async function recordPastChange(
+  tx: StateWriter,
+  network: Network,
+  time: ChainTime,
+  epochs: Range,
+): Promise<void> {
+  await forgetSummaries(tx, network, time, epochs)
+  let revision = await lastRevision(tx, network)
+  for (const { part } of partsIn(time, epochs)) {
+    revision += 1
+    await tx.run(
+      `insert into duty_changes (network, part, revision) values (?, ?, ?)
+       on conflict (network, part) do update set revision = excluded.revision`,
+      networkId(network),
+      part,
+      revision,
+    )
+  }
+}
+
+/** 0 if no past day has changed. */
+export async function lastRevision(duties: StateReader, network: Network): Promise<number> {
+  const sql = 'select max(revision) as revision from duty_changes where network = ?'
+  return (await duties.get<{ revision: number | null }>(sql, networkId(network)))?.revision ?? 0
+}
+
+/** The oldest change after this revision. */
+export const nextChange = (duties: StateReader, network: Network, after: number): Promise<PastChange | undefined> =>
+  duties.get<{ part: number; revision: number }>(
+    'select part, revision from duty_changes where network = ? and revision > ? order by revision limit 1',
+    networkId(network),
+    after,
+  )
+
+export async function countChanges(duties: StateReader, network: Network, after: number): Promise<number> {
+  const sql = 'select count(*) as count from duty_changes where network = ? and revision > ?'
+  return (await duties.get<{ count: number }>(sql, networkId(network), after))?.count ?? 0
+}
