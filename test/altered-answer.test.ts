@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { type AlterationKind, AnswerAlterer, alterationKinds, reportText } from './altered-answer.ts'
+import { type AlterationKind, AnswerAlterer, alterationKinds, reportText, valueAlterations } from './altered-answer.ts'
 import { alterBy, openAlteringProxy } from './altering-proxy.ts'
 
 const chain = new SimulatedChain({ seed: 'altered answer' })
@@ -40,6 +40,33 @@ describe('each kind of alteration', () => {
       assert.notDeepEqual(answers[2]?.altered, answers[2]?.answer)
       assert.deepEqual(await alterBatch(kind, 'one'), { answers, report })
       assert.match(reportText(report), new RegExp(`^${kind} at .+ of `))
+    })
+  }
+})
+
+describe('answers that are not JSON', () => {
+  const bytes = Buffer.from(Array.from({ length: 400 }, (_, at) => (at * 7) % 251))
+  const samples = [
+    { type: 'application/octet-stream', body: bytes, without: ['null', 'wrong type', 'hex case or padding'] },
+    { type: 'text/event-stream', body: 'event: head\ndata: {"slot":"7"}\n\n', without: ['wrong type'] },
+  ]
+  for (const { type, body, without } of samples) {
+    test(`${type}: most kinds change the body, in the same way for the same seed`, () => {
+      for (const kind of valueAlterations.filter((name) => !without.includes(name))) {
+        const alter = (seed: number) => {
+          const alterer = new AnswerAlterer(createSeededRandom(`${kind} ${seed}`), 0, [kind])
+          return { altered: alterer.next('/path', { status: 200, type, body }), report: alterer.report }
+        }
+        const seed = Array.from({ length: 20 }, (_, at) => at).find((at) => alter(at).report)
+        if (seed === undefined) {
+          assert.ok(['scientific notation', 'hex case or padding'].includes(kind), kind)
+          continue
+        }
+        const { altered, report } = alter(seed)
+        assert.equal(report?.kind, kind)
+        assert.notDeepEqual(altered.body, body, kind)
+        assert.deepEqual(alter(seed), { altered, report })
+      }
     })
   }
 })

@@ -1,14 +1,19 @@
 // Alters one answer of a source: one value in a JSON document, or the whole response. The same seed makes the same
-// alteration. Works for JSON-RPC (single and batch), for JSON documents and, in part, for other texts.
+// alteration. Works for JSON-RPC (single and batch), for JSON documents and, in part, for other texts and bytes.
 //   const alterer = new AnswerAlterer(createSeededRandom('seed'), 7)
 //   const answer = alterer.next({ question, body })   // alters the answer with the number 7, from 0
 //   alterer.report                                    // what was altered, for the message of a failed test
 import type { SeededRandom } from '#simulator/seeded-random.ts'
+import { alterBytes } from './altered-bytes.ts'
+import { alterText, changeCharacter } from './altered-text.ts'
 
 export interface Answer {
   readonly status: number
   readonly type: string
-  readonly body: string
+  /** Bytes if it is not text, such as SSZ. */
+  readonly body: string | Buffer
+  /** Besides the content type. */
+  readonly headers?: Readonly<Record<string, string>>
   /** How long the source waits before it answers. */
   readonly delayMs?: number
 }
@@ -55,7 +60,7 @@ export const responseAlterations = [
 
 export const alterationKinds = [...valueAlterations, ...earlierAlterations, ...responseAlterations] as const
 
-type ValueAlteration = (typeof valueAlterations)[number]
+export type ValueAlteration = (typeof valueAlterations)[number]
 export type AlterationKind = (typeof alterationKinds)[number]
 
 type Container = Record<string, unknown>
@@ -79,7 +84,10 @@ interface Content {
 interface PastContent {
   readonly question: string
   readonly topic: string
+  /** JSON. */
   readonly text: string
+  /** The whole answer, if it is bytes. */
+  readonly answer?: Answer
 }
 
 const pastMax = 400
@@ -110,12 +118,13 @@ export class AnswerAlterer {
     this.#isStopped = true
   }
 
-  /** `question`: the body of a POST, otherwise the path. */
+  /** `question`: the calls of JSON-RPC, otherwise the path and the body. */
   next(question: string, answer: Answer): Answer {
     if (this.#isStopped) return answer
     const isDue = this.#count++ >= this.#at && this.report === undefined
     const altered = isDue ? this.#alter(question, answer) : undefined
     // What the source really answered.
+    if (typeof answer.body !== 'string') this.#past.push({ question, topic: topicOf(question), text: '', answer })
     for (const content of contentsOf(question, { document: parseJson(answer.body) })) {
       const { container, name } = content.member
       this.#past.push({ ...content, text: textOf(container[name]) })
@@ -140,7 +149,8 @@ export class AnswerAlterer {
     root: Container,
     contents: readonly Content[],
   ): Answer | undefined {
-    const whole = { kind, question: shortText(question), path: '', before: shortText(answer.body) }
+    const { body } = answer
+    const whole = { kind, question: shortText(question), path: '', before: describeBody(body) }
     switch (kind) {
       case 'empty answer':
         this.report = { ...whole, after: '' }
@@ -149,9 +159,9 @@ export class AnswerAlterer {
         this.report = { ...whole, after: 'later' }
         return { ...answer, delayMs: this.#draws.pick([1, 5, 20]) }
       case 'cut in half': {
-        const body = answer.body.slice(0, this.#draws.whole(0, answer.body.length))
-        this.report = { ...whole, after: shortText(body) }
-        return { ...answer, body }
+        const half = body.slice(0, this.#draws.whole(0, body.length))
+        this.report = { ...whole, after: describeBody(half) }
+        return { ...answer, body: half }
       }
       case 'other status': {
         const status = this.#draws.pick([204, 302, 400, 404, 429, 500, 503])
@@ -163,10 +173,13 @@ export class AnswerAlterer {
         return { ...answer, type: 'text/html' }
       case 'stale answer':
       case 'answer to another question':
-        return this.#takeEarlier(kind, answer, root, contents)
+        return typeof body === 'string'
+          ? this.#takeEarlier(kind, answer, root, contents)
+          : this.#takeEarlierBytes(kind, question, whole)
       default:
+        if (typeof body !== 'string') return this.#alterBytes(kind, whole, answer, body)
         return root.document === undefined
-          ? this.#alterText(kind, whole, answer)
+          ? this.#alterText(kind, whole, answer, body)
           : this.#alterValue(kind, answer, root, contents)
     }
   }
@@ -202,6 +215,34 @@ export class AnswerAlterer {
     return { ...answer, body: JSON.stringify(root.document) }
   }
 
+  #takeEarlierBytes(
+    kind: 'stale answer' | 'answer to another question',
+    question: string,
+    whole: Omit<AlterationReport, 'after'>,
+  ): Answer | undefined {
+    const topic = topicOf(question)
+    const choices = this.#past.filter(
+      (past) => past.answer && past.topic === topic && (past.question === question) === (kind === 'stale answer'),
+    )
+    if (choices.length === 0) return undefined
+    const { question: other, answer } = this.#draws.pick(choices)
+    this.report = { ...whole, after: other }
+    return answer
+  }
+
+  #alterBytes(
+    kind: ValueAlteration,
+    whole: Omit<AlterationReport, 'after'>,
+    answer: Answer,
+    body: Buffer,
+  ): Answer | undefined {
+    const altered = alterBytes(kind, this.#draws, body)
+    if (!altered) return undefined
+    const [before, after] = [altered.before.toString('hex'), altered.after.toString('hex')]
+    this.report = { ...whole, path: `byte ${altered.at}`, before, after }
+    return { ...answer, body: altered.bytes }
+  }
+
   #alterValue(
     kind: ValueAlteration,
     answer: Answer,
@@ -223,9 +264,14 @@ export class AnswerAlterer {
   }
 
   /** A text that is not JSON. */
-  #alterText(kind: ValueAlteration, whole: Omit<AlterationReport, 'after'>, answer: Answer): Answer | undefined {
-    if (kind !== 'changed character' || answer.body === '') return undefined
-    const body = changeCharacter(this.#draws, answer.body)
+  #alterText(
+    kind: ValueAlteration,
+    whole: Omit<AlterationReport, 'after'>,
+    answer: Answer,
+    text: string,
+  ): Answer | undefined {
+    const body = alterText(kind, this.#draws, text)
+    if (body === undefined) return undefined
     this.report = { ...whole, after: shortText(body) }
     return { ...answer, body }
   }
@@ -236,7 +282,8 @@ export const reportText = (report: AlterationReport | undefined): string =>
     ? `${report.kind} at ${report.path || 'the whole answer'} of ${report.question}: ${report.before} → ${report.after}`
     : 'nothing altered'
 
-function parseJson(text: string): unknown {
+function parseJson(text: string | Buffer): unknown {
+  if (typeof text !== 'string') return undefined
   try {
     return JSON.parse(text)
   } catch {
@@ -245,6 +292,13 @@ function parseJson(text: string): unknown {
 }
 
 const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value))
+
+const describeBody = (body: string | Buffer): string =>
+  typeof body === 'string' ? shortText(body) : `${body.length} bytes`
+
+/** Requests for the same path, with any slot, epoch or root in it. */
+const topicOf = (question: string): string =>
+  question.replace(/[? ].*/, '').replace(/\/(\d+|0x[0-9a-f]+|head)(?=\/|$)/gi, '/*')
 
 const shortText = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}…` : text)
 
@@ -262,8 +316,7 @@ function contentsOf(question: string, root: Container): Content[] {
   const calls = [request ?? []].flat() as Call[]
   const isRpc = calls.length > 0 && calls.every((call) => typeof call?.method === 'string')
   if (!isRpc) {
-    const topic = question.replace(/\?.*/, '')
-    return [{ question, topic, member: { container: root, name: 'document', path: '', question } }]
+    return [{ question, topic: topicOf(question), member: { container: root, name: 'document', path: '', question } }]
   }
   return ([document].flat() as Container[]).flatMap((reply, at) => {
     const call = calls.find(({ id }) => id === reply?.id)
@@ -388,14 +441,6 @@ function offByOne(draws: SeededRandom, value: unknown): unknown {
   const next = BigInt(value.replace('.', '')) + BigInt(step)
   const digits = (next < 0n ? 1n : next).toString().padStart(decimals + 1, '0')
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
-}
-
-function changeCharacter(draws: SeededRandom, text: string): string {
-  const at = draws.whole(text.startsWith('0x') && text.length > 2 ? 2 : 0, text.length)
-  const char = text[at] as string
-  const choices = isHex(text) ? '0123456789abcdef' : /\d/.test(char) ? '0123456789' : 'abcxyz'
-  const others = [...choices].filter((choice) => choice !== char)
-  return text.slice(0, at) + draws.pick(others) + text.slice(at + 1)
 }
 
 function swapWithNeighbour(draws: SeededRandom, container: Container, name: string): boolean {

@@ -129,7 +129,7 @@ interface CleanResponses {
 
 export async function openAlteredMarkets(): Promise<AsyncDisposable & { readonly run: AlteredRun }> {
   let world = new MarketWorld(0)
-  const server = await serveAnswers((path) => world.answer(path))
+  const server = await serveAnswers(({ path }) => world.answer(path))
   /** What a server responds that read the feed only at the end, by world. */
   const cleanResponses = new Map<number, Promise<CleanResponses>>()
   const run: AlteredRun = async (seed, alterer) => {

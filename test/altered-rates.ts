@@ -116,7 +116,7 @@ let runs = 0
 /** The server is shared by all runs, which run one after the other. */
 export async function openAlteredRates(database: TestContext): Promise<AsyncDisposable & { readonly run: AlteredRun }> {
   let world = new RateWorld(0)
-  const server = await serveAnswers((path, sent) => world.answer(path, sent))
+  const server = await serveAnswers(({ path, sent }) => world.answer(path, sent))
   const run: AlteredRun = async (seed, alterer) => {
     const opened = openWorld(database, server, seed % rateWorlds, ++runs)
     world = opened.world

@@ -3,7 +3,7 @@
 //   proxy.alter(jsonAt(/\/validators$/, (data) => data.slice(1)))
 //   proxy.alter()  // stops altering
 // A source that a test computes itself needs no proxy:
-//   await using source = await serveAnswers((path, sent) => ({ body }))
+//   await using source = await serveAnswers(({ path, sent }) => ({ body }))
 //   source.alterer = new AnswerAlterer(draws, 7)
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -65,15 +65,25 @@ async function listen(server: Server): Promise<AsyncDisposable & { readonly url:
   }
 }
 
-function sendAnswer(response: ServerResponse, { status, type, body, delayMs = 0 }: Answer, headers: object = {}): void {
-  setTimeout(() => response.writeHead(status, { ...headers, 'content-type': type }).end(body), delayMs)
+function sendAnswer(response: ServerResponse, answer: Answer, headers: object = {}): void {
+  const { status, type, body, delayMs = 0 } = answer
+  const send = () => response.writeHead(status, { ...headers, ...answer.headers, 'content-type': type }).end(body)
+  if (delayMs > 0) setTimeout(send, delayMs)
+  else send()
 }
+
+/** JSON-RPC names the method in the body; for other requests, the path is part of the question. */
+const questionOf = (path: string, sent: string): string =>
+  sent.includes('"jsonrpc"') ? sent : sent === '' ? path : `${path} ${sent}`
 
 /** Alters one answer of the source behind the proxy. */
 export const alterBy =
   (alterer: AnswerAlterer): ResponseAlteration =>
   ({ path, sent, status, type, body }) =>
-    alterer.next(sent === '' ? path : sent, { status, type, body: body.toString() })
+    alterer.next(questionOf(path, sent), {
+      ...{ status, type },
+      body: type.includes('octet-stream') ? body : body.toString(),
+    })
 
 export interface AnswerServer extends AsyncDisposable {
   readonly url: string
@@ -81,15 +91,25 @@ export interface AnswerServer extends AsyncDisposable {
   alterer: AnswerAlterer | undefined
 }
 
+export interface AnswerRequest {
+  readonly path: string
+  /** The body of the request. */
+  readonly sent: string
+  readonly accept: string
+}
+
+type ComputedAnswer = Partial<Answer> & Pick<Answer, 'body'>
+
 /** Serves computed answers. `type` is application/json unless the answer has another one. */
 export async function serveAnswers(
-  answerOf: (path: string, sent: string) => Partial<Answer> & Pick<Answer, 'body'>,
+  answerOf: (request: AnswerRequest) => ComputedAnswer | Promise<ComputedAnswer>,
 ): Promise<AnswerServer> {
   const server = createServer(async (request, response) => {
     const sent = Buffer.concat(await request.toArray()).toString()
     const path = request.url ?? '/'
-    const answer: Answer = { status: 200, type: 'application/json', ...answerOf(path, sent) }
-    sendAnswer(response, answers.alterer?.next(sent === '' ? path : sent, answer) ?? answer)
+    const accept = request.headers.accept ?? ''
+    const answer: Answer = { status: 200, type: 'application/json', ...(await answerOf({ path, sent, accept })) }
+    sendAnswer(response, answers.alterer?.next(questionOf(path, sent), answer) ?? answer)
   })
   const answers: AnswerServer = { ...(await listen(server)), alterer: undefined }
   return answers

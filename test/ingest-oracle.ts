@@ -12,7 +12,7 @@ import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import type { QuietServer } from './quiet-server.ts'
 
 /** Some hours span two chain days, and a UTC day ends within the chain. */
-export function oracleWorld(): CompletedNetwork {
+function oracleWorld(): CompletedNetwork {
   const world = simulateNetwork('oracle', {
     ...{ epochs: 11, slotsPerEpoch: 4, slotSeconds: 12, validators: 24, committeesPerSlot: 2, syncSeats: 8 },
     ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, balanceChanges: 0.2 },
@@ -25,9 +25,6 @@ export function oracleWorld(): CompletedNetwork {
 /** The finalized epoch, and the end of the coverage that follows from it. */
 export const oracleFinalized = 8
 export const oracleUntil = oracleFinalized - 1
-
-/** SSZ with full states, and JSON: different code reads them. */
-export const nodeForms: readonly BeaconNodeOptions[] = [{ ssz: true, states: true, rewards: true }, { rewards: true }]
 
 export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimulatedBeaconNode> =>
   openNode(oracleWorld(), options)

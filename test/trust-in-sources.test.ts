@@ -25,7 +25,7 @@ type Any = any
 const alterResults = (method: string, change: (result: Any, params: Any) => Any) => ({
   next(question: string, answer: Answer): Answer {
     const calls = [JSON.parse(question)].flat()
-    const replies = JSON.parse(answer.body)
+    const replies = JSON.parse(String(answer.body))
     for (const reply of [replies].flat()) {
       const call = calls.find(({ id }) => id === reply.id)
       if (call.method === method && reply.result) reply.result = change(reply.result, call.params) ?? reply.result

@@ -8,6 +8,7 @@ import { simulateAlertsNetwork } from '#test/alerts-network.ts'
 import { settingsWith } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
+import { openRelays } from './relays.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const addressOf = (byte: string) => `0x${byte.repeat(20)}`
@@ -109,4 +110,27 @@ test('exactly the blocks of watched validators with other fee recipients or from
     await problemsOf([], [own, accepted.toUpperCase().replace('0X', '0x')]),
     wrongIn(empty.filter((block) => !right(block))),
   )
+})
+
+test('a relay whose list cannot be read is unknown, and a payload is missing only if two lists lack it', async () => {
+  const hash = `0x${'ab'.repeat(32)}`
+  const trace = { slot: '7', block_hash: hash, proposer_fee_recipient: own }
+  const altered: unknown[] = [
+    { ...trace, slot: '8' },
+    { ...trace, slot: 7.5 },
+    { ...trace, block_hash: hash.slice(2) },
+    { ...trace, block_hash: [hash] },
+    { ...trace, proposer_fee_recipient: null },
+    { ...trace, proposer_fee_recipient: [own] },
+    null,
+  ]
+  for (const entry of altered) {
+    await using relay = await serveScript({ body: [entry] })
+    await assert.rejects(openRelays([relay.url]).find(7, hash), /did not return a list of payloads of slot 7$/)
+  }
+  await using forgetful = await serveScript({ body: '[]' }, { body: [trace] })
+  assert.deepEqual(await openRelays([forgetful.url]).find(7, hash), { proposerFeeRecipient: own })
+  await using without = await serveScript({ body: '[]' })
+  assert.equal(await openRelays([without.url]).find(7, hash), null)
+  assert.equal(without.requests.length, 2)
 })

@@ -24,19 +24,36 @@ export function openRelays(urls: readonly string[]): Relays {
     const path = `/relay/v1/data/bidtraces/proposer_payload_delivered?slot=${slot}`
     const options = { timeoutMs, bytesMax, label: name, ...(signal && { signal }) }
     const list = await fetchJson(url.replace(/\/+$/, '') + path, options)
-    if (!Array.isArray(list)) throw new FetchError('text', `${name} did not return a list of payloads`)
-    const own = list.find((payload) => String(payload?.block_hash).toLowerCase() === hash)
-    return own ? { proposerFeeRecipient: String(own.proposer_fee_recipient).toLowerCase() } : null
+    if (!Array.isArray(list) || !list.every((payload) => isBidTrace(payload, slot)))
+      throw new FetchError('text', `${name} did not return a list of payloads of slot ${slot}`)
+    const own = list.find(({ block_hash }) => block_hash.toLowerCase() === hash)
+    return own ? { proposerFeeRecipient: own.proposer_fee_recipient.toLowerCase() } : null
+  }
+  const askAll = async (slot: number, payloadHash: string, signal?: AbortSignal) => {
+    const answers = await Promise.allSettled(
+      urls.map((url, at) => ask(url, names[at] ?? url, slot, payloadHash, signal)),
+    )
+    for (const answer of answers) if (answer.status === 'fulfilled' && answer.value) return answer.value
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    if (failed) throw failed.reason
+    return null
   }
   return {
-    async find(slot, payloadHash, signal) {
-      const answers = await Promise.allSettled(
-        urls.map((url, at) => ask(url, names[at] ?? url, slot, payloadHash, signal)),
-      )
-      for (const answer of answers) if (answer.status === 'fulfilled' && answer.value) return answer.value
-      const failed = answers.find((answer) => answer.status === 'rejected')
-      if (failed) throw failed.reason
-      return null
-    },
+    // A payload that is missing from one answer raises an alert, so the relays are asked twice.
+    find: async (slot, payloadHash, signal) =>
+      (await askAll(slot, payloadHash, signal)) ?? (await askAll(slot, payloadHash, signal)),
   }
 }
+
+interface BidTrace {
+  readonly block_hash: string
+  readonly proposer_fee_recipient: string
+}
+
+function isBidTrace(value: unknown, slot: number): value is BidTrace {
+  const trace = (value ?? {}) as Partial<Record<keyof BidTrace | 'slot', unknown>>
+  return trace.slot === String(slot) && isHex(trace.block_hash, 32) && isHex(trace.proposer_fee_recipient, 20)
+}
+
+const isHex = (value: unknown, bytes: number): boolean =>
+  typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/i.test(value)

@@ -278,35 +278,50 @@ describe('records of states', () => {
     assert.deepEqual(await stored(context), await storedFromArchive(forked.canonical, 0))
   })
 
-  test('a record that contradicts the chain is not stored: the states are read again if a node has them', async () => {
-    const network = simulateNetwork('prune-lie', { ...small, epochs: 12 })
-    await using archive = await openMovingNode(network, { prunes: false })
-    await using pruning = await openMovingNode(network)
-    for (const node of [archive, pruning]) {
+  describe('that contradict the chain', () => {
+    const network = simulateNetwork('prune-lie', { ...small, epochs: 18, outage: { from: 0, until: 0 } })
+    const { slotsPerEpoch } = network.plan
+    const liar = jsonAt<{ balance: string }[]>(/\/validators$/, (list) => {
+      const [first] = list
+      if (first) first.balance = String(BigInt(first.balance) + 1n)
+    })
+
+    /** The node is wrong in the first slot of an epoch. Afterwards the server is down until the other slot. */
+    async function follow(node: MovingNode, { wrongAt, downUntil }: { wrongAt: number; downUntil: number }) {
       await using proxy = await openAlteringProxy(node.url)
-      await using context = await openContext(settingsFor([proxy.url]))
+      const context = await openContext(settingsFor([proxy.url]))
       const follower = await startFollower(context, [proxy.url])
-      const { slotsPerEpoch } = network.plan
-      const liar = jsonAt<{ balance: string }[]>(/\/validators$/, (list) => {
-        const [first] = list
-        if (first) first.balance = String(BigInt(first.balance) + 1n)
-      })
-      let failure: Error | undefined
-      for (let slot = 0; !node.moveTo(slot) && !failure; slot += 3) {
-        proxy.alter(Math.floor(slot / slotsPerEpoch) === 6 ? liar : undefined)
-        await follower.catchUp(signal).catch((error: Error) => {
-          failure = error
-        })
-      }
-      if (node === archive) {
-        assert.equal(failure, undefined)
+      for (let slot = 0; !node.moveTo(slot); slot += slot === wrongAt ? downUntil - slot : 2) {
+        proxy.alter(slot === wrongAt ? liar : undefined)
         await follower.catchUp(signal)
-        assert.deepEqual(await stored(context), await storedFromArchive(network, 0))
-      } else {
-        assert.equal(failure?.name, 'ContradictionError')
-        assert.equal((await coveredEpochs(context.duties, 'hoodi')).length, 1)
       }
+      await follower.catchUp(signal)
+      return context
     }
+
+    test('are replaced if a node still has the states', async () => {
+      const truth = await storedFromArchive(network, 0)
+      for (const prunes of [false, true]) {
+        await using node = await openMovingNode(network, { prunes })
+        const wrongAt = 6 * slotsPerEpoch
+        await using context = await follow(node, { wrongAt, downUntil: wrongAt + 2 })
+        assert.deepEqual(await stored(context), truth)
+      }
+    })
+
+    test('are not stored if no node has the states any more, and ingest continues after these epochs', async () => {
+      await using node = await openMovingNode(network)
+      await using context = await follow(node, { wrongAt: 6 * slotsPerEpoch, downUntil: 11 * slotsPerEpoch })
+      const [before, after, ...more] = await coveredEpochs(context.duties, 'hoodi')
+      assert.deepEqual(more, [])
+      assert.deepEqual(
+        [before, after],
+        [
+          { from: 0, until: 4 },
+          { from: 8, until: node.finalized() - 1 },
+        ],
+      )
+    })
   })
 
   test('with an archive node, states are requested as often as without records', async () => {

@@ -29,7 +29,7 @@ import { EpochReader, isStatesNotFound, type ReadEpoch, StatesNotFoundError } fr
 import type { ExecutionSource } from '../read/execution.ts'
 import { describeAnswers, findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
 import { settleBalances } from '../read/settle-balances.ts'
-import type { StateRecords } from '../read/state-records.ts'
+import type { RecordReader, StateRecords } from '../read/state-records.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
 import { createWatchList, type WatchList } from '../watch-list.ts'
 import { chooseSample, compareRewards } from './audit.ts'
@@ -124,6 +124,7 @@ export class LocalEpochProcessor implements EpochProcessor {
   #starts: readonly SegmentStart[] = []
   /** Unexplained balance differences that two nodes agree on. */
   readonly #agreed = new Set<string>()
+  #hasGivenUpRecords = false
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   #auditFromEpoch = 0
   /** Epochs that were computed from blocks and are not stored yet. */
@@ -222,11 +223,15 @@ export class LocalEpochProcessor implements EpochProcessor {
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
     const contradictions: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
+    let isOfRecordsOnly = true
     let failure: unknown
     const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
+    const all = this.#records
+    // Most nodes have the states since finality, so that the records of these epochs are not needed.
+    const lastRecord = all && Math.max(request.from, (await this.#finalizedAt(signal)) - 1)
     const sources = (trusted.length > 0 ? trusted : nodes).flatMap((node) => [
       { node, records: undefined },
-      ...(this.#records && nodes.length > 1 ? [{ node, records: this.#records }] : []),
+      ...(all ? [all.upTo(lastRecord ?? 0), all].map((records) => ({ node, records })) : []),
     ])
     for (const { node, records } of sources) {
       // If two nodes agree on a difference, the rules are probably incomplete, not the nodes wrong.
@@ -238,6 +243,8 @@ export class LocalEpochProcessor implements EpochProcessor {
       }
       try {
         const segment = await this.#process(request, { beacon: node.beacon, records }, accept, signal)
+        // Those that were not used may be what was wrong. They are recorded again.
+        if (records !== all) await all?.remove({ from: (lastRecord ?? 0) + 1, until: request.until + 2 })
         const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && this.#agreed.has(remainder)
         for (const { node: other, error } of contradictions)
           if (other !== node && !isAgreed(error)) other.distrust(error.message)
@@ -251,11 +258,34 @@ export class LocalEpochProcessor implements EpochProcessor {
         signal.throwIfAborted()
         this.#startAgain(request.from)
         if (!(error instanceof BeaconError)) throw error
-        if (error instanceof ContradictionError) contradictions.push({ node, error: withNodeName(error, node.name) })
+        const isContradiction = error instanceof ContradictionError
+        if (isContradiction) contradictions.push({ node, error: withNodeName(error, node.name) })
+        if (isContradiction ? !records : !isStatesNotFound(error)) isOfRecordsOnly = false
         failure = error
       }
     }
-    throw contradictions.at(-1)?.error ?? (isStatesNotFound(failure) ? first : failure)
+    const last = contradictions.at(-1)?.error
+    if (all && last && isOfRecordsOnly && (await this.#giveUpRecords(all, request)))
+      throw new StatesNotFoundError(`no node has the states any more, and the recorded ones are wrong: ${last.message}`)
+    throw last ?? (isStatesNotFound(failure) ? first : failure)
+  }
+
+  /**
+   * Deletes the records of an epoch that contradict the blocks, so that ingest can continue after it. Only once in a
+   * row: if the next epochs are contradictory as well, a node is wrong. False: the contradiction stops ingest.
+   */
+  async #giveUpRecords(records: StateRecords, { from, until }: SegmentRequest): Promise<boolean> {
+    if (this.#hasGivenUpRecords) return false
+    // A range is first divided into single epochs.
+    if (until - from > 1) return true
+    this.#hasGivenUpRecords = true
+    await records.remove({ from: from + 1, until: until + 2 })
+    return true
+  }
+
+  async #finalizedAt(signal: AbortSignal): Promise<number> {
+    const { rules } = await this.chain(signal)
+    return (await new BeaconQueries(this.#beacon, rules, signal).finalizedEpoch('head')) ?? 0
   }
 
   /** Drops everything that was read, except what is known to be in the registry. */
@@ -268,7 +298,7 @@ export class LocalEpochProcessor implements EpochProcessor {
 
   async #process(
     { from, until, scores: stored }: SegmentRequest,
-    { beacon, records }: { readonly beacon: Beacon; readonly records: StateRecords | undefined },
+    { beacon, records }: { readonly beacon: Beacon; readonly records: RecordReader | undefined },
     accept: AcceptRemainder,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
@@ -315,7 +345,8 @@ export class LocalEpochProcessor implements EpochProcessor {
     const watched = kept && { validators: listIndices(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
     const missed = this.#missedDuties.take(isKept)
-    reader.askFrom(this.#beacon)
+    reader.continueWith(this.#beacon, this.#records)
+    this.#hasGivenUpRecords = false
     return { ...this.#sums.take(isKept), missed, scores, registry, unexplained, audits, settled: [], watched }
   }
 

@@ -1,4 +1,4 @@
-// Responses of a beacon node in which missing fields are null.
+// Responses of a beacon node with null fields, and about another slot than the requested one.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -41,4 +41,12 @@ test('a block whose version is null is read with the fork of its slot', async ()
   const slot = Number(json.message.slot)
   const block = await beaconReturning({ version: null, data: json }).block(slot)
   assert.deepEqual([block?.slot, block?.fork, block?.root], [slot, 'altair', roots[at]])
+})
+
+test('for an empty slot, the header of an earlier block is accepted, that of a later one is not', async () => {
+  const zero = `0x${'0'.repeat(64)}`
+  const message = { slot: '8', proposer_index: '1', parent_root: zero, state_root: zero, body_root: zero }
+  const queries = beaconReturning({ data: { root: zero, header: { message } } })
+  assert.equal(await queries.header(9), undefined)
+  await assert.rejects(queries.header(7), /requested the header of slot 7, got that of 8/)
 })

@@ -57,6 +57,8 @@ export class BeaconQueries {
       const message = readFields(readFields(fields.header, 'header').message, 'message')
       const slot = figureOf(message.slot, 'slot')
       const root = headerRoot(message)
+      if (block !== 'head' && slot > block)
+        throw new InvalidResponseError(`requested the header of slot ${block}, got that of ${slot}`)
       // For an empty slot, some nodes return an earlier block. Its root does not matter.
       if ((block === 'head' || slot === block) && hexOf(fields.root, 'root', 32) !== root)
         throw new InvalidResponseError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)

@@ -21,7 +21,7 @@ import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import type { EpochData } from './epoch.ts'
-import type { Boundary, EpochStateParts, StateRecords } from './state-records.ts'
+import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { substituteState, unslash } from './substitute-state.ts'
 
 export interface ReadEpoch extends EpochData {
@@ -59,7 +59,7 @@ export class EpochReader {
   readonly #proposers = new Map<number, Int32Array>()
   /** The finalized epoch, as of each epoch. */
   readonly #finalized = new Map<number, number>()
-  readonly #records: StateRecords | undefined
+  #records: RecordReader | undefined
   /** The last block up to the end of each epoch. */
   readonly #lastBlocks = new Map<number, BlockLink | undefined>()
   /** Full states are not requested before this epoch, because the node did not offer them. */
@@ -67,7 +67,7 @@ export class EpochReader {
   /** Those of the last state. The next one shares most of them. */
   #keys: ValidatorKeys | undefined
 
-  constructor(beacon: Beacon, rules: ConsensusRules, records?: StateRecords) {
+  constructor(beacon: Beacon, rules: ConsensusRules, records?: RecordReader) {
     this.#beacon = beacon
     this.#rules = rules
     this.#records = records
@@ -80,9 +80,10 @@ export class EpochReader {
     return this
   }
 
-  /** Sends further requests to another node, and keeps what has been read. */
-  askFrom(beacon: Beacon): void {
+  /** Reads from another node and other records from now on, and keeps what has been read. */
+  continueWith(beacon: Beacon, records: RecordReader | undefined): void {
     this.#beacon = beacon
+    this.#records = records
   }
 
   async finalizedEpoch(): Promise<number> {

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Range } from '#core/ranges.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from '#sources/beacon/validator-keys.ts'
@@ -55,6 +56,8 @@ const recordName = /^(\d{1,16})-([0-9a-f]{64})$/
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+export type RecordReader = Pick<StateRecords, 'read' | 'epochs'>
 
 export class StateRecords {
   readonly #dir: string
@@ -111,6 +114,23 @@ export class StateRecords {
     const body = await compress(serialize(stored), fast)
     await this.#replace(nameOf(record.epoch, record.anchor.root), [Buffer.from(formatName), hashOf(body), body])
     this.#intact.add(nameOf(record.epoch, record.anchor.root))
+  }
+
+  /** A view of the records up to this epoch. */
+  upTo(epoch: number): RecordReader {
+    return {
+      read: async (at, root) => (at <= epoch ? this.read(at, root) : undefined),
+      epochs: async () => (await this.epochs()).filter((at) => at <= epoch),
+    }
+  }
+
+  /** Deletes the records of these epochs. */
+  async remove({ from, until }: Range): Promise<void> {
+    for (const name of await this.#names()) {
+      if (epochOf(name) < from || epochOf(name) >= until) continue
+      await rm(join(this.#dir, name), { force: true })
+      this.#intact.delete(name)
+    }
   }
 
   /** Deletes the records of all epochs before this one, except for the kept ones, and unfinished files. */

@@ -1,0 +1,23 @@
+// Alters one answer of a beacon node at a random place (test/altered-beacon.ts).
+import { after, before, describe } from 'node:test'
+import { beaconWorlds, isBelievedOfBeacon, openAlteredBeacon } from './altered-beacon.ts'
+import { testAlteredSeeds } from './altered-seeds.ts'
+import { openContext, type TestContext } from './context.ts'
+
+describe('one altered answer of a beacon node', () => {
+  let database: TestContext
+  let beacon: Awaited<ReturnType<typeof openAlteredBeacon>>
+  before(async () => {
+    database = await openContext()
+    beacon = await openAlteredBeacon(database)
+  })
+  after(async () => {
+    await beacon[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+  })
+
+  testAlteredSeeds('nothing wrong is stored, and what is stored ends with the truth', () => beacon.run, {
+    ...{ count: 2000, perRun: 4, worlds: beaconWorlds },
+    isBelieved: isBelievedOfBeacon,
+  })
+})
