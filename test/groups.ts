@@ -36,19 +36,22 @@ const aloneFiles: ReadonlySet<string> = new Set([
  * busy until the end.
  */
 const startOrder: readonly string[] = [
-  'console/pages, browser',
+  'browser',
+  'test',
+  'server/validators',
+  'simulator',
   'test/on-postgres.test.ts',
   'server/validators/on-postgres.test.ts',
-  'test',
   'cli, commands',
-  'server/validators',
+  'server/explorer',
+  'server/fx',
+  'server/markets',
+  'conformance',
   'server/storage/postgres/postgres.test.ts',
   'server/storage/move.test.ts',
-  'simulator',
-  'server/explorer',
-  'simulator/beacon',
+  'server/operations',
+  'api',
   'test/many-servers.test.ts',
-  'conformance',
 ]
 
 export interface Batch {
@@ -61,22 +64,26 @@ export interface Batch {
 const filesPerProcessMax: Readonly<Record<TestGroup, number>> = {
   browser: 16,
   databases: 1,
-  commands: 5,
-  unit: 12,
+  commands: 8,
+  unit: 24,
 }
 
-/** `server/fx` for all files below it. */
-const folderOf = (file: string): string => dirname(file).split('/').slice(0, 2).join('/')
+/** `server/fx` and `simulator` for all files below them. Browser tests share one browser. */
+function areaOf(group: TestGroup, file: string): string {
+  if (group === 'browser') return group
+  const [first = '', second = ''] = dirname(file).split('/')
+  const folder = first === 'server' ? `${first}/${second}` : first
+  return group === 'unit' ? folder : `${folder}, ${group}`
+}
 
-/** Tests of an area share a process, and its browser or command host. */
+/** Tests of an area share a process, and its browser or command host. Loading the server takes half a second of CPU time. */
 function batchesOfGroup(group: TestGroup, files: readonly string[]): Batch[] {
   const filesMax = filesPerProcessMax[group]
   const isShared = (file: string) => filesMax > 1 && !aloneFiles.has(file)
   const alone = files.filter((file) => !isShared(file)).map((file) => ({ area: file, name: file, files: [file] }))
-  const folders = [...Map.groupBy(files.filter(isShared), folderOf)]
-  const shared = folders.flatMap(([folder, all]) => {
+  const areas = [...Map.groupBy(files.filter(isShared), (file) => areaOf(group, file))]
+  const shared = areas.flatMap(([area, all]) => {
     const count = Math.ceil(all.length / filesMax)
-    const area = group === 'unit' ? folder : `${folder}, ${group}`
     return Array.from({ length: count }, (_, part) => ({
       area,
       name: count === 1 ? area : `${area} (${part + 1} of ${count})`,
