@@ -127,6 +127,14 @@ async function openSchema(url: string): Promise<{ readonly url: string } & Async
 
 let template: Promise<string> | undefined
 
+/** One connection for all databases of a process, because each new one costs the server a process. */
+let administrator: Promise<PostgresSession> | undefined
+
+async function administer(url: string, statement: string): Promise<void> {
+  administrator ??= PostgresSession.open(parsePostgresUrl(url), 'write')
+  await (await administrator).script(statement)
+}
+
 /** Copying files is twice as fast as copying through the WAL. */
 const copying = Number(newest) >= 15 ? 'strategy file_copy' : ''
 
@@ -135,10 +143,10 @@ export async function openMigratedDatabase(url: string): Promise<{ readonly url:
   template ??= makeTemplate(url)
   schemas += 1
   const name = `d${process.pid}_${schemas}`
-  await runSql(url, `create database ${name} template ${await template} ${copying}`)
+  await administer(url, `create database ${name} template ${await template} ${copying}`)
   return {
     url: databaseUrl(url, name),
-    [Symbol.asyncDispose]: async () => void (await runSql(url, `drop database ${name} with (force)`)),
+    [Symbol.asyncDispose]: async () => administer(url, `drop database ${name} with (force)`),
   }
 }
 
@@ -171,8 +179,9 @@ function begin(dir: string, port: number): Promise<ChildProcess> {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: dir,
-    // Tests do not need durability.
+    // Tests do not need durability, nor statistics of thousands of small tables.
     fsync: 'off',
+    autovacuum: 'off',
     max_connections: 200,
     hot_standby_feedback: 'on',
     wal_receiver_status_interval: 1,
