@@ -34,7 +34,7 @@ export type FundingRecord = Static<typeof FundingRecord>
 /** The reply of most endpoints of group A. */
 export const envelope = <R extends TSchema>(result: R) =>
   Type.Object({
-    status: Type.String({ enum: ['1'], description: 'Success.' }),
+    status: oneOf(['1'], { description: 'Success.' }),
     message: { ...Text, description: '`OK`.' },
     result,
   })

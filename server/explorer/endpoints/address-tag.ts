@@ -5,6 +5,7 @@ import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import { entityTable, type Label } from '../labels/labels.ts'
 import { findTags, type Tag } from '../labels/tags.ts'
@@ -30,7 +31,7 @@ export const addressTag = createHandler(
             slugs.map((slug) => ({ chain: chainid, slug })),
           )
     const owners = slugs.flatMap((slug) => known.find((label) => label.slug === slug) ?? [])
-    return { is: 'body', body: { status: '1', message: 'OK', result: [toAddressTag(best, owners)] } }
+    return wrapResult([toAddressTag(best, owners)])
   },
   requireServedChain,
 )

@@ -2,6 +2,7 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { countAccepted, dayMs, dayOf } from '#storage/usage.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 
 export const apiLimit = createHandler(
@@ -18,7 +19,7 @@ export const apiLimit = createHandler(
       limitInterval: 'daily' as const,
       intervalExpiryTimespan: formatTimeLeft(dayMs - (nowMs % dayMs)),
     }
-    return { is: 'body', body: { status: '1', message: 'OK', result } }
+    return wrapResult(result)
   },
 )
 

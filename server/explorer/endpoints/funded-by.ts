@@ -11,6 +11,7 @@ import type { Range } from '#core/ranges.ts'
 import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import {
   type ChainCoverage,
@@ -33,7 +34,7 @@ export const fundedBy = createHandler(
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
     if (!funding) return { is: 'nothing', confidence }
-    return { is: 'body', body: { status: '1', message: 'OK', result: toFundingRecord(funding) }, confidence }
+    return { ...wrapResult(toFundingRecord(funding)), confidence }
   },
   requireServedChain,
 )

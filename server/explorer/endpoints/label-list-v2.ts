@@ -6,6 +6,7 @@ import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import { requireChainWithOpenList } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import { chooseEncoding } from '../labels/lists/compressed-bytes.ts'
 import { createLabelLink } from '../labels/lists/downloads.ts'
@@ -19,7 +20,7 @@ export const labelListV2 = createHandler(
     if (!head || head.entries === 0) return { is: 'nothing' }
     if (format !== undefined || head.entries > context.settings.explorer.labels.inlineMax) {
       const result = await createLabelLink(context, request, chainid, format ?? 'json')
-      return { is: 'body', body: { status: '1', message: 'OK', result } }
+      return wrapResult(result)
     }
     return inlineList(context, request, chainid)
   },

@@ -5,6 +5,7 @@ import { invalid } from '#core/fault.ts'
 import { createHandler, type RawQuery } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import { queryWords } from '../labels/match-words.ts'
 import { type SearchEntry, searchEntries } from '../labels/search-table.ts'
@@ -17,7 +18,7 @@ export const labelSearch = createHandler(
     if (words.length === 0) throw invalid(['query', 'q'], 'must contain a word, a slug or the start of an address')
     const entries = await searchEntries(context, { words, chain: chainid, limit })
     if (entries.length === 0) return { is: 'nothing' }
-    return { is: 'body', body: { status: '1', message: 'OK', result: entries.map(toFoundLabel) } }
+    return wrapResult(entries.map(toFoundLabel))
   },
   servedChainIfGiven,
 )

@@ -4,6 +4,7 @@ import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
+import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import { followTrail } from '../trail/follow-trail.ts'
 
@@ -20,7 +21,7 @@ export const trail = createHandler(
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
     const timeoutMs = context.settings.server.responseTimeoutMs * shareOfRequest
     const { result, ...rest } = await followTrail(context, chainid, address, { depth, timeoutMs })
-    return { is: 'body', body: { status: '1', message: 'OK', result }, ...rest }
+    return { ...wrapResult(result), ...rest }
   },
   requireServedChain,
 )
