@@ -227,18 +227,23 @@ function explainRequests({ network, time, epochs, sampleValidators, pubkeys }: R
 }
 
 function metadataRequests({ network, allValidators, pubkeys }: RequestPlan): GoldenRequest[] {
-  const request = (path: string, query: Query = {}, pagesMax = 0): GoldenRequest => ({
+  const request = (name: string | number): GoldenRequest => ({
     network,
-    path: withQuery(`/v0/eth/validators${path}`, query),
+    path: `/v0/eth/validators/${name}`,
+    pagesMax: 0,
+  })
+  const find = (query: Query, pagesMax = 0): GoldenRequest => ({
+    network,
+    path: withQuery('/v1/eth/validators', query),
     pagesMax,
   })
   return [
-    ...allValidators.map((index) => request(`/${index}`)),
-    ...pubkeys.map((key) => request(`/${key}`)),
-    request(`/${unknownIndex}`),
-    request(`/${unknownPubkey}`),
-    request(''),
-    request('', { index: allValidators.at(-1) ?? 0 }),
-    ...pubkeys.slice(0, 1).map((key) => request('', { pubkey: key.slice(0, 9), limit: 5 }, allPages)),
+    ...allValidators.map(request),
+    ...pubkeys.map(request),
+    request(unknownIndex),
+    request(unknownPubkey),
+    find({}),
+    find({ index: allValidators.at(-1) ?? 0 }),
+    ...pubkeys.slice(0, 1).map((key) => find({ pubkey: key.slice(0, 9), limit: 5 }, allPages)),
   ]
 }
