@@ -22,6 +22,19 @@ export const sidebar: readonly SidebarSection[] = [
     ],
   },
   {
+    title: 'Existing clients',
+    entries: [
+      ['Overview', 'clients/README.md'],
+      ['etherscan-api', 'clients/etherscan-api.md'],
+      ['rated-python', 'clients/rated-python.md'],
+      ['polymarket-gamma', 'clients/polymarket-gamma.md'],
+      ['@polymarket/client', 'clients/polymarket-client.md'],
+      ['viem and ethers', 'clients/viem-and-ethers.md'],
+      ['openapi-fetch', 'clients/openapi-fetch.md'],
+      ['curl and Postman', 'clients/curl-and-postman.md'],
+    ],
+  },
+  {
     title: 'Data',
     entries: [
       ['Explorer', 'explorer.md'],

@@ -1,0 +1,191 @@
+// Runs the recipes of this folder with the published packages against a demo server. Code, commands, configuration and
+// expected output are taken from the pages.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { parse } from 'yaml'
+import { type OpenapiDocument, openapi } from '#api/openapi.ts'
+import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const modules = join(root, 'node_modules')
+const read = (page: string): string => readFileSync(join(import.meta.dirname, page), 'utf8')
+const pages = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.md') && name !== 'README.md')
+
+interface Block {
+  readonly language: string
+  readonly text: string
+}
+
+const blocksOf = (page: string): Block[] =>
+  [...read(page).matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({ language, text }))
+
+const find = (blocks: readonly Block[], ...languages: string[]): string | undefined =>
+  blocks.find(({ language }) => languages.includes(language))?.text
+
+/** Rows of the table of calls. */
+const callsOf = (page: string): { call: string; result: string }[] =>
+  [...read(page).matchAll(/^\| `((?:api|client)\..+)` \| (\w+) \|$/gm)].map(([, call = '', result = '']) => ({
+    call,
+    result,
+  }))
+
+let demo: DemoServer
+let folder = ''
+
+before(async () => {
+  demo = await openDemoServer()
+  folder = await mkdtemp(join(tmpdir(), 'tetrad-recipes-'))
+  await symlink(modules, join(folder, 'node_modules'))
+  // openapi-typescript needs a compiler of version 5, which a project of its users has.
+  const hook = `import { registerHooks } from 'node:module'
+    registerHooks({ resolve: (name, context, next) => next(name === 'typescript' ? 'typescript-5.9' : name, context) })`
+  await writeFile(join(folder, 'typescript-5.mjs'), hook)
+})
+after(async () => {
+  await demo[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const clientFile = pathToFileURL(join(root, 'api/client.ts')).href
+
+const adapt = (text: string): string =>
+  text.replaceAll('http://127.0.0.1:8080', demo.url).replaceAll("'@tetrad/api'", `'${clientFile}'`)
+
+/** Writes the code of a page into the folder and runs its commands. */
+async function runRecipe(page: string, moreCode = ''): Promise<string> {
+  const blocks = blocksOf(page)
+  const [, file] = /^`(recipe\.\w+)`:$/m.exec(read(page)) ?? []
+  const code = find(blocks, 'js', 'ts')
+  if (file && code) await writeFile(join(folder, file), adapt(code + moreCode))
+  const commands = blocks.filter(({ language, text }) => language === 'sh' && !text.startsWith('npm install'))
+  const script = commands.map(({ text }) => adapt(text)).join('')
+  const env = {
+    ...{ HOME: folder, TETRAD_KEY: demo.key, NO_COLOR: '1' },
+    PATH: [join(modules, '.bin'), process.env.PATH].join(delimiter),
+    ...(script.includes('openapi-typescript') && { NODE_OPTIONS: `--import ${join(folder, 'typescript-5.mjs')}` }),
+  }
+  // What npx runs is installed.
+  const { stdout } = await run('bash', ['-ec', script.replaceAll('npx ', '')], { cwd: folder, env })
+  return stdout
+}
+
+describe('recipes', () => {
+  for (const page of pages) {
+    const expected = find(blocksOf(page), 'text')
+    if (expected !== undefined)
+      test(`${page}: the code prints what the page shows`, async () => {
+        const stdout = await runRecipe(page)
+        assert.ok(stdout.endsWith(expected), stdout)
+      })
+
+    const calls = callsOf(page)
+    if (calls.length > 0)
+      test(`${page}: every call has the result that the page shows`, async () => {
+        const code = calls.map(
+          ({ call }) => `;console.log('result', await Promise.resolve().then(() => ${call}).then(() => 'answers',
+            (error) => \`\${error.status} \${error.message}\`.includes('404') ? '404' : 'error'))`,
+        )
+        const stdout = await runRecipe(page, code.join('\n'))
+        const results = [...stdout.matchAll(/^result (\w+)$/gm)].map(([, result]) => result)
+        assert.deepEqual(
+          calls.map(({ call }, at) => ({ call, result: results[at] })),
+          calls,
+        )
+      })
+  }
+
+  test('openapi-fetch.md: the code matches the types of the document', async () => {
+    const options = ['--strict', '--noEmit', '--skipLibCheck', '--allowImportingTsExtensions', '--module', 'nodenext']
+    const compiler = join(modules, 'typescript-5.9/bin/tsc')
+    const compile = (code: string) =>
+      writeFile(join(folder, 'typed.mts'), code).then(() =>
+        run(process.execPath, [compiler, ...options, '--types', 'node', 'typed.mts'], { cwd: folder }),
+      )
+    await runRecipe('openapi-fetch.md')
+    const code = find(blocksOf('openapi-fetch.md'), 'ts') ?? ''
+    await compile(code)
+    const wrong = code.replace('market?.question', 'market?.answer')
+    await assert.rejects(compile(wrong), ({ stdout }: { stdout: string }) => stdout.includes("'answer'"))
+  })
+
+  test('pages name the versions that were tested', () => {
+    const named = pages.flatMap((page) => [...read(page).matchAll(/ ((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)/g)])
+    assert.ok(named.length >= 7, `${named.length} versions`)
+    for (const [, name = '', version = ''] of named) {
+      const installed = name === 'typescript' ? 'typescript-5.9' : name
+      const manifest = JSON.parse(readFileSync(join(modules, installed, 'package.json'), 'utf8'))
+      assert.equal(manifest.version, version, name)
+    }
+  })
+
+  test('the overview lists every page', () => {
+    const listed = [...read('README.md').matchAll(/^\| \[.+\]\(([\w-]+\.md)\)/gm)].map(([, name]) => name)
+    assert.deepEqual(listed.sort(), pages)
+  })
+})
+
+describe('rated-python', () => {
+  test('its requests work with the aliases of the page', async () => {
+    const configuration = find(blocksOf('rated-python.md'), 'yaml') ?? ''
+    await using server = await openDemoServer(parse(configuration))
+    const headers = { authorization: `Bearer ${server.key}`, 'x-rated-network': 'mainnet' }
+    const rows = [...read('rated-python.md').matchAll(/^\| `eth\..+` \| `(GET|POST) (\S+)` \| (\w+) \|$/gm)]
+    assert.equal(rows.length, 7)
+    for (const [, method = '', path = '', result] of rows) {
+      const { status } = await fetch(server.url + path, { method, headers })
+      assert.equal(status, result === 'answers' ? 200 : 404, path)
+    }
+    const other = { ...headers, 'x-rated-network': 'no-such-network' }
+    assert.equal((await fetch(`${server.url}/v0/eth/validators/12`, { headers: other })).status, 400)
+    const metadata = (await (await fetch(`${server.url}/v0/eth/validators/12`, { headers })).json()) as object
+    assert.ok('pool' in metadata && !('subpool' in metadata))
+  })
+})
+
+interface Collection {
+  readonly variable: readonly { readonly key: string; readonly value: string }[]
+  readonly item: readonly Item[]
+}
+interface Item {
+  readonly item?: readonly Item[]
+  readonly request?: { readonly method: string; readonly url: { readonly path: readonly string[] } }
+}
+interface Conversion {
+  readonly result: boolean
+  readonly reason?: string
+  readonly output: readonly { readonly data: Collection }[]
+}
+interface Converter {
+  convert(input: object, options: object, done: (error: Error | null, conversion: Conversion) => void): void
+}
+
+describe('Postman', () => {
+  const converter: Converter = createRequire(import.meta.url)('openapi-to-postmanv2')
+  const convert = (document: OpenapiDocument) =>
+    new Promise<Conversion>((resolve, reject) => {
+      const input = { type: 'string', data: JSON.stringify(document) }
+      converter.convert(input, {}, (error, conversion) => (error ? reject(error) : resolve(conversion)))
+    })
+  const requestsIn = (items: readonly Item[]): Item['request'][] =>
+    items.flatMap(({ item, request }) => (item ? requestsIn(item) : [request]))
+
+  test('the import has a request for every path, and the URL of the server as baseUrl', async () => {
+    const document = openapi({ serverUrl: 'https://data.example.net' })
+    const { result, reason, output } = await convert(document)
+    assert.ok(result, reason)
+    const { variable, item } = output[0]?.data ?? assert.fail('no collection')
+    assert.equal(variable.find(({ key }) => key === 'baseUrl')?.value, 'https://data.example.net')
+    const paths = requestsIn(item).map((request) => `/${request?.url.path.join('/')}`)
+    const expected = Object.keys(document.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    assert.deepEqual(paths.sort(), expected.sort())
+  })
+})
