@@ -37,6 +37,8 @@ export interface KeyView {
   readonly expiresAt: string | null
   readonly revokedAt: string | null
   readonly lastUsedAt: string | null
+  /** After a rotation with an overlap: the old secret works until then. */
+  readonly oldSecretUntil: string | null
 }
 
 /** GET /console/keys?find=words&page=1, both optional: newest first, without keys of sessions. */
@@ -73,12 +75,15 @@ export interface KeyChangeInput {
 export interface RotationInput {
   /** Required for a revoked key, which then works again. */
   readonly restore?: boolean
+  /** ISO 8601 with time zone, at most 90 days ahead; default: the old secret stops working at once. */
+  readonly oldSecretUntil?: string
 }
 
 /** Reply of both calls that create a secret. The key is shown only here. */
 export interface NewKeyReply {
   readonly id: string
   readonly key: string
+  readonly oldSecretUntil?: string
 }
 
 export interface CallTally {

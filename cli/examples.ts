@@ -10,7 +10,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'keys create': ['--name ci --plan enterprise', '--name joe --plan free --groups fx,explorer --expires 90d'],
   'keys list': ['', '--json'],
-  'keys rotate': ['1f2e3d4c5b6a7988'],
+  'keys rotate': ['1f2e3d4c5b6a7988', '1f2e3d4c5b6a7988 --overlap 24h'],
   'keys edit': ['1f2e3d4c5b6a7988 --plan standard'],
   'keys revoke': ['1f2e3d4c5b6a7988'],
   'keys usage': ['', '1f2e3d4c5b6a7988 --days 7'],

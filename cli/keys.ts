@@ -1,13 +1,14 @@
 // `tetrad keys …`: creates, lists, changes and revokes API keys, and shows their usage. It opens only the state, so it
 // works next to a running server, which sees changes at the next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { keyView, stateOf } from '#admin/key-view.ts'
+import { keyView, oldSecretUntilMsOf, rotatedKeyView, stateOf } from '#admin/key-view.ts'
+import type { NewKeyReply } from '#api/console.ts'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
-import { momentOf } from './parse-time.ts'
+import { momentOf, parseFutureTime } from './parse-time.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
 import { clock, random } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
@@ -51,6 +52,7 @@ export function addKeys(program: Command): void {
     .command('rotate')
     .description('Replace the secret of a key. It is shown once; the old one stops working. Id, plan and usage stay.')
     .argument('<id>', 'id of the key, see: tetrad keys list')
+    .option('--overlap <when>', 'the old secret works until then, at most 90 days: 24h, 7d, 2027-01-31')
     .option('--restore', 'reactivate a revoked key')
     .action((id: string, _: unknown, command: Command) => rotate(id, command.optsWithGlobals()))
 
@@ -101,21 +103,25 @@ async function create(options: CreateOptions): Promise<void> {
   printKeyOnce({ id, key }, options)
 }
 
-function printKeyOnce({ id, key }: { readonly id: string; readonly key: string }, { json }: CommonOptions): void {
+function printKeyOnce(created: NewKeyReply, { json }: CommonOptions): void {
   if (json) {
-    printJson({ id, key })
+    printJson(created)
     return
   }
-  print(`id   ${id}\nkey  ${key}`)
+  print(`id   ${created.id}\nkey  ${created.key}`)
   note('Save the key now. It is not stored and cannot be shown again.')
 }
 
-async function rotate(id: string, options: CommonOptions & { restore?: boolean }): Promise<void> {
+async function rotate(id: string, options: CommonOptions & { restore?: boolean; overlap?: string }): Promise<void> {
   const { rotateKey } = await import('#storage/keys.ts')
-  const input = { id, ...(options.restore && { restore: true }) }
+  const { overlap, restore = false } = options
+  const oldSecretUntilMs = overlap === undefined ? undefined : parseFutureTime(overlap, clock.now(), '--overlap')
+  const input = { id, restore, ...(oldSecretUntilMs !== undefined && { oldSecretUntilMs }) }
   const rotated = await withState(options, 'found', (state) => rotateKey(state, input, clock, random))
   if (!rotated) throw unknownKey(id)
-  printKeyOnce(rotated, options)
+  printKeyOnce(rotatedKeyView(rotated), options)
+  if (!options.json && oldSecretUntilMs !== undefined)
+    note(`The old secret works until ${minuteText(oldSecretUntilMs)} UTC.`)
 }
 
 async function edit(id: string, options: EditOptions): Promise<void> {
@@ -154,8 +160,11 @@ async function list(options: CommonOptions): Promise<void> {
   const rows = keys.map((key) => [
     ...[key.id, key.name, key.plan, groupsText(key)],
     ...[stateOf(key, nowMs), minuteText(key.createdAtMs), minuteText(key.expiresAtMs), minuteText(key.lastUsedAtMs)],
+    minuteText(oldSecretUntilMsOf(key, nowMs)),
   ])
-  print(table(['id', 'name', 'plan', 'groups', 'state', 'created', 'expires', 'last used'], rows))
+  print(
+    table([...['id', 'name', 'plan', 'groups', 'state', 'created', 'expires', 'last used'], 'old secret until'], rows),
+  )
 }
 
 async function revoke(id: string, options: CommonOptions): Promise<void> {

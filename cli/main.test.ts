@@ -167,6 +167,17 @@ describe('keys', () => {
     assert.match(rotated.key, new RegExp(`^tetrad:${made.id}:[A-Za-z0-9_-]{43}$`))
     assert.notEqual(rotated.key, made.key)
 
+    const overlapping = await keys('rotate', made.id, '--overlap', '24h')
+    const [{ oldSecretUntil }] = await keys('list')
+    assert.equal(oldSecretUntil, overlapping.oldSecretUntil)
+    assert.equal(
+      (await keys('rotate', made.id, '--overlap', 'soon')).message.slice(0, 30),
+      '--overlap "soon" is not a time',
+    )
+    assert.match((await keys('rotate', made.id, '--overlap', '91d')).message, /must be in the next 90 days/)
+    const { stderr } = await runCommand(['keys', 'rotate', made.id, '--overlap', '7d'], { cwd: home.dir })
+    assert.match(stderr, /The old secret works until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
+
     const [before] = await keys('list')
     const edited = await keys('edit', made.id, '--plan', 'lite')
     assert.deepEqual(edited, { ...before, plan: 'lite' })

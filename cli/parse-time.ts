@@ -8,20 +8,25 @@ const yearsMax = 100
 
 /** Parses --expires, which must be in the future. */
 export function momentOf(text: string, nowMs: number): number {
-  const atMs = durationOf(text, nowMs) ?? dateOf(text)
-  if (atMs === undefined) {
-    throw new CommandFailure(
-      'expires.unreadable',
-      `--expires "${text}" is not a time. Write a duration from now (90d, 12h, 30m), a day (2027-01-31) or a time (2027-01-31T18:00:00Z).`,
-    )
-  }
-  if (atMs <= nowMs) throw new CommandFailure('expires.past', `--expires ${text} is not in the future.`)
+  const atMs = parseFutureTime(text, nowMs, '--expires')
   if (atMs > nowMs + yearsMax * 366 * 86_400_000) {
     throw new CommandFailure(
       'expires.far',
       `--expires ${text} is more than ${yearsMax} years away. Leave it out for a key that does not expire.`,
     )
   }
+  return atMs
+}
+
+export function parseFutureTime(text: string, nowMs: number, flag: string): number {
+  const atMs = durationOf(text, nowMs) ?? dateOf(text)
+  if (atMs === undefined) {
+    throw new CommandFailure(
+      'expires.unreadable',
+      `${flag} "${text}" is not a time. Write a duration from now (90d, 12h, 30m), a day (2027-01-31) or a time (2027-01-31T18:00:00Z).`,
+    )
+  }
+  if (atMs <= nowMs) throw new CommandFailure('expires.past', `${flag} ${text} is not in the future.`)
   return atMs
 }
 

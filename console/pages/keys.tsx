@@ -13,7 +13,7 @@ import { go, hrefOf, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { EditKey } from './keys/edit-key.tsx'
 import { NewKey } from './keys/new-key.tsx'
-import { ShownOnce } from './keys/shown-once.tsx'
+import { RotateKey } from './keys/rotate-key.tsx'
 import { Usage } from './keys/usage.tsx'
 
 export function Keys({ route }: PageProps) {
@@ -53,6 +53,7 @@ function AllKeys({ search, page }: AllKeysProps) {
     placeholderData: keepPreviousData,
   })
   const [editing, setEditing] = useState<KeyView>()
+  const [rotating, setRotating] = useState<KeyView>()
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys'] })
   const closeEditor = () => {
     setEditing(undefined)
@@ -60,13 +61,19 @@ function AllKeys({ search, page }: AllKeysProps) {
   }
   return (
     <>
-      {editing ? <EditKey key={editing.id} of={editing} done={closeEditor} /> : <NewKey onCreated={refresh} />}
+      {rotating ? (
+        <RotateKey key={rotating.id} of={rotating} onRotated={refresh} onClose={() => setRotating(undefined)} />
+      ) : editing ? (
+        <EditKey key={editing.id} of={editing} done={closeEditor} />
+      ) : (
+        <NewKey onCreated={refresh} />
+      )}
       <Card id="all-keys" title="All keys">
         <SearchForm key={search} search={search} />
         <QueryResult of={keys}>
           {({ keys: rows, total, pageSize }) => (
             <>
-              {rows.length > 0 && <KeyTable keys={rows} changed={refresh} edit={setEditing} />}
+              {rows.length > 0 && <KeyTable keys={rows} changed={refresh} edit={setEditing} rotate={setRotating} />}
               <Pager search={search} page={page} pages={Math.ceil(total / pageSize)} total={total} />
             </>
           )}
@@ -132,35 +139,20 @@ interface TableProps {
   readonly keys: readonly KeyView[]
   changed(): void
   edit(key: KeyView): void
+  rotate(key: KeyView): void
 }
 
-function KeyTable({ keys, changed, edit }: TableProps) {
-  const [newSecret, setNewSecret] = useState('')
+function KeyTable({ keys, changed, edit, rotate }: TableProps) {
   const [error, setError] = useState<unknown>()
-  /** Asks for confirmation before the change. */
-  const confirmAndRun = async (question: string, run: () => Promise<unknown>) => {
-    if (!window.confirm(question)) return
+  const revoke = async ({ id, name }: KeyView) => {
+    if (!window.confirm(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`)) return
     setError(undefined)
-    await run().catch(setError)
+    await operator.revokeKey(id).catch(setError)
     changed()
-  }
-  const revoke = ({ id, name }: KeyView) =>
-    confirmAndRun(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`, () =>
-      operator.revokeKey(id),
-    )
-  const rotate = ({ id, name, state }: KeyView) => {
-    const restore = state === 'revoked'
-    const message = restore
-      ? 'The key is revoked. With the new secret it works again.'
-      : 'The old secret stops working immediately.'
-    return confirmAndRun(`Create a new secret for ${name} (${id})? ${message}`, async () =>
-      setNewSecret((await operator.rotateKey(id, { restore })).key),
-    )
   }
   return (
     <>
       {error !== undefined && <Failure error={error} />}
-      {newSecret !== '' && <ShownOnce text={newSecret} />}
       <KeyRows keys={keys} actions={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
     </>
   )
@@ -198,6 +190,9 @@ function KeyRows({ keys, actions }: RowsProps) {
           </td>
           <td>
             <span className={`badge status ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
+            {key.state === 'active' && key.oldSecretUntil !== null && (
+              <div className="soft small">old secret works until {formatTime(key.oldSecretUntil)}</div>
+            )}
           </td>
           <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
           <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>

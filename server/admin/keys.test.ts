@@ -36,6 +36,7 @@ describe('GET /console/keys', () => {
       expiresAt: new Date(testNowMs + day).toISOString(),
       revokedAt: null,
       lastUsedAt: null,
+      oldSecretUntil: null,
     })
     assert.deepEqual([keys[0]?.id, keys[0]?.admin, keys[0]?.state], [second.id, true, 'revoked'])
     assert.doesNotMatch(reply.body, /digest|secret/)
@@ -214,6 +215,49 @@ describe('POST /console/keys/{id}/secret', () => {
     assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
     assert.equal((await rotate({}, 'unknown')).status, 404)
     assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
+  })
+})
+
+describe('POST /console/keys/{id}/secret with oldSecretUntil', () => {
+  test('200: both secrets work until that time, which the list shows; then only the new one', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const { state, clock, random } = site.context
+    const { id, key } = await createKey(state, { name: 'a', plan: 'enterprise' }, clock, random)
+    const rotate = (body: object) => site.request(`/console/keys/${id}/secret`, { method: 'POST', cookie, body })
+    // 404 means that the key was accepted.
+    const statusOf = async (text: string) =>
+      (await site.request('/v0/eth/validators/1', { headers: { authorization: `Bearer ${text}` } })).status
+    const listed = async () => (await site.request('/console/keys', { cookie })).json<KeyList>().keys[0]
+    const oldSecretUntil = new Date(testNowMs + 3_600_000).toISOString()
+    const reply = (await rotate({ oldSecretUntil })).json<NewKeyReply>()
+    assert.equal(reply.oldSecretUntil, oldSecretUntil)
+    assert.deepEqual([await statusOf(key), await statusOf(reply.key)], [404, 404])
+    assert.equal((await listed())?.oldSecretUntil, oldSecretUntil)
+    site.clock.advance(3_599_999)
+    assert.equal(await statusOf(key), 404)
+    site.clock.advance(1)
+    assert.deepEqual([await statusOf(key), await statusOf(reply.key)], [401, 404])
+    assert.equal((await listed())?.oldSecretUntil, null)
+
+    const again = (
+      await rotate({ oldSecretUntil: new Date(site.clock.now() + 1000).toISOString() })
+    ).json<NewKeyReply>()
+    await revokeKey(state, id, clock)
+    assert.deepEqual([await statusOf(reply.key), await statusOf(again.key)], [401, 401])
+  })
+
+  test('400: a time in the past, too far ahead, or without a time zone', async () => {
+    await using site = await openConsole()
+    const cookie = await site.signIn()
+    const { state, clock, random } = site.context
+    const { id } = await createKey(state, { name: 'a', plan: 'free' }, clock, random)
+    for (const oldSecretUntil of ['2020-01-01T00:00:00Z', '2027-11-15T00:00:00Z', '2026-11-16T00:00:00', 'tomorrow']) {
+      const body = { oldSecretUntil }
+      const reply = await site.request(`/console/keys/${id}/secret`, { method: 'POST', cookie, body })
+      assert.equal(reply.status, 400, oldSecretUntil)
+      assert.match(reply.body, /oldSecretUntil/)
+    }
   })
 })
 

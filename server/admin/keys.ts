@@ -9,7 +9,7 @@ import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#storage/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#storage/usage.ts'
-import { keyView } from './key-view.ts'
+import { keyView, rotatedKeyView } from './key-view.ts'
 import { bodyOf, forOperator, jsonResponse, operatorChange } from './operator-requests.ts'
 import { sessionKeys } from './sessions.ts'
 
@@ -42,7 +42,10 @@ const KeyChangeBody = Type.Object(
   { ...closed, minProperties: 1 },
 )
 
-const RotationBody = Type.Object({ restore: Type.Optional(Type.Boolean()) }, closed)
+const RotationBody = Type.Object(
+  { restore: Type.Optional(Type.Boolean()), oldSecretUntil: Type.Optional(DateTime) },
+  closed,
+)
 
 export function keyRoutes(context: AppContext): readonly ExtraRoute[] {
   return [
@@ -109,7 +112,7 @@ async function create(context: AppContext, request: ApiRequest): Promise<NewKeyR
     plan,
     ...(allowed && { groups: allowed }),
     ...(admin && { admin }),
-    ...(expiresAt !== undefined && { expiresAtMs: parseExpiry(expiresAt) }),
+    ...(expiresAt !== undefined && { expiresAtMs: parseTime('expiresAt', expiresAt) }),
   }
   const created = await createKey(context.state, newKey, context.clock, context.random)
   context.log.info({ keyId: created.id, plan, admin: admin ?? false }, 'key created in the console')
@@ -117,15 +120,16 @@ async function create(context: AppContext, request: ApiRequest): Promise<NewKeyR
 }
 
 /** The time zone is required, because the server and the browser may be in different zones. */
-function parseExpiry(text: string): number {
+function parseTime(name: string, text: string): number {
   const atMs = parseTimestamp(text, { zone: 'needed' })
-  if (atMs === undefined) throw invalid(['expiresAt'], 'must have a time zone, as in 2027-01-31T00:00:00Z')
+  if (atMs === undefined) throw invalid([name], 'must have a time zone, as in 2027-01-31T00:00:00Z')
   return atMs
 }
 
 async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
-  const expires = expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : parseExpiry(expiresAt) }
+  const expires =
+    expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : parseTime('expiresAt', expiresAt) }
   const id = idOf(request)
   const edited = await editKey(context.state, id, { ...rest, ...expires }, context.clock)
   const key = edited ? await findKey(context.state, id) : undefined
@@ -135,11 +139,13 @@ async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> 
 }
 
 async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
-  const rotation = { ...bodyOf(request, RotationBody), id: idOf(request) }
+  const { restore = false, oldSecretUntil } = bodyOf(request, RotationBody)
+  const overlap = oldSecretUntil !== undefined && { oldSecretUntilMs: parseTime('oldSecretUntil', oldSecretUntil) }
+  const rotation = { id: idOf(request), restore, ...overlap }
   const rotated = await rotateKey(context.state, rotation, context.clock, context.random)
   if (!rotated) throw new Fault('record.not_found')
-  context.log.info({ keyId: rotated.id }, 'key rotated in the console')
-  return rotated
+  context.log.info({ keyId: rotated.id, ...(overlap && { oldSecretUntil }) }, 'key rotated in the console')
+  return rotatedKeyView(rotated)
 }
 
 async function revoke(context: AppContext, id: string): Promise<{ readonly id: string; readonly revoked: true }> {

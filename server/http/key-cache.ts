@@ -25,12 +25,19 @@ export class KeyCache {
     if (revision !== this.#revision) [this.#revision, this.#verified] = [revision, new Map()]
     const verified = this.#verified
     const record = verified.get(key.id) ?? (await findKey(state, key.id))
-    const isSame = sameDigest(record?.digest ?? unknownKeyDigest, digestOf(key))
-    if (!record || !isSame || record.revokedAtMs !== undefined) return undefined
-    if (record.expiresAtMs !== undefined && record.expiresAtMs <= clock.now()) return undefined
+    const nowMs = clock.now()
+    if (!hasValidSecret(record, digestOf(key), nowMs) || !record || record.revokedAtMs !== undefined) return undefined
+    if (record.expiresAtMs !== undefined && record.expiresAtMs <= nowMs) return undefined
     addToCache(verified, record)
     return record
   }
+}
+
+/** Compares both secrets in any case, so that the time does not depend on which keys have an old one. */
+function hasValidSecret(record: KeyRecord | undefined, digest: Uint8Array, nowMs: number): boolean {
+  const isNew = sameDigest(record?.digest ?? unknownKeyDigest, digest)
+  const isOld = sameDigest(record?.oldDigest ?? unknownKeyDigest, digest)
+  return isNew || (isOld && nowMs < (record?.oldSecretUntilMs ?? 0))
 }
 
 /** `verified` is the map at the start of the lookup. If it was replaced meanwhile, the record is not cached. */

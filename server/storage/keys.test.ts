@@ -33,6 +33,8 @@ test('a created key is found by its id, with the digest of the returned key', as
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     lastUsedAtMs: undefined,
+    oldSecretUntilMs: undefined,
+    oldDigest: undefined,
     digest: parts && new Uint8Array(digestOf(parts)),
   })
   assert.equal(await findKey(context.state, 'nobody'), undefined)
@@ -122,6 +124,39 @@ test('rotating replaces only the secret', async () => {
   assert.deepEqual(digest, new Uint8Array(digestOf(splitKey(after.key) ?? assert.fail())))
   assert.equal(await keyRevision(state), revision + 1)
   assert.equal(await rotateKey(state, { id: 'nobody' }, clock, random), undefined)
+})
+
+test('an old secret is kept for the overlap, and only the last one', async () => {
+  await using context = await openContext()
+  const { state, clock, random } = context
+  const { id, key } = await createKey(state, { name: 'ci', plan: 'free' }, clock, random)
+  const digestsOf = async () => {
+    const { digest, oldDigest, oldSecretUntilMs } = (await findKey(state, id)) ?? assert.fail()
+    return [digest, oldDigest, oldSecretUntilMs]
+  }
+  const digestIn = (text = '') => new Uint8Array(digestOf(splitKey(text) ?? assert.fail()))
+  const until = testNowMs + 9000
+  const second = await rotateKey(state, { id, oldSecretUntilMs: until }, clock, random)
+  assert.equal(second?.oldSecretUntilMs, until)
+  assert.deepEqual(await digestsOf(), [digestIn(second?.key), digestIn(key), until])
+  const third = await rotateKey(state, { id, oldSecretUntilMs: until }, clock, random)
+  assert.deepEqual(await digestsOf(), [digestIn(third?.key), digestIn(second?.key), until])
+  const fourth = await rotateKey(state, { id }, clock, random)
+  assert.deepEqual(await digestsOf(), [digestIn(fourth?.key), undefined, undefined])
+
+  for (const oldSecretUntilMs of [testNowMs, testNowMs + 90 * 86_400_000 + 1, Number.NaN])
+    await assert.rejects(rotateKey(state, { id, oldSecretUntilMs }, clock, random), /must be in the next 90 days/)
+  await rotateKey(state, { id, oldSecretUntilMs: until }, clock, random)
+  await revokeKey(state, id, clock)
+  await assert.rejects(
+    rotateKey(state, { id, restore: true, oldSecretUntilMs: until }, clock, random),
+    /oldSecretUntil: is not possible for a revoked key/,
+  )
+  await rotateKey(state, { id, restore: true }, clock, random)
+  assert.deepEqual((await digestsOf()).slice(1), [undefined, undefined])
+  await rotateKey(state, { id, oldSecretUntilMs: until }, clock, random)
+  await issueKey(state, { id, name: 'ci', plan: 'free' }, clock, random)
+  assert.deepEqual((await digestsOf()).slice(1), [undefined, undefined])
 })
 
 test('a revoked key is rotated only with restore, an expired one not at all', async () => {

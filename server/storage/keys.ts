@@ -45,10 +45,13 @@ export interface KeyInfo {
   readonly revokedAtMs: number | undefined
   /** Written together with the usage, so it may lag (behaviour/http.md#usage-counters). */
   readonly lastUsedAtMs: number | undefined
+  /** The secret before the last rotation works until then, unless the time has passed. */
+  readonly oldSecretUntilMs: number | undefined
 }
 
 export interface KeyRecord extends KeyInfo {
   readonly digest: Uint8Array
+  readonly oldDigest: Uint8Array | undefined
 }
 
 interface KeyRow {
@@ -58,6 +61,8 @@ interface KeyRow {
   allowed_groups: string | null
   admin: number
   digest: Uint8Array
+  old_digest: Uint8Array | null
+  old_until_ms: number | null
   created_ms: number
   expires_ms: number | null
   revoked_ms: number | null
@@ -108,7 +113,7 @@ export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: 
      values (?, ?, ?, ?, ?, ?, ?, ?)
      on conflict (id) do update set name = excluded.name, plan = excluded.plan,
        allowed_groups = excluded.allowed_groups, admin = excluded.admin, digest = excluded.digest,
-       expires_ms = excluded.expires_ms, revoked_ms = null`,
+       old_digest = null, old_until_ms = null, expires_ms = excluded.expires_ms, revoked_ms = null`,
     ...[id, name, plan, allowed ? groupsText(allowed) : null, admin ? 1 : 0, digestOf(parts), nowMs],
     expiresAtMs ?? null,
   )
@@ -118,30 +123,57 @@ export async function putKey(tx: StateWriter, wanted: NewKey & KeyParts, nowMs: 
 
 const groupsText = (allowed: readonly Group[]): string => groups.filter((group) => allowed.includes(group)).join(',')
 
+export interface Rotation {
+  readonly id: string
+  /** Required for a revoked key, which then works again. */
+  readonly restore?: boolean
+  /** The old secret works until then. Default: it stops working at once. */
+  readonly oldSecretUntilMs?: number
+}
+
+export interface RotatedKey {
+  readonly id: string
+  readonly key: string
+  readonly oldSecretUntilMs?: number
+}
+
+const overlapMaxMs = 90 * 86_400_000
+
 /**
- * Creates a new secret for an existing key (behaviour/http.md#new-secret-for-a-key). The old secret becomes invalid at once
- * in every process. Undefined for an unknown key.
+ * Creates a new secret for an existing key (behaviour/http.md#new-secret-for-a-key). Every process uses it at once. A
+ * still older secret stops working. Undefined for an unknown key.
  */
 export async function rotateKey(
   state: State,
-  { id, restore = false }: { readonly id: string; readonly restore?: boolean },
+  { id, restore = false, oldSecretUntilMs }: Rotation,
   clock: Clock,
   random: Random,
-): Promise<{ readonly id: string; readonly key: string } | undefined> {
+): Promise<RotatedKey | undefined> {
   const parts = { id, secret: newSecret(random) }
   return state.write(async (tx) => {
     const key = await findKey(tx, id)
     if (!key) return undefined
-    if (key.revokedAtMs !== undefined && !restore) {
-      throw invalid(['restore'], 'is required for a revoked key: with a new secret it works again')
-    }
-    if (key.expiresAtMs !== undefined && key.expiresAtMs <= clock.now()) {
-      throw invalid(['expires'], 'is in the past: the new secret would not work; set a later expiry first')
-    }
-    await tx.run('update keys set digest = ?, revoked_ms = null where id = ?', digestOf(parts), id)
+    checkRotation(key, restore, oldSecretUntilMs, clock.now())
+    const hasOverlap = oldSecretUntilMs !== undefined
+    await tx.run(
+      'update keys set digest = ?, old_digest = ?, old_until_ms = ?, revoked_ms = null where id = ?',
+      ...[digestOf(parts), hasOverlap ? key.digest : null, oldSecretUntilMs ?? null, id],
+    )
     await tx.run(advanceRevisionSql)
-    return { id, key: keyText(parts) }
+    return { id, key: keyText(parts), ...(hasOverlap && { oldSecretUntilMs }) }
   })
+}
+
+function checkRotation(key: KeyInfo, restore: boolean, oldSecretUntilMs: number | undefined, nowMs: number): void {
+  const isRevoked = key.revokedAtMs !== undefined
+  if (isRevoked && !restore)
+    throw invalid(['restore'], 'is required for a revoked key: with a new secret it works again')
+  if (key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs)
+    throw invalid(['expires'], 'is in the past: the new secret would not work; set a later expiry first')
+  if (oldSecretUntilMs === undefined) return
+  if (isRevoked) throw invalid(['oldSecretUntil'], 'is not possible for a revoked key: its old secret stays invalid')
+  if (!(oldSecretUntilMs > nowMs && oldSecretUntilMs <= nowMs + overlapMaxMs))
+    throw invalid(['oldSecretUntil'], 'must be in the next 90 days')
 }
 
 /** Changes a key except its secret, at once in every process. False for an unknown key. */
@@ -164,7 +196,7 @@ export async function editKey(state: State, id: string, change: KeyChange, clock
 
 export async function findKey(state: StateReader, id: string): Promise<KeyRecord | undefined> {
   const row = await state.get<KeyRow>('select * from keys where id = ?', id)
-  return row && { ...toInfo(row), digest: row.digest }
+  return row && { ...toInfo(row), digest: row.digest, oldDigest: row.old_digest ?? undefined }
 }
 
 /** Oldest first, including revoked and expired keys. */
@@ -229,6 +261,7 @@ const toInfo = (row: KeyRow): KeyInfo => ({
   expiresAtMs: row.expires_ms ?? undefined,
   revokedAtMs: row.revoked_ms ?? undefined,
   lastUsedAtMs: row.last_used_ms ?? undefined,
+  oldSecretUntilMs: row.old_until_ms ?? undefined,
 })
 
 function checkWanted(wanted: NewKey & { readonly id: string }, nowMs: number): void {

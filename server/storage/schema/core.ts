@@ -16,6 +16,8 @@ const accessTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
     allowed_groups text, -- comma-separated group names; null: all groups
     admin bigint not null, -- 1: may call the endpoints that change data
     digest ${bytes} not null, -- hash of id and secret; the secret itself is not stored
+    old_digest ${bytes}, -- of the secret before the last rotation; null: it stopped working at once
+    old_until_ms bigint, -- the old secret works until then; null without an old digest
     created_ms bigint not null,
     expires_ms bigint, -- null: does not expire
     revoked_ms bigint, -- null: not revoked
