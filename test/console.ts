@@ -109,6 +109,7 @@ export async function build(dir: string, version: string): Promise<void> {
   await mkdir(join(dir, 'docs/endpoints'), { recursive: true })
   await writeFile(join(dir, 'docs/endpoints/one.html'), `<!doctype html><title>Endpoint ${version}</title>`)
   await writeFile(join(dir, 'docs/endpoints/index.html'), '<!doctype html><title>Endpoints</title>')
+  await writeFile(join(dir, 'docs/404.html'), '<!doctype html><title>Page not found</title>')
   await writeFile(join(dir, 'docs/index.html'), `<!doctype html><title>Documentation ${version}</title>`)
   await writeFile(join(dir, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
   await writeFile(join(dir, 'index.html'), `<!doctype html><script src="/assets/index-${version}.js"></script>`)

@@ -19,7 +19,7 @@ export async function buildSite(outDir: string, { isServed }: { readonly isServe
   const names = await readdir(outDir).catch((): string[] => [])
   if (names.length > 0 && !names.includes(indexFile))
     throw new Error(`${outDir} contains other files. Name a new or an empty folder.`)
-  const { pages, files, searchIndex } = renderSite({ isServed })
+  const { pages, notFoundPage, files, searchIndex } = renderSite({ isServed })
   await rm(outDir, { recursive: true, force: true })
   await buildAssets(outDir)
   await cp(join(root, 'console/public/favicon.svg'), join(outDir, 'favicon.svg'))
@@ -29,6 +29,7 @@ export async function buildSite(outDir: string, { isServed }: { readonly isServe
     await mkdir(dirname(join(outDir, path)), { recursive: true })
     await writeFile(join(outDir, path), await readFile(source))
   }
+  await writeFile(join(outDir, '404.html'), notFoundPage)
   const start = 'index.html'
   for (const [path, html] of [...pages].sort(([one], [other]) => Number(one === start) - Number(other === start))) {
     await mkdir(dirname(join(outDir, path)), { recursive: true })

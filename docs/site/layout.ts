@@ -13,10 +13,13 @@ export interface LayoutInput {
   readonly endpointIds: readonly string[]
   /** Delivered by a Tetrad server, which has the console at `/`. */
   readonly isServed: boolean
+  /** Where links begin, such as `/docs/`. Default: they are relative to the page. */
+  readonly linkBase?: string
 }
 
-export function renderLayout({ path, title, description, html, headings, endpointIds, isServed }: LayoutInput): string {
-  const link = (to: string) => relativeLink(path, to)
+export function renderLayout(input: LayoutInput): string {
+  const { path, title, description, html, headings, endpointIds, isServed, linkBase } = input
+  const link: Link = (to) => (linkBase === undefined ? relativeLink(path, to) : `${linkBase}${to}`)
   const fullTitle = path === 'index.html' ? 'Tetrad documentation' : `${title} · Tetrad documentation`
   return `<!doctype html>
 <html lang="en"${isServed ? ' data-served' : ''}>
@@ -44,7 +47,7 @@ ${isServed ? '<a class="console-link" href="/">Console</a>\n' : ''}<label class=
 </header>
 <div class="docs-body">
 <nav id="docs-menu" class="docs-side" aria-label="Documentation">
-${renderSidebar(path, endpointIds)}</nav>
+${renderSidebar(path, link, endpointIds)}</nav>
 <main id="docs-content" class="doc" tabindex="-1">
 ${html}</main>
 ${renderSections(headings)}</div>
@@ -53,10 +56,13 @@ ${renderSections(headings)}</div>
 `
 }
 
-function renderSidebar(path: string, endpointIds: readonly string[]): string {
+/** The address of a page, by its path in the site. */
+type Link = (to: string) => string
+
+function renderSidebar(path: string, link: Link, endpointIds: readonly string[]): string {
   const current = path.startsWith('decisions/') ? 'decisions/index.html' : path
   const item = (label: string, to: string) =>
-    `<li><a href="${relativeLink(path, to)}"${to === current ? ' aria-current="page"' : ''}>${escapeHtml(label)}</a></li>\n`
+    `<li><a href="${link(to)}"${to === current ? ' aria-current="page"' : ''}>${escapeHtml(label)}</a></li>\n`
   const endpoints = endpointGroups
     .map((group) => {
       const ids = endpointIds.filter((id) => id.startsWith(`${group}.`))

@@ -18,6 +18,8 @@ const endpoints = new Map(
 export interface Site {
   /** HTML by path, relative to the root of the site. */
   readonly pages: ReadonlyMap<string, string>
+  /** HTML for addresses without a page. */
+  readonly notFoundPage: string
   /** Files of the repository that pages link to, by their path in the site. */
   readonly files: ReadonlyMap<string, string>
   readonly searchIndex: SearchIndex
@@ -46,7 +48,24 @@ export function renderSite({ isServed }: { readonly isServed: boolean }): Site {
       }),
     ]),
   )
-  return { pages, files, searchIndex: indexOf(rendered) }
+  return { pages, notFoundPage: renderNotFoundPage(isServed), files, searchIndex: indexOf(rendered) }
+}
+
+/** A server sends it for addresses of any depth, so its links are absolute. */
+function renderNotFoundPage(isServed: boolean): string {
+  const base = isServed ? '/docs/' : ''
+  return renderLayout({
+    path: '404.html',
+    title: 'Page not found',
+    description: 'The documentation has no page at this address.',
+    html: `<h1>Page not found</h1>
+<p>The documentation has no page at this address. Search for a word, choose a page from the menu, or go to the <a href="${base}index.html">start page</a>.</p>
+`,
+    headings: [],
+    endpointIds: [...endpoints.keys()],
+    isServed,
+    ...(isServed && { linkBase: base }),
+  })
 }
 
 /** The address that a page of the site uses for a link in its source. */

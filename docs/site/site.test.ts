@@ -25,6 +25,25 @@ describe('the documentation site', { skip: noBrowser }, () => {
     await results(page).first().waitFor()
   }
 
+  test('an unknown page has status 404, the menu and a search that works', async () => {
+    const page = await browser.page('/docs')
+    const response = await open(page, 'endpoints/no/such-page')
+    assert.equal(response?.status(), 404)
+    await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor()
+    await browser.accessible(page)
+    await search(page, 'backup')
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('main')
+      .getByText(/tetrad backup/)
+      .first()
+      .waitFor()
+    await open(page, 'no-such-page')
+    await page.getByRole('navigation', { name: 'Documentation' }).getByRole('link', { name: 'Getting started' }).click()
+    await page.getByRole('heading', { name: 'Getting started', level: 1 }).waitFor()
+    await browser.leave(page)
+  })
+
   test('the search is used by keyboard and leads to the answer', async () => {
     const page = await browser.page('/docs')
     await page.getByRole('heading', { name: 'Tetrad documentation', level: 1 }).waitFor()

@@ -136,6 +136,19 @@ describe('the documentation', () => {
     }
   })
 
+  test('404: an unknown page is an HTML page of the build, at every depth, also with a matching etag', async () => {
+    await using site = await openConsole()
+    for (const path of ['nothing', 'endpoints/nothing.html', 'nothing/', 'a/b/', 'a/b/c', '404.html']) {
+      const reply = await site.request(`/docs/${path}`)
+      const { status, headers } = await site.request(`/docs/${path}`, {
+        headers: { 'if-none-match': String(reply.headers.etag) },
+      })
+      assert.deepEqual([reply.status, status], [404, 404], path)
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+      assert.match(reply.body, /<title>Page not found<\/title>/)
+    }
+  })
+
   test('503: documentation that is not built explains how to build it', async () => {
     await using site = await openConsole({}, { built: false })
     for (const url of ['/docs/', '/docs/errors.html']) {

@@ -59,7 +59,7 @@ class StaticFile {
     this.#bytes = bytes
   }
 
-  async toResponse(request: ApiRequest, headers: Record<string, string>): Promise<ApiResponse> {
+  async toResponse(request: ApiRequest, headers: Record<string, string>, status = 200): Promise<ApiResponse> {
     const isCompressible = this.#bytes.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(this.type)
     const encoding = isCompressible ? encodingFor(request.headers['accept-encoding'], encodings) : undefined
     // A strong etag identifies the bytes, so each encoding has its own.
@@ -71,8 +71,8 @@ class StaticFile {
       ...(isCompressible && { vary: 'accept-encoding' }),
       ...(encoding && { 'content-encoding': encoding }),
     }
-    if (isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
-    return { status: 200, headers: all, body: encoding ? await this.#compress(encoding) : this.#bytes }
+    if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
+    return { status, headers: all, body: encoding ? await this.#compress(encoding) : this.#bytes }
   }
 
   #compress(encoding: Encoding): Promise<Uint8Array> {
@@ -170,21 +170,27 @@ function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly Extr
 /** Folders of the documentation site. */
 const documentationFolders = ['endpoints', 'behaviour', 'decisions', 'files']
 
+/** No page is deeper than two segments. The others are for the page "not found". */
+const documentationPaths = [
+  ...['/docs/', '/docs/{file}', '/docs/{folder}/', '/docs/{folder}/{file}'],
+  ...['/docs/{folder}/{subfolder}/', '/docs/{folder}/{subfolder}/{file}'],
+]
+const notFoundFile = '404.html'
+
 /** The links between the pages are relative, so the start page needs the slash at its end. */
 function documentationRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
   const files = new StaticFiles(dir, documentationFolders)
   const read: ExtraRoute['read'] = async (request) => {
-    const { folder, file = 'index.html' } = request.params
-    const found = await files.find(folder === undefined ? file : `${folder}/${file}`)
+    const { folder, subfolder, file = 'index.html' } = request.params
+    const path = [folder, subfolder, file].filter((part) => part !== undefined).join('/')
+    const found = path === notFoundFile ? undefined : await files.find(path)
     if (found) return found.toResponse(request, pageHeaders)
-    if (!(await files.find('index.html'))) return unbuilt(pageHeaders)
-    throw new Fault('route.unknown')
+    const notFound = await files.find(notFoundFile)
+    return notFound ? notFound.toResponse(request, pageHeaders, 404) : unbuilt(pageHeaders)
   }
   return [
     { path: '/docs', sameOrigin: true, read: async () => ({ status: 308, headers: { location: '/docs/' }, body: '' }) },
-    ...['/docs/', '/docs/{file}', '/docs/{folder}/', '/docs/{folder}/{file}'].map((path) => ({
-      ...{ path, sameOrigin: true as const, read },
-    })),
+    ...documentationPaths.map((path) => ({ path, sameOrigin: true as const, read })),
   ]
 }
 
