@@ -10,8 +10,9 @@ test('parsing a link returns the page, segments and query it was built from', ()
       page: parsedPage,
       parts,
       query,
-    } = parseHref(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined }))
-    assert.deepEqual([parsedPage, parts, [...query]], [page, ['a/b', 'ü 1', '7'], [['to', 'x&y']]])
+    } = parseHref(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined, each: ['1', '2'] }))
+    assert.deepEqual([parsedPage, parts], [page, ['a/b', 'ü 1', '7']])
+    assert.deepEqual([...query].join(' '), 'to,x&y each,1 each,2')
   }
 })
 

@@ -44,12 +44,12 @@ function decodeSegment(text: string): string {
   }
 }
 
-type Query = Readonly<Record<string, string | number | undefined>>
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
-/** The URL of a page, for links. Leaves out query values that are undefined or empty. */
+/** The URL of a page, for links. Leaves out query values that are undefined or empty. A list becomes repeated values. */
 export function hrefOf(page: PageName, parts: readonly (string | number)[] = [], query: Query = {}): string {
   const params = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)]],
+    [value ?? ''].flat().flatMap((item) => (item === '' ? [] : [[name, String(item)]])),
   )
   const search = params.length > 0 ? `?${new URLSearchParams(params)}` : ''
   return `/#/${[page, ...parts].map(encodeURIComponent).join('/')}${search}`

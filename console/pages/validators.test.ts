@@ -298,10 +298,10 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('two pools are compared with the totals of all their validators', async () => {
+  test('pools and operators are compared with the totals of all their validators', async () => {
     const page = await open('')
     for (const pool of pools.slice(0, 2)) await page.getByRole('checkbox', { name: `Compare ${pool}` }).check()
-    await page.getByRole('button', { name: 'Compare both' }).click()
+    await page.getByRole('button', { name: 'Compare 2 pools' }).click()
     await plot(page, `Effectiveness per day: ${pools[0]}, ${pools[1]}`).waitFor()
     const { data } = await client.validators.aggregateEffectiveness({
       indices: members,
@@ -320,8 +320,28 @@ describe('Validators page', { skip: noBrowser }, () => {
       await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth),
       'no column is cut off',
     )
+    await page.getByLabel('Third pool').selectOption(pools[2] ?? '')
+    await plot(page, `Effectiveness per day: ${pools.slice(0, 3).join(', ')}`).waitFor()
+    await table
+      .getByRole('row', { name: pools[2] ?? '' })
+      .getByRole('cell')
+      .nth(8)
+      .waitFor()
     await browser.accessible(page)
+    await page.getByLabel('First pool').selectOption('choose…')
+    await plot(page, `Effectiveness per day: ${pools.slice(1, 3).join(', ')}`).waitFor()
     await browser.leave(page)
+
+    const operators = await open('')
+    await operators.getByRole('button', { name: 'Operators' }).click()
+    const boxes = operators.getByRole('region', { name: 'Operators: table' }).getByRole('checkbox')
+    for (const at of [0, 1, 2, 3]) await boxes.nth(at).check()
+    assert.ok((await boxes.count()) < 5 || (await boxes.nth(4).isDisabled()))
+    await operators.getByRole('button', { name: 'Compare 4 operators' }).click()
+    await operators.getByRole('heading', { level: 1, name: 'Compare operators' }).waitFor()
+    await operators.getByRole('region', { name: 'Totals of the range' }).getByRole('row').nth(4).waitFor()
+    await operators.getByRole('img', { name: /^Effectiveness per day: .+, .+, .+, .+/ }).waitFor()
+    await browser.leave(operators)
   })
 
   test('an unknown validator and a network without pools show what to do next', async () => {

@@ -6,7 +6,7 @@ import { Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
-import { type ComparisonProps, comparedMax, type Subjects } from './side-by-side.ts'
+import { type ComparisonProps, comparedMax, type Subject } from './side-by-side.ts'
 
 interface CompareValidatorsProps extends ComparisonProps {
   readonly indices: readonly number[]
@@ -15,7 +15,7 @@ interface CompareValidatorsProps extends ComparisonProps {
 export function CompareValidators({ indices, network, networkChoice, onChoose, children }: CompareValidatorsProps) {
   // Keyed by the indices as text, so that the plot is not redrawn when the array is new but equal.
   const of = indices.join()
-  const subjects = useMemo<Subjects>(
+  const subjects = useMemo<readonly Subject[]>(
     () => [
       {
         indices: of === '' ? [] : of.split(',').map(Number),

@@ -1,19 +1,20 @@
-// The comparison page: selection of validators or pools, range, and the comparison.
+// The comparison page: selection of validators, pools or operators, range, and the comparison.
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
-import { ComparePools } from './compare-pools.tsx'
+import { CompareEntities } from './compare-entities.tsx'
 import { CompareValidators } from './compare-validators.tsx'
 import { Comparison } from './comparison.tsx'
 import { type Measure, measureLabels, measures } from './comparison-figures.tsx'
 import { NetworkChoice, ViewControls } from './controls.tsx'
-import { type Chosen, indicesIn, type Subjects } from './side-by-side.ts'
+import { type Chosen, indicesIn, namesIn, type Subject } from './side-by-side.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
 export function Compare({ route, view }: PageProps & { readonly view: ValidatorsView }) {
-  const [of = '', pool = '', against = ''] = ['of', 'pool', 'against'].map((name) => route.query.get(name) ?? '')
-  const selection: Chosen = { of, pool, against }
-  const isPools = pool !== '' || against !== ''
+  const of = route.query.get('of') ?? ''
+  const [pool, operator] = [namesIn(route.query.getAll('pool')), namesIn(route.query.getAll('operator'))]
+  const selection: Chosen = { of, pool, operator }
+  const kind = operator.length > 0 ? 'operator' : pool.length > 0 ? 'pool' : undefined
   const measure = measures.find((name) => name === route.query.get('plot')) ?? 'effectiveness'
   const change = (to: { view?: ValidatorsView; selection?: Partial<Chosen>; plot?: Measure }) => {
     const plot = to.plot ?? measure
@@ -21,7 +22,7 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
     go('validators', ['compare'], query)
   }
   const onView = (newView: ValidatorsView) => change({ view: newView })
-  const showComparison = (subjects: Subjects) => (
+  const showComparison = (subjects: readonly Subject[]) => (
     <Card id="comparison" title="Comparison">
       <ViewControls
         view={view}
@@ -50,15 +51,15 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
       <p className="small">
         <a href={hrefOf('validators', [], { network: view.network })}>Validators</a> / {view.network}
       </p>
-      <h1>{isPools ? 'Compare two pools' : 'Compare validators'}</h1>
+      <h1>Compare {kind === undefined ? 'validators' : `${kind}s`}</h1>
       <p className="lead">
-        {isPools ? 'All validators of each pool combined' : 'Up to ten validators'}, over the same days. You can
-        bookmark this page to keep the selection.
+        {kind === undefined ? 'Up to ten validators' : `All validators of each ${kind} combined`}, over the same days.
+        You can bookmark this page to keep the selection.
       </p>
-      {isPools ? (
-        <ComparePools {...props} pools={[pool, against]} />
-      ) : (
+      {kind === undefined ? (
         <CompareValidators {...props} indices={indicesIn(of)} />
+      ) : (
+        <CompareEntities key={kind} {...props} kind={kind} names={selection[kind]} />
       )}
     </>
   )

@@ -1,4 +1,4 @@
-// The plot of a comparison, with one line per validator or pool, and its table, with one row each.
+// The plot of a comparison, with one line per validator, pool or operator, and its table, with one row each.
 import { useMemo } from 'react'
 import type { AggregateRecord } from '#api/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
@@ -6,7 +6,7 @@ import { Plot } from '../../parts/plot.tsx'
 import { Table } from '../../parts/table.tsx'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { decimal, none, rating, share, slots } from './figures.tsx'
-import { alignRecords, assignRecords, type Subjects, subjectNames } from './side-by-side.ts'
+import { alignRecords, assignRecords, type RecordsBySubject, type Subject, subjectNames } from './side-by-side.ts'
 
 export const measures = ['effectiveness', 'uptime', 'correctness', 'delay'] as const
 export type Measure = (typeof measures)[number]
@@ -31,10 +31,8 @@ const measureFormats: Readonly<Record<Measure, MeasureFormat>> = {
 }
 
 interface ComparedProps {
-  readonly subjects: Subjects
-  /** Records of the first subject; `others` are those of the second, if any. */
-  readonly records: readonly AggregateRecord[]
-  readonly others: readonly AggregateRecord[] | undefined
+  readonly subjects: readonly Subject[]
+  readonly records: RecordsBySubject
 }
 
 interface LinesProps extends ComparedProps {
@@ -43,16 +41,16 @@ interface LinesProps extends ComparedProps {
   readonly windows: string
 }
 
-export function ComparisonPlot({ subjects, records, others, measure, clock, windows }: LinesProps) {
+export function ComparisonPlot({ subjects, records, measure, clock, windows }: LinesProps) {
   const { figure, format } = measureFormats[measure]
   const { xs, lines } = useMemo(() => {
     const names = subjectNames(subjects)
-    const { epochs, values } = alignRecords(assignRecords(subjects, records, others), names, figure)
+    const { epochs, values } = alignRecords(assignRecords(subjects, records), names, figure)
     return {
       xs: epochs.map((epoch) => unixOf(clock, epoch)),
       lines: names.map((label, at) => ({ label, values: values[at] ?? [] })),
     }
-  }, [subjects, records, others, figure, clock])
+  }, [subjects, records, figure, clock])
   if (xs.length === 0) return <p className="note">No duties in these days. Choose an earlier or a longer range.</p>
   return (
     <Plot
@@ -91,13 +89,13 @@ const columns: readonly Column[] = [
 
 const titles = columns.map(([title]) => title)
 
-export function TotalsTable({ subjects, records, others }: ComparedProps) {
-  const rows = assignRecords(subjects, records, others)
+export function TotalsTable({ subjects, records }: ComparedProps) {
+  const rows = assignRecords(subjects, records)
   return (
     <Table
       name="Totals of the range"
       className="tight"
-      columns={[subjects.length === 2 ? 'Pool' : 'Validator', ...titles]}
+      columns={[subjects[0]?.name === undefined ? 'Validator' : 'Name', ...titles]}
       figures={titles}
     >
       {subjects.flatMap((subject) =>

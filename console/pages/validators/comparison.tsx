@@ -1,4 +1,4 @@
-// Compares validators or pools over the same days: a plot and a table.
+// Compares validators, pools or operators over the same days: a plot and a table.
 import { useMemo } from 'react'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
@@ -7,23 +7,28 @@ import { Busy, Failure, QueryResult } from '../../parts/query-result.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, clockOf, unixOf } from './chain-clock.ts'
 import { ComparisonPlot, type Measure, TotalsTable } from './comparison-figures.tsx'
-import type { Subject, Subjects } from './side-by-side.ts'
+import type { Subject } from './side-by-side.ts'
 import { boundsOf, type ValidatorsView } from './view.ts'
 
 interface ComparisonProps {
-  readonly subjects: Subjects
+  readonly subjects: readonly Subject[]
   readonly view: ValidatorsView
   readonly measure: Measure
 }
 
 export function Comparison({ subjects, view, measure }: ComparisonProps) {
-  const first = useNewestDay(subjects[0], view.network)
-  const second = useNewestDay(subjects[1], view.network)
-  const error = first.error ?? second.error
+  // One call for each possible subject, because the number of hooks must not change.
+  const days = [
+    useNewestDay(subjects[0], view.network),
+    useNewestDay(subjects[1], view.network),
+    useNewestDay(subjects[2], view.network),
+    useNewestDay(subjects[3], view.network),
+  ]
+  const error = days.find((day) => day.error)?.error
   if (error) return <Failure error={error} />
-  if (first.isWaiting || second.isWaiting) return <Busy />
-  const clock = first.clock ?? second.clock
-  const epoch = Math.max(first.epoch ?? 0, second.epoch ?? 0)
+  if (days.some(({ isWaiting }) => isWaiting)) return <Busy />
+  const clock = days.find((day) => day.clock)?.clock
+  const epoch = Math.max(...days.map((day) => day.epoch ?? 0))
   if (!clock)
     return <p className="note">No duties of these validators are stored. Select others, or another network.</p>
   const date = new Date(unixOf(clock, epoch) * 1000).toISOString().slice(0, 10)
@@ -75,36 +80,40 @@ interface DatedProps extends ComparisonProps {
 const windowsMax = 1000
 
 function DatedComparison({ subjects, view, measure, clock, newest }: DatedProps) {
-  const first = useFigures(subjects[0], view, newest)
-  const second = useFigures(subjects[1], view, newest)
+  const figures = [
+    useFigures(subjects[0], view, newest),
+    useFigures(subjects[1], view, newest),
+    useFigures(subjects[2], view, newest),
+    useFigures(subjects[3], view, newest),
+  ].slice(0, subjects.length)
+  const windows = useStable(figures.map((figure) => figure.windows.data?.reply.data))
+  const total = Math.max(...figures.map((figure) => figure.windows.data?.reply.total ?? 0))
+  const failed = figures.flatMap((figure) => [figure.windows, figure.total]).find((query) => query.error)
+  if (failed) return <QueryResult of={failed}>{() => null}</QueryResult>
+  if (windows.every((records) => records === undefined)) return <Busy />
   return (
     <>
-      <QueryResult of={first.windows}>
-        {({ reply }) => (
-          <>
-            {reply.total > windowsMax && (
-              <p className="note warn">
-                Only the newest {windowsMax} of {formatCount(reply.total)} records are shown. Choose a coarser
-                granularity or a shorter range to see all.
-              </p>
-            )}
-            <ComparisonPlot
-              subjects={subjects}
-              records={reply.data}
-              others={second.windows.data?.reply.data}
-              measure={measure}
-              clock={clock}
-              windows={view.granularity}
-            />
-          </>
-        )}
-      </QueryResult>
-      <QueryResult of={first.total}>
-        {({ reply }) => <TotalsTable subjects={subjects} records={reply.data} others={second.total.data?.reply.data} />}
-      </QueryResult>
-      <QueryResult of={second.total}>{() => null}</QueryResult>
+      {total > windowsMax && (
+        <p className="note warn">
+          Only the newest {windowsMax} of {formatCount(total)} records are shown. Choose a coarser granularity or a
+          shorter range to see all.
+        </p>
+      )}
+      <ComparisonPlot
+        subjects={subjects}
+        records={windows}
+        measure={measure}
+        clock={clock}
+        windows={view.granularity}
+      />
+      <TotalsTable subjects={subjects} records={figures.map((figure) => figure.total.data?.reply.data)} />
     </>
   )
+}
+
+/** The previous list as long as its items are the same, so that the plot is not redrawn. */
+function useStable<T>(items: readonly T[]): readonly T[] {
+  return useMemo(() => items, [items.length, items[0], items[1], items[2], items[3]])
 }
 
 function useFigures(subject: Subject | undefined, view: ValidatorsView, newest: string) {

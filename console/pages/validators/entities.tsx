@@ -1,4 +1,4 @@
-// The pools and operators of a network with their ratings: sortable, worst first, with a selection of two pools to compare.
+// The pools and operators of a network with their ratings: sortable, worst first, with a selection to compare.
 import { useState } from 'react'
 import type { InputOf, ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
@@ -13,6 +13,7 @@ import { Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { none, rating, share } from './figures.tsx'
+import { entitiesMax } from './side-by-side.ts'
 
 type Input = InputOf<'validators.entities'>
 type Sort = NonNullable<Input['sort']>
@@ -146,31 +147,27 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
   const [selected, setSelected] = useState<readonly string[]>([])
   const toggle = (name: string) =>
     setSelected(selected.includes(name) ? selected.filter((other) => other !== name) : [...selected, name])
-  const [first, second] = selected
-  const isPool = kind === 'pool'
   const range = rangeOf(entities.map(({ history }) => history))
   const figures = ['Validators', 'Effectiveness', 'Percentile', 'Uptime', 'Earnings per day']
   return (
     <>
       <Table
         name={`${title}: table`}
-        columns={[...(isPool ? ['Compare'] : []), 'Name', ...figures, 'Effectiveness by day']}
+        columns={['Compare', 'Name', ...figures, 'Effectiveness by day']}
         figures={figures}
         sorting={sorting}
       >
         {entities.map((entity) => (
           <tr key={entity.name}>
-            {isPool && (
-              <td>
-                <input
-                  type="checkbox"
-                  aria-label={`Compare ${entity.name}`}
-                  checked={selected.includes(entity.name)}
-                  disabled={second !== undefined && !selected.includes(entity.name)}
-                  onChange={() => toggle(entity.name)}
-                />
-              </td>
-            )}
+            <td>
+              <input
+                type="checkbox"
+                aria-label={`Compare ${entity.name}`}
+                checked={selected.includes(entity.name)}
+                disabled={selected.length >= entitiesMax && !selected.includes(entity.name)}
+                onChange={() => toggle(entity.name)}
+              />
+            </td>
             <td>
               <a href={hrefOf('validators', [], { network, q: entity.name })}>{entity.name}</a>
             </td>
@@ -187,18 +184,16 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
           </tr>
         ))}
       </Table>
-      {isPool && (
-        <p className="row pages">
-          <button
-            type="button"
-            className="main"
-            disabled={second === undefined}
-            onClick={() => go('validators', ['compare'], { network, pool: first, against: second })}
-          >
-            {second === undefined ? 'Select two to compare' : 'Compare both'}
-          </button>
-        </p>
-      )}
+      <p className="row pages">
+        <button
+          type="button"
+          className="main"
+          disabled={selected.length < 2}
+          onClick={() => go('validators', ['compare'], { network, [kind]: selected })}
+        >
+          {selected.length < 2 ? `Select two to ${entitiesMax} to compare` : `Compare ${selected.length} ${kind}s`}
+        </button>
+      </p>
     </>
   )
 }

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { alignRecords, assignRecords, indicesIn, type Subjects, subjectNames } from './side-by-side.ts'
+import { alignRecords, assignRecords, indicesIn, namesIn, type Subject, subjectNames } from './side-by-side.ts'
 
 const hrefOf = (name: string) => name
 const uptime = (record: { uptime?: number }) => record.uptime ?? null
 
 test('records of several validators share one axis, with null where a validator has no record', () => {
-  const subjects: Subjects = [{ indices: [7, 9], hrefOf }]
-  const records = assignRecords(
-    subjects,
+  const subjects: Subject[] = [{ indices: [7, 9], hrefOf }]
+  const records = assignRecords(subjects, [
     [
       { validatorIndex: 7, startEpoch: 450, uptime: 0.9 },
       { validatorIndex: 9, startEpoch: 450, uptime: 0.8 },
       { validatorIndex: 7, startEpoch: 225 },
       { validatorIndex: 9, startEpoch: 0, uptime: 0.7 },
     ],
-    undefined,
-  )
+  ])
   assert.deepEqual(alignRecords(records, subjectNames(subjects), uptime), {
     epochs: [0, 225, 450],
     values: [
@@ -26,17 +24,26 @@ test('records of several validators share one axis, with null where a validator 
   })
 })
 
-test('records of two pools share one axis, each under the name of its pool', () => {
-  const subjects: Subjects = [
+test('records of pools share one axis, each under the name of its pool', () => {
+  const subjects: Subject[] = [
     { name: 'North', indices: [1, 2], hrefOf },
     { name: 'South', indices: [3], hrefOf },
+    { name: 'West', indices: [4], hrefOf },
+    { name: 'East', indices: [5], hrefOf },
   ]
-  const records = assignRecords(subjects, [{ startEpoch: 225, uptime: 1 }], [{ startEpoch: 450, uptime: 0.5 }])
+  const records = assignRecords(subjects, [
+    [{ startEpoch: 225, uptime: 1 }],
+    [{ startEpoch: 450, uptime: 0.5 }],
+    undefined,
+    [{ startEpoch: 450, uptime: 0.25 }],
+  ])
   assert.deepEqual(alignRecords(records, subjectNames(subjects), uptime), {
     epochs: [225, 450],
     values: [
       [1, null],
       [null, 0.5],
+      [null, null],
+      [null, 0.25],
     ],
   })
 })
@@ -45,4 +52,9 @@ test('indices from the address are unique and at most ten', () => {
   assert.deepEqual(indicesIn('12,34,12,x,-1,'), [12, 34])
   assert.deepEqual(indicesIn(null), [])
   assert.equal(indicesIn(Array.from({ length: 30 }, (_, index) => index).join()).length, 10)
+})
+
+test('names from the address are unique and at most four', () => {
+  assert.deepEqual(namesIn(['North', '', 'South', 'North']), ['North', 'South'])
+  assert.deepEqual(namesIn(['a', 'b', 'c', 'd', 'e']), ['a', 'b', 'c', 'd'])
 })

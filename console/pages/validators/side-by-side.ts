@@ -1,24 +1,24 @@
-// Aligns the records of several validators or pools, so that a plot can draw them over the same axis and a table can show
+// Aligns the records of several validators, pools or operators, so that a plot can draw them over the same axis and a table can show
 // a row for each.
 import type { ReactNode } from 'react'
 import type { AggregateRecord, Network } from '#api/wire/validators.ts'
 
-/** What is compared: single validators, or all validators of a pool combined. */
+/** What is compared: single validators, or all validators of a pool or an operator combined. */
 export interface Subject {
-  /** The name of the pool; without it every validator is compared on its own. */
+  /** The name of the pool or operator; without it every validator is compared on its own. */
   readonly name?: string
   readonly indices: readonly number[]
   readonly hrefOf: (name: string) => string
 }
 
-/** Single validators, or two pools. */
-export type Subjects = readonly [Subject] | readonly [Subject, Subject]
+/** Pools or operators that are compared at a time. */
+export const entitiesMax = 4
 
-/** The parameters of the address: validators, or two pools. */
+/** The parameters of the address: validators, pools or operators. */
 export interface Chosen {
   readonly of: string
-  readonly pool: string
-  readonly against: string
+  readonly pool: readonly string[]
+  readonly operator: readonly string[]
 }
 
 export interface ComparisonProps {
@@ -26,7 +26,7 @@ export interface ComparisonProps {
   readonly networkChoice: ReactNode
   readonly onChoose: (chosen: Partial<Chosen>) => void
   /** Shows the comparison once its validators are known. */
-  readonly children: (subjects: Subjects) => ReactNode
+  readonly children: (subjects: readonly Subject[]) => ReactNode
 }
 
 /** The names of all lines and rows, in order. */
@@ -34,22 +34,18 @@ export const subjectNames = (subjects: readonly Subject[]): string[] =>
   subjects.flatMap(({ name, indices }) => (name === undefined ? indices.map(String) : [name]))
 
 interface SubjectRecord {
-  /** The pool or validator of the record. */
+  /** The pool, operator or validator of the record. */
   readonly name: string
   readonly record: AggregateRecord
 }
 
-export function assignRecords(
-  [first, second]: Subjects,
-  records: readonly AggregateRecord[],
-  others: readonly AggregateRecord[] | undefined,
-): SubjectRecord[] {
-  const withName = (subject: Subject | undefined) => (record: AggregateRecord) => ({
-    name: subject?.name ?? String(record.validatorIndex),
-    record,
-  })
-  return [...records.map(withName(first)), ...(others ?? []).map(withName(second))]
-}
+/** The records of each subject, in the same order; undefined while they load. */
+export type RecordsBySubject = readonly (readonly AggregateRecord[] | undefined)[]
+
+export const assignRecords = (subjects: readonly Subject[], records: RecordsBySubject): SubjectRecord[] =>
+  subjects.flatMap(({ name }, at) =>
+    (records[at] ?? []).map((record) => ({ name: name ?? String(record.validatorIndex), record })),
+  )
 
 interface AlignedRecords {
   /** First epoch of each window, ascending. */
@@ -85,3 +81,7 @@ export function indicesIn(text: string | null): number[] {
   const valid = (text ?? '').split(',').filter((text) => /^\d{1,12}$/.test(text))
   return [...new Set(valid.map(Number))].slice(0, comparedMax)
 }
+
+/** Names from the address: unique, at most four. */
+export const namesIn = (names: readonly string[]): string[] =>
+  [...new Set(names.filter((name) => name !== ''))].slice(0, entitiesMax)
