@@ -33,7 +33,7 @@ const styles = [
 ] as const
 
 /** A few markets; some of them change with every step, and one is added. */
-class MarketWorld {
+export class MarketWorld {
   readonly clock = new JumpingClock(testNowMs)
   readonly style: (typeof styles)[number]
   readonly #draws: SeededRandom

@@ -1,0 +1,178 @@
+// The four simulated sources of a whole-system run, each behind a gate: an execution chain, a beacon chain, a market feed
+// and rates. They follow one clock that only the test moves. The same seed gives the same sources.
+import { SeededBehaviour } from '#simulator/beacon/behaviour.ts'
+import { LiveNetwork } from '#simulator/beacon/networks.ts'
+import { openNode } from '#simulator/beacon/node.ts'
+import { presentForks } from '#simulator/beacon/plan.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { dialects } from '#simulator/evm/dialects.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
+import { type Answer, AnswerAlterer } from './altered-answer.ts'
+import { isBelievedOfChain } from './altered-chain.ts'
+import { isBelievedOfMarkets, MarketWorld } from './altered-markets.ts'
+import { serveAnswers } from './altering-proxy.ts'
+import { testNowMs } from './context.ts'
+import { type AlterAnswer, type Gate, openGate } from './source-gate.ts'
+
+export const sourceNames = ['chain', 'beacon', 'feed', 'rates'] as const
+export type SourceName = (typeof sourceNames)[number]
+
+/** The time between two steps of a run. */
+export const stepMs = 1_800_000
+const blockSeconds = 600
+const blocksBefore = 30
+const slotSeconds = 600
+const slotsPerEpoch = 4
+const epochsBefore = 8
+
+const traceForms = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'] as const
+
+export interface Sources extends AsyncDisposable {
+  readonly chain: SimulatedChain
+  readonly gates: Readonly<Record<SourceName, Gate>>
+  /** As in tetrad.yaml. */
+  readonly settings: object
+  now(): number
+  /** Lets `stepMs` pass. */
+  step(): void
+  /** The number of the last epoch that can be stored, plus one. */
+  epochsUntil(): number
+}
+
+export async function openSources(seed: string): Promise<Sources> {
+  const draws = createSeededRandom(`${seed}/sources`)
+  await using opened = new AsyncDisposableStack()
+  const clock = { nowMs: testNowMs, now: () => clock.nowMs }
+
+  const chain = new SimulatedChain({ seed, finalLag: draws.whole(2, 6), accounts: 10, busy: 3, blockSeconds })
+  chain.mine(blocksBefore)
+  const form = draws.pick(traceForms)
+  const node = opened.use(
+    new SimulatedNode(chain, {
+      traces: [form],
+      dialect: draws.pick(dialects.filter(({ traces }) => traces.includes(form))),
+      batchMax: draws.pick([8, 100]),
+      receipts: draws.happens(0.5),
+    }),
+  )
+  node.laterSeconds = testNowMs / 1000 - chain.head.timeUnix
+  const mineUntilNow = () => {
+    const due = (clock.nowMs - testNowMs) / 1000 / blockSeconds + blocksBefore - chain.head.number
+    chain.mine(Math.max(0, Math.floor(due)))
+  }
+
+  const plan = {
+    ...{ slotsPerEpoch, slotSeconds, validators: 24, committeesPerSlot: 2, syncSeats: 8, syncPeriod: 4 },
+    ...{ forkEpochs: presentForks, hasExecution: false },
+  }
+  const disruptions = { epochs: 1_000_000, calmEpochs: 0, outage: { from: 0, until: 0 } }
+  const behaviour = new SeededBehaviour({
+    ...disruptions,
+    ...{ missed: 0.08, orphaned: 0.05, slashing: 0.01, balanceChanges: 0.2 },
+  })
+  const genesisUnix = testNowMs / 1000 - epochsBefore * slotsPerEpoch * slotSeconds
+  const network = new LiveNetwork({ seed, plan, behaviour }, genesisUnix, clock)
+  const isBinary = draws.happens(0.5)
+  const beacon = opened.use(await openNode(network, { ssz: isBinary, states: true, rewards: true }))
+
+  const markets = new MarketWorld(draws.whole(0, 1_000_000))
+  const feed = opened.use(await serveAnswers((path) => markets.answer(path)))
+  const rates = opened.use(await serveAnswers((path) => ({ body: rateDocument(seed, path, clock.nowMs) })))
+
+  const gates = {
+    chain: opened.use(await openGate(await node.listen())),
+    beacon: opened.use(await openGate(beacon.url)),
+    feed: opened.use(await openGate(feed.url)),
+    rates: opened.use(await openGate(rates.url)),
+  }
+  const resources = opened.move()
+  return {
+    chain,
+    gates,
+    settings: settingsOf(gates, markets, draws.whole(1, 60)),
+    now: clock.now,
+    step() {
+      clock.nowMs += stepMs
+      mineUntilNow()
+      markets.step()
+    },
+    epochsUntil: () => Math.floor((clock.nowMs / 1000 - genesisUnix) / slotSeconds / slotsPerEpoch) - 3,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+function rateDocument(seed: string, path: string, nowMs: number): string {
+  const draws = createSeededRandom(`${seed}/rates ${path} ${nowMs}`)
+  const rate = (1.0842 * (1 + (draws.next() - 0.5) / 500)).toFixed(6)
+  return JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate, time: new Date(nowMs).toISOString() }] })
+}
+
+const timeoutMs = 2000
+
+const settingsOf = (gates: Sources['gates'], { style }: MarketWorld, rangeBlocks: number): object => ({
+  explorer: {
+    chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: gates.chain.url, timeoutMs }] }],
+    index: { everyMs: 600_000, rangeBlocks },
+  },
+  validators: {
+    networks: {
+      hoodi: {
+        ...{ epochsPerHour: 2, epochsPerDay: 5, hoursKeptDays: 0 },
+        beacon: { urls: [gates.beacon.url], fromEpoch: 1, everyMs: stepMs, timeoutMs, auditValidators: 4 },
+      },
+    },
+  },
+  fx: {
+    spender: '0x3333333333333333333333333333333333333333',
+    sources: [
+      ...['first', 'second'].map((id) => ({
+        ...{ id, kind: 'http-json', url: `${gates.rates.url}/${id}` },
+        ...{ everyMs: stepMs, staleMs: 4 * stepMs, timeoutMs },
+      })),
+      { id: 'desk', kind: 'push', staleMs: 30 * 86_400_000 },
+    ],
+  },
+  markets: {
+    feeds: [
+      {
+        ...{ id: 'main', url: gates.feed.url, perSecond: 1000, timeoutMs, ...style },
+        ...{ everyMs: stepMs, fullEveryMs: 12 * stepMs, staleMs: 4 * stepMs },
+      },
+    ],
+  },
+})
+
+/** Alterations that the source can make without contradicting itself are not made (docs/security.md#trust-in-sources). */
+const isBelieved = {
+  chain: isBelievedOfChain,
+  feed: isBelievedOfMarkets,
+  rates: () => false,
+  // The proposer of an empty slot is not verified.
+  beacon: ({ question }: { question: string }) => question.includes('/duties/proposer/'),
+}
+
+/** Alters one of the next answers of a source. */
+export function alterNext(source: SourceName, seed: string, skipped: number): AlterAnswer {
+  const draws = createSeededRandom(seed)
+  let left = skipped
+  let isDone = false
+  const alterText = (question: string, answer: Answer) => {
+    const alterer = new AnswerAlterer(draws, 0)
+    const altered = alterer.next(question, answer)
+    return alterer.report && !isBelieved[source](alterer.report) ? altered : undefined
+  }
+  return (question, answer, bytes) => {
+    if (isDone || left-- > 0) return undefined
+    const altered = answer.type.includes('octet-stream') ? alterBytes(draws, bytes) : alterText(question, answer)
+    isDone = altered !== undefined
+    return altered
+  }
+}
+
+function alterBytes(draws: { whole(from: number, until: number): number }, bytes: Buffer): Buffer {
+  const altered = Buffer.from(bytes)
+  const at = draws.whole(0, bytes.length)
+  altered[at] = (altered[at] as number) ^ (1 << draws.whole(0, 8))
+  return altered
+}
