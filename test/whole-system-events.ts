@@ -43,7 +43,7 @@ const drawEvent: readonly [weight: number, draw: (draws: SeededRandom) => System
     (draws) => ({
       ...{ is: 'break', source: draws.pick(sourceNames), steps: draws.whole(1, 9) },
       // A silent source costs real time.
-      mode: draws.happens(0.9) ? draws.pick(gateModes.filter((mode) => mode !== 'silent')) : 'silent',
+      mode: draws.happens(0.95) ? draws.pick(gateModes.filter((mode) => mode !== 'silent')) : 'silent',
     }),
   ],
   [2, (draws) => ({ is: 'fill disk', steps: draws.whole(1, 5) })],
@@ -60,7 +60,7 @@ const drawEvent: readonly [weight: number, draw: (draws: SeededRandom) => System
   [1, () => ({ is: 'restore' })],
 ]
 
-const eventsPerRun = 22
+const eventsPerRun = 16
 
 export function drawEvents(seed: number): SystemEvent[] {
   const draws = createSeededRandom(`whole system ${seed}`)

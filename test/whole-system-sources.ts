@@ -1,6 +1,6 @@
 // The four simulated sources of a whole-system run, each behind a gate: an execution chain, a beacon chain, a market feed
 // and rates. They follow one clock that only the test moves. The same seed gives the same sources.
-import { SeededBehaviour } from '#simulator/beacon/behaviour.ts'
+import { type Behaviour, SeededBehaviour } from '#simulator/beacon/behaviour.ts'
 import { LiveNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
@@ -66,13 +66,8 @@ export async function openSources(seed: string): Promise<Sources> {
     ...{ slotsPerEpoch, slotSeconds, validators: 24, committeesPerSlot: 2, syncSeats: 8, syncPeriod: 4 },
     ...{ forkEpochs: presentForks, hasExecution: false },
   }
-  const disruptions = { epochs: 1_000_000, calmEpochs: 0, outage: { from: 0, until: 0 } }
-  const behaviour = new SeededBehaviour({
-    ...disruptions,
-    ...{ missed: 0.08, orphaned: 0.05, slashing: 0.01, balanceChanges: 0.2 },
-  })
   const genesisUnix = testNowMs / 1000 - epochsBefore * slotsPerEpoch * slotSeconds
-  const network = new LiveNetwork({ seed, plan, behaviour }, genesisUnix, clock)
+  const network = new LiveNetwork({ seed, plan, behaviour: calmBehaviour }, genesisUnix, clock)
   const isBinary = draws.happens(0.5)
   const beacon = opened.use(await openNode(network, { ssz: isBinary, states: true, rewards: true }))
 
@@ -100,6 +95,22 @@ export async function openSources(seed: string): Promise<Sources> {
     epochsUntil: () => Math.floor((clock.nowMs / 1000 - genesisUnix) / slotSeconds / slotsPerEpoch) - 3,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+const disrupted = new SeededBehaviour({
+  ...{ epochs: 1_000_000, calmEpochs: 0, outage: { from: 0, until: 0 } },
+  ...{ missed: 0.03, orphaned: 0.03, slashing: 0.01, balanceChanges: 0.2 },
+})
+
+/** Few enough mistakes that every epoch is finalized in time, so that a delay is the fault of the server. */
+const calmBehaviour: Behaviour = {
+  mistakeRates: (validator, epoch) => ({
+    ...disrupted.mistakeRates(validator, epoch),
+    ...{ noVote: 0.02, wrongTarget: 0.01, late: 0.1 },
+  }),
+  operationsAt: (slot, chain, draws) => ({ ...disrupted.operationsAt(slot, chain, draws), consolidations: [] }),
+  proposer: (slot) => disrupted.proposer(slot),
+  newValidator: (index, draws) => disrupted.newValidator(index, draws),
 }
 
 function rateDocument(seed: string, path: string, nowMs: number): string {
