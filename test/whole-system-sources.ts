@@ -109,7 +109,7 @@ const calmBehaviour: Behaviour = {
     ...{ noVote: 0.02, wrongTarget: 0.01, late: 0.1 },
   }),
   operationsAt: (slot, chain, draws) => ({ ...disrupted.operationsAt(slot, chain, draws), consolidations: [] }),
-  proposer: (slot) => disrupted.proposer(slot),
+  proposer: () => disrupted.proposer(),
   newValidator: (index, draws) => disrupted.newValidator(index, draws),
 }
 

@@ -367,9 +367,11 @@ class Run {
 
   async #expectReport(source: SourceName): Promise<void> {
     const [ready, doctor] = findingOf[source]
-    await this.#until(`/readyz reports ${source}`, async () =>
-      (await this.#failing()).some(({ name }) => ready.test(name)),
-    )
+    // The pushed rate is fresh for a month, so the server stays ready without the sources.
+    if (source !== 'rates')
+      await this.#until(`/readyz reports ${source}`, async () =>
+        (await this.#failing()).some(({ name }) => ready.test(name)),
+      )
     const findings = await this.#doctor()
     assert.ok(
       findings.some(({ name, level }) => level !== 'ok' && doctor.test(name)),
