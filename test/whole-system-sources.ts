@@ -72,8 +72,8 @@ export async function openSources(seed: string): Promise<Sources> {
   const beacon = opened.use(await openNode(network, { ssz: isBinary, states: true, rewards: true }))
 
   const markets = new MarketWorld(draws.whole(0, 1_000_000))
-  const feed = opened.use(await serveAnswers((path) => markets.answer(path)))
-  const rates = opened.use(await serveAnswers((path) => ({ body: rateDocument(seed, path, clock.nowMs) })))
+  const feed = opened.use(await serveAnswers(({ path }) => markets.answer(path)))
+  const rates = opened.use(await serveAnswers(({ path }) => ({ body: rateDocument(seed, path, clock.nowMs) })))
 
   const gates = {
     chain: opened.use(await openGate(await node.listen())),
