@@ -25,8 +25,10 @@ export function groupOf(root: string, file: string): TestGroup {
   return groupOfImport.find(([pattern]) => pattern.test(text))?.[1] ?? 'unit'
 }
 
-/** Files that change the process they run in. */
+/** Files that do not share a process. */
 const aloneFiles: ReadonlySet<string> = new Set([
+  // Builds both packages before its first test. The tests of other files would wait for them.
+  'test/package.test.ts',
   // Sets the time zone of the process.
   'server/markets/feeds/source-time.test.ts',
 ])
@@ -37,6 +39,7 @@ const aloneFiles: ReadonlySet<string> = new Set([
  */
 const startOrder: readonly string[] = [
   'browser',
+  'test/package.test.ts',
   'test',
   'server/validators',
   'simulator',
