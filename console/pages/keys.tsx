@@ -181,7 +181,7 @@ function KeyRows({ keys, actions }: RowsProps) {
       {keys.map((key) => (
         <tr key={key.id}>
           <td>
-            <a href={hrefOf('keys', [key.id])}>{key.name}</a> <span className="soft mono">{key.id}</span>
+            <a href={hrefOf('keys', [key.id])}>{key.name}</a> <div className="soft mono nowrap">{key.id}</div>
           </td>
           <td>{key.plan}</td>
           <td className="small">

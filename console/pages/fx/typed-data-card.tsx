@@ -78,7 +78,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     <Table name="Fields of the typed data" columns={['Field', 'Value', 'Meaning']}>
       {rows.map(([field, value, meaning]) => (
         <tr key={field}>
-          <td>
+          <td className="nowrap">
             <code>{field}</code>
           </td>
           <td className="mono">{value}</td>

@@ -8,7 +8,7 @@ import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type Members, useMembers } from './members.ts'
-import { type ComparisonProps, entitiesMax, type Subject } from './side-by-side.ts'
+import type { ComparisonProps, Subject } from './side-by-side.ts'
 
 /** The maximum of one response. */
 const namesMax = 1000
@@ -68,9 +68,7 @@ export function CompareEntities({ kind, names, network, networkChoice, onChoose,
         </p>
       ))}
       {names.length < 2 ? (
-        <p className="note">
-          Choose two to {entitiesMax} {kind}s above.
-        </p>
+        <p className="note">Choose two to four {kind}s above.</p>
       ) : (
         subjects.length === names.length && empty.length === 0 && children(subjects)
       )}

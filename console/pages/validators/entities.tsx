@@ -191,7 +191,7 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
           disabled={selected.length < 2}
           onClick={() => go('validators', ['compare'], { network, [kind]: selected })}
         >
-          {selected.length < 2 ? `Select two to ${entitiesMax} to compare` : `Compare ${selected.length} ${kind}s`}
+          {selected.length < 2 ? 'Select two to four to compare' : `Compare ${selected.length} ${kind}s`}
         </button>
       </p>
     </>
