@@ -9,9 +9,9 @@ import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
-import { systemClock } from '#runtime/clock.ts'
+import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { openContext } from '#test/context.ts'
+import { openContext, testNowMs } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
 import type { Authorizer } from './authorize.ts'
 import { createHandler, type ErrorFormat, type Handler, type RequestInfo } from './handler.ts'
@@ -44,6 +44,7 @@ async function openTestServer(
     authorizer?: Authorizer
     reply?: (info: RequestInfo) => Promise<void>
     lines?: string[]
+    clock?: Clock
     /** Sent as a header of the responses. */
     showOrigin?: boolean
   } = {},
@@ -51,7 +52,7 @@ async function openTestServer(
   const context = await openContext({ ...settings, server: { port: 0, ...(settings as { server?: object }).server } })
   const counted: string[] = []
   const app = createApp(
-    { ...context, clock: systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
+    { ...context, clock: options.clock ?? systemClock, log: openLog('info', (line) => options.lines?.push(line)) },
     Object.values(contract).map((one) => echo(one as unknown as Endpoint, options.reply, options.showOrigin)),
     options.authorizer ?? everyone,
     { request: (id, outcome) => counted.push(`${id} ${outcome}`) },
@@ -585,6 +586,27 @@ describe('links', () => {
 })
 
 describe('logs and metrics', () => {
+  test('of one network, at most 100 refused requests are logged within a minute', async () => {
+    const lines: string[] = []
+    const clock = new ManualClock(testNowMs)
+    await using server = await openTestServer({}, { lines, clock })
+    const call = async (remoteAddress: string, count: number) => {
+      for (let at = 0; at < count; at++) await inject(server.httpServer, { url: `/unknown/${at}`, remoteAddress })
+    }
+    const countLines = (text: string) => lines.filter((line) => line.includes(text)).length
+    await call('2001:db8::1', 90)
+    await call('2001:db8::2', 30)
+    assert.equal(countLines('"msg":"request"'), 100)
+    await call('192.0.2.1', 5)
+    assert.equal(countLines('"msg":"request"'), 105)
+    assert.equal(countLines('failed requests are not logged'), 1)
+    clock.advance(60_000)
+    await call('2001:db8::1', 101)
+    assert.equal(countLines('"msg":"request"'), 205)
+    assert.match(lines.at(-1) ?? '', /"count":20,/)
+    assert.equal(server.counted.length, 226)
+  })
+
   test('keys in paths and request ids are removed from the log, also if percent-encoded', async () => {
     const lines: string[] = []
     await using server = await openTestServer({ log: { requests: 'all' } }, { lines })

@@ -10,6 +10,7 @@ import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
 import { type App, toFault } from './pipeline.ts'
 import {
+  addressOf,
   headerBytes,
   openRequestIds,
   pathOfUrl,
@@ -218,7 +219,8 @@ function sendStream({ app, raw, response, common, id }: Exchange, { status, head
 
 function refuse(exchange: Exchange, fault: Fault): void {
   const { app, raw, id } = exchange
-  send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw) }, fault))
+  const address = addressOf(raw, app.context.settings.server.proxyHops)
+  send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw), address }, fault))
 }
 
 /** For invalid HTTP, too large heads and too slow callers. */

@@ -6,6 +6,7 @@ import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Authorizer, Credentials } from './authorize.ts'
+import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
@@ -13,6 +14,7 @@ import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-group
 import { LogThrottle } from './log-throttle.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
+import { SlidingWindows } from './sliding-window.ts'
 
 export interface ApiRequest extends RequestParts {
   readonly requestId: string
@@ -40,6 +42,8 @@ export interface App {
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
   /** For errors that occur with every call. */
   readonly logThrottle: LogThrottle
+  /** Failed requests of each network that were logged. */
+  readonly loggedFailures: SlidingWindows
   /** Aborts when the server closes, to end streams. */
   readonly stopping: AbortController
 }
@@ -67,6 +71,7 @@ export function createApp<C extends Context>(
       handlers.map((handler) => [handler, { parse: parser(handler.endpoint), write: serializer(handler.endpoint) }]),
     ),
     logThrottle: new LogThrottle(context.clock),
+    loggedFailures: new SlidingWindows(failuresWindowMs, failureNetworksMax),
     stopping: new AbortController(),
   }
 }
@@ -100,7 +105,7 @@ export async function respond(app: App, group: HandlerGroup, request: ApiRequest
   }
   const tookMs = app.context.clock.monotonicMs() - startMs
   app.meter.request(handler?.endpoint.id ?? 'none', outcomeLabel, tookMs)
-  logRequest(app.context, request, {
+  logRequest(app, request, {
     endpoint: handler?.endpoint.id,
     status: response.status,
     outcome: outcomeLabel,
@@ -209,15 +214,38 @@ const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
 
 const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
+/** More lines of one network are left out, so that no caller can fill the log (behaviour/http.md#request-log). */
+const failuresLoggedMax = 100
+const failuresWindowMs = 60_000
+const failureNetworksMax = 10_000
+
+export interface LoggedRequest {
+  readonly requestId: string
+  readonly path: string
+  /** Undefined: the connection was reset. */
+  readonly address: string | undefined
+}
+
 /** Only the path is logged: the query may contain a key. */
-export function logRequest(
-  context: Context,
-  request: { requestId: string; path: string },
-  entry: RequestLogEntry,
-): void {
+export function logRequest(app: App, request: LoggedRequest, entry: RequestLogEntry): void {
+  const { context, logThrottle } = app
   const { requests } = context.settings.log
   if (requests === 'none' || (requests === 'failures' && successes.has(entry.outcome))) return
-  context.log.info({ requestId: request.requestId, path: request.path, ...entry }, 'request')
+  if (requests === 'failures' && entry.status < 500 && !mayLogFailure(app, request)) {
+    const count = logThrottle.due(leftOut)
+    if (count !== undefined) context.log.warn({ count }, leftOut)
+    return
+  }
+  const { requestId, path } = request
+  context.log.info({ requestId, path, ...entry }, 'request')
+}
+
+const leftOut = `failed requests are not logged: a caller sent more than ${failuresLoggedMax} within a minute`
+
+function mayLogFailure({ context, loggedFailures }: App, { address }: LoggedRequest): boolean {
+  const network = networkOf(address ?? '')
+  const nowMs = context.clock.monotonicMs()
+  return loggedFailures.waitMs(network, failuresLoggedMax, nowMs) === 0 && loggedFailures.add(network, nowMs)
 }
 
 /** Renames fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */

@@ -75,7 +75,7 @@ class ReadRequest implements ApiRequest {
 }
 
 /** The caller: the address that the outermost own proxy saw. Each proxy appends one address to the header. */
-function addressOf({ socket, headers }: IncomingMessage, proxyHops: number): string | undefined {
+export function addressOf({ socket, headers }: IncomingMessage, proxyHops: number): string | undefined {
   const forwarded = headers['x-forwarded-for']
   if (proxyHops === 0 || forwarded === undefined) return socket.remoteAddress
   const all = [socket.remoteAddress, ...String(forwarded).split(',').reverse()]

@@ -11,6 +11,7 @@ import {
   applyFieldAliases,
   defaultErrorFormat,
   faultOutcome,
+  type LoggedRequest,
   logRequest,
   respond,
   toFault,
@@ -98,12 +99,12 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   }
   const tookMs = app.context.clock.monotonicMs() - startMs
   app.meter.request(route.path, outcome, tookMs)
-  logRequest(app.context, request, { endpoint: route.path, status: response.status, outcome, tookMs })
+  logRequest(app, request, { endpoint: route.path, status: response.status, outcome, tookMs })
   return response
 }
 
 /** The response to a request that reached no endpoint, in the error format of the nearest group. */
-export function refusal(app: App, request: { requestId: string; path: string }, fault: Fault): ApiResponse {
+export function refusal(app: App, request: LoggedRequest, fault: Fault): ApiResponse {
   const group = findNearestGroup(app.handlerGroups, request.path)
   const response = renderFault(
     group?.errorFormat ?? defaultErrorFormat,
@@ -111,7 +112,7 @@ export function refusal(app: App, request: { requestId: string; path: string }, 
     group?.handlers[0]?.endpoint.auth ?? 'open',
   )
   app.meter.request('none', faultOutcome(fault))
-  logRequest(app.context, request, { status: response.status, outcome: faultOutcome(fault) })
+  logRequest(app, request, { status: response.status, outcome: faultOutcome(fault) })
   return group ? applyFieldAliases(app, response) : response
 }
 
