@@ -13,7 +13,7 @@ import { drawClosing, drawRequest, type HostileRequest, lastRequest } from './ho
 import { isLongRun, seedsOf } from './long.ts'
 import { commandEnv } from './run-command.ts'
 
-const requestsCount = Number(process.env.HOSTILE_REQUESTS ?? (isLongRun ? 1_000_000 : 3000))
+const requestsCount = Number(process.env.HOSTILE_REQUESTS ?? (isLongRun ? 1_000_000 : 1500))
 const [seed] = seedsOf(1000, 1)
 const connections = 12
 const perConnection = 40
