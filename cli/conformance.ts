@@ -1,5 +1,7 @@
 // `tetrad conformance`: checks any server that offers these interfaces against the contract.
 import { type Command, InvalidArgumentError } from 'commander'
+import type { ConformanceReport } from '#conformance/run-checks.ts'
+import manifest from '../package.json' with { type: 'json' }
 import { CommandFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { paint, print, printJson, type Tone } from './print.ts'
@@ -24,6 +26,7 @@ interface Options extends CommonOptions {
   readonly slow?: boolean
   readonly badKeys?: boolean
   readonly timeout: number
+  readonly report?: readonly string[]
 }
 
 export function addConformance(program: Command): void {
@@ -47,6 +50,7 @@ export function addConformance(program: Command): void {
     .option('--slug <slug>', 'an existing market (default: that of the contract’s example)')
     .option('--pair <from/to>', 'supported currencies (default: USDC/EURC)', parsePair)
     .option('--only <list>', 'run only checks whose id starts with one of these: explorer.link,fx', parseList)
+    .option('--report <file>', 'also write a report to publish: FILE.json or FILE.md; may be repeated', addReportFile)
     .option('--spec-only', 'run only checks of rules from the specification')
     .option('--slow', 'also wait until a download link expires (5 minutes)')
     .option('--bad-keys', 'also send many bad keys; the server then blocks your address for 30 seconds')
@@ -90,9 +94,38 @@ async function runConformance(options: Options): Promise<void> {
   if (only && report.results.length === 0) {
     throw new CommandFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
   }
+  await writeReports(options, report)
   if (options.json) printJson(report)
   else print(`\n${paintStart(report.conforms ? 'ok' : 'error', summaryOf(report))}`)
   if (!report.conforms) process.exitCode = 1
+}
+
+async function writeReports(options: Options, report: ConformanceReport): Promise<void> {
+  if (!options.report) return
+  const [{ formatReportJson, formatReportMarkdown }, { writeOut }] = await Promise.all([
+    import('#conformance/report.ts'),
+    import('./out-file.ts'),
+  ])
+  const { baseUrl, baseUrls } = addressesOf(options)
+  const { only, specOnly, slow, badKeys, lowKey } = options
+  const context = {
+    version: manifest.version,
+    addresses: { ...(baseUrl !== undefined && { all: baseUrl }), ...baseUrls },
+    options: [
+      ...(only ? [`--only ${only.join()}`] : []),
+      ...(specOnly ? ['--spec-only'] : []),
+      ...(slow ? ['--slow'] : []),
+      ...(badKeys ? ['--bad-keys'] : []),
+      ...(lowKey ? ['--low-key'] : []),
+    ],
+  }
+  for (const file of options.report)
+    await writeOut(file, [(file.endsWith('.json') ? formatReportJson : formatReportMarkdown)(report, context)])
+}
+
+function addReportFile(file: string, files: readonly string[] = []): string[] {
+  if (!/\.(json|md)$/.test(file)) throw new InvalidArgumentError('It must end in .json or .md.')
+  return [...files, file]
 }
 
 const tones = { passed: 'ok', failed: 'error', skipped: 'warning' } as const

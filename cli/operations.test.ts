@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { copyDemo } from '#test/template.ts'
+import manifest from '../package.json' with { type: 'json' }
 
 describe('next to a running server', () => {
   let home: Awaited<ReturnType<typeof openFolder>>
@@ -85,7 +86,8 @@ describe('next to a running server', () => {
     assert.equal(good.code, 0, good.stdout)
     assert.match(good.stdout, /^ok {4}explorer\.labels\.v1 {2}\(spec 4\.2\)/)
     assert.match(good.stdout, /\nConforms: \d+ passed, 0 failed, 0 skipped\.\n$/)
-    const bad = await runCommand([...args, '--json', '--slug', 'no-such-market'], {
+    const files = ['--report', 'report.md', '--report', 'report.json']
+    const bad = await runCommand([...args, ...files, '--json', '--slug', 'no-such-market'], {
       cwd: home.dir,
       env: { TETRAD_KEY: key },
     })
@@ -93,6 +95,19 @@ describe('next to a running server', () => {
     assert.deepEqual([bad.code, report.conforms], [1, false])
     assert.match(JSON.stringify(report), /status 404 instead of 200/)
     assert.ok(!bad.stdout.includes(key))
+    const [page, json] = await Promise.all(
+      ['report.md', 'report.json'].map((name) => readFile(join(home.dir, name), 'utf8')),
+    )
+    assert.match(page ?? '', /^# Conformance report\n\nDoes not conform: .*## Failed checks.*## Calls\n/s)
+    const { suite, addresses, options, ...written } = JSON.parse(json ?? '')
+    assert.deepEqual(written, report)
+    assert.deepEqual(
+      [suite.version, addresses, options],
+      [manifest.version, { all: url }, ['--only markets,explorer.labels.v1']],
+    )
+    assert.ok(!`${page}${json}`.includes(key))
+    const unknown = await runCommand([...args, '--report', 'report.html'], { cwd: home.dir, env: { TETRAD_KEY: key } })
+    assert.match(unknown.stderr, /It must end in \.json or \.md/)
     const none = await runCommand(['conformance', '--key', key, '--url', url, '--only', 'nothing'], { cwd: home.dir })
     assert.match(none.stderr, /No check id starts with nothing/)
   })

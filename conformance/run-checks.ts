@@ -1,5 +1,6 @@
 // Runs the checks against a server, one after another, and reports the results. This folder depends on the contract in
 // api/, never on a server (behaviour/operations.md#conformance).
+import { type AnyId, allRoutes } from '#api/routes.ts'
 import { type Check, CheckFailed, Skipped } from './check.ts'
 import { checks } from './checks.ts'
 import { type Samples, type ServerEnvironment, type ServerOptions, ServerUnderTest } from './server-under-test.ts'
@@ -26,11 +27,23 @@ export interface CheckResult {
 }
 
 export interface ConformanceReport {
+  /** When the run started and ended, in ISO 8601. */
+  readonly startedAt: string
+  readonly endedAt: string
   readonly conforms: boolean
   readonly passed: number
   readonly failed: number
   readonly skipped: number
   readonly results: readonly CheckResult[]
+  /** The endpoints that were called. */
+  readonly calls: readonly EndpointCalls[]
+}
+
+export interface EndpointCalls {
+  readonly endpoint: AnyId
+  readonly method: string
+  readonly path: string
+  readonly requests: number
 }
 
 const systemEnvironment: ServerEnvironment = {
@@ -45,6 +58,8 @@ export async function runChecks(
   environment: Partial<ServerEnvironment> = {},
 ): Promise<ConformanceReport> {
   const server = new ServerUnderTest(options, { ...systemEnvironment, ...environment }, options.samples ?? {})
+  const timeOf = () => new Date(server.environment.now()).toISOString()
+  const startedAt = timeOf()
   const results: CheckResult[] = []
   for (const check of checks.filter((candidate) => isSelected(candidate, options))) {
     const result = await runCheck(check, server, options)
@@ -54,8 +69,15 @@ export async function runChecks(
   const count = (outcome: CheckResult['outcome']) => results.filter((result) => result.outcome === outcome).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
   // A run that skipped every check proves nothing.
-  return { conforms: failed === 0 && passed > 0, passed, failed, skipped, results }
+  const conforms = failed === 0 && passed > 0
+  return { startedAt, endedAt: timeOf(), conforms, passed, failed, skipped, results, calls: callsOf(server) }
 }
+
+const callsOf = ({ requestCounts }: ServerUnderTest): EndpointCalls[] =>
+  [...requestCounts].map(([endpoint, requests]) => {
+    const { method, path } = allRoutes[endpoint]
+    return { endpoint, method, path, requests }
+  })
 
 function isSelected({ id, rule }: Check, { only, specOnly }: ConformanceOptions): boolean {
   if (specOnly && !rule.startsWith('spec ')) return false

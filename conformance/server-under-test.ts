@@ -62,6 +62,8 @@ export class ServerUnderTest {
   readonly environment: ServerEnvironment
   readonly samples: Samples
   readonly #sent = new Map<AnyId, number[]>()
+  /** Requests of each endpoint, repeated ones included. */
+  readonly requestCounts = new Map<AnyId, number>()
 
   constructor(options: ServerOptions, environment: ServerEnvironment, samples: Samples) {
     this.options = options
@@ -77,6 +79,7 @@ export class ServerUnderTest {
     const route: Route = allRoutes[id]
     for (let attempt = 1; ; attempt++) {
       if (!changes.once) await this.#waitForRate(id, route)
+      this.requestCounts.set(id, (this.requestCounts.get(id) ?? 0) + 1)
       const response = await this.#send(this.#buildRequest(id, input, changes), changes)
       if (changes.once || attempt >= attemptsMax || !isTooFast(route.group, response)) return response
       const waitMs = retryAfterMs(response.headers.get('retry-after'), this.environment.now()) ?? secondMs

@@ -181,7 +181,7 @@ describe('Postman', () => {
   test('the import has a request for every path, and the URL of the server as baseUrl', async () => {
     const document = openapi({ serverUrl: 'https://data.example.net' })
     const { result, reason, output } = await convert(document)
-    assert.ok(result, reason ?? 'the conversion failed')
+    assert.ok(result, reason ?? 'not converted')
     const { variable, item } = output[0]?.data ?? assert.fail('no collection')
     assert.equal(variable.find(({ key }) => key === 'baseUrl')?.value, 'https://data.example.net')
     const paths = requestsIn(item).map((request) => `/${request?.url.path.join('/')}`)
