@@ -13,6 +13,7 @@ import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { createScript, Redis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
+import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
 const checkTimeoutMs = 20_000
 const clockTimeoutMs = 5000
@@ -29,6 +30,7 @@ export async function connectivityFindings(
     ...beaconChecks(context),
     ...feedChecks(context),
     ...limitsChecks(context),
+    clickhouseFindings(context),
   ])
   return [...findings.flat(), ...(await clockFindings(sourceUrls(context)))]
 }

@@ -109,7 +109,10 @@ function callInProcess(routes: readonly CallableRoute[], outer: ApiRequest): typ
       {
         requestId: outer.requestId,
         address: outer.address,
-        origin: outer.origin,
+        // Computing it may log a warning, so only for handlers that use it.
+        get origin() {
+          return outer.origin
+        },
         hostname: outer.hostname,
         path: pathname,
         params: Object.fromEntries(params.map(([name, value]) => [name, decodeURIComponent(value)])),

@@ -29,6 +29,8 @@ export function openClickhouse(address: string): ClickhouseClient {
   const headers = {
     'x-clickhouse-user': decodeURIComponent(url.username) || 'default',
     'x-clickhouse-key': decodeURIComponent(url.password),
+    // Requests are few and far apart. ClickHouse may have closed a connection that was kept.
+    connection: 'close',
   }
   const send = async (parameters: Record<string, string>, body: string, signal?: AbortSignal): Promise<string> => {
     const query = new URLSearchParams({ database, ...parameters })

@@ -1,29 +1,32 @@
-// Doctor check of the ClickHouse mirror: whether it can be reached, and how far it is behind.
+// Doctor checks of the ClickHouse mirror: whether it can be reached, and how far it is behind. They only warn, because
+// responses do not depend on the mirror.
 import { ageText } from '#core/age.ts'
-import { type DoctorFinding, okFinding, warnFinding } from '../diagnosis.ts'
+import type { Context } from '#http/context.ts'
+import { type DoctorFinding, errorMessage, okFinding, warnFinding } from '../diagnosis.ts'
 import { openClickhouse } from './clickhouse-client.ts'
 import { type MirrorContext, readMirrorStatus } from './mirror.ts'
 
 /** A unit is noticed within half a minute. A day of a million validators takes minutes to send. */
 const lagMaxSeconds = 1800
 
-/** Warnings only: responses do not depend on the mirror. */
-export async function mirrorFindings(context: MirrorContext): Promise<DoctorFinding[]> {
-  const { url } = context.settings.mirrors.clickhouse
+export async function clickhouseFindings({ settings }: Pick<Context, 'settings'>): Promise<DoctorFinding[]> {
+  const { url } = settings.mirrors.clickhouse
   if (url === '') return []
-  const name = 'ClickHouse mirror'
-  const statuses = await readMirrorStatus(context)
-  let version: string
   try {
-    version = (await openClickhouse(url).run('select version() format TabSeparated')).trim()
+    const version = await openClickhouse(url).run('select version() format TabSeparated')
+    return [okFinding('ClickHouse', `reachable, version ${version.trim()}`)]
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return [
-      warnFinding(name, reason, 'check mirrors.clickhouse.url and the ClickHouse server; nothing is lost meanwhile'),
-    ]
+    const todo = 'check mirrors.clickhouse.url and the ClickHouse server; missing rows are sent later'
+    return [warnFinding('ClickHouse', errorMessage(error), todo)]
   }
-  const late = statuses.filter(({ lagSeconds }) => lagSeconds > lagMaxSeconds)
-  if (late.length === 0) return [okFinding(name, `up to date, ClickHouse ${version}`)]
+}
+
+/** From our own databases alone. */
+export async function mirrorFindings(context: MirrorContext): Promise<DoctorFinding[]> {
+  if (context.settings.mirrors.clickhouse.url === '') return []
+  const name = 'ClickHouse mirror'
+  const late = (await readMirrorStatus(context)).filter(({ lagSeconds }) => lagSeconds > lagMaxSeconds)
+  if (late.length === 0) return [okFinding(name, 'up to date')]
   return late.map(({ network, unitName, pending, lagSeconds }) =>
     warnFinding(
       `${name}: ${unitName} of ${network}`,

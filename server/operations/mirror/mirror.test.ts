@@ -14,10 +14,11 @@ import { type EpochRow, perfect, segmentsOf } from '#test/validators-world.ts'
 import { levels, partsIn, plainTime } from '#validators/duties/layout.ts'
 import { updateDuties } from '#validators/duties/store.ts'
 import { measures } from '#validators/ratings/measures.ts'
+import { connectivityFindings } from '../connectivity.ts'
 import { openDutiesTable } from '../export-dataset.ts'
 import { type ClickhouseClient, openClickhouse } from './clickhouse-client.ts'
 import { prepareTables, readMirrorStatus, sendNext } from './mirror.ts'
-import { mirrorFindings } from './mirror-findings.ts'
+import { clickhouseFindings, mirrorFindings } from './mirror-findings.ts'
 import { createStatement, dailyTable, hourlyTable } from './mirror-tables.ts'
 
 /** Epochs of an hour, chain hours of two epochs. Genesis is at noon, so UTC day 0 has the epochs 0 to 11. */
@@ -301,9 +302,10 @@ describe('the mirror', { skip: noClickhouse }, () => {
       ],
     )
     await sendAll(context)
-    const [finding] = await mirrorFindings(context)
+    assert.deepEqual(await mirrorFindings(context), [{ name: 'ClickHouse mirror', level: 'ok', message: 'up to date' }])
+    const [finding] = await clickhouseFindings(context)
     assert.equal(finding?.level, 'ok')
-    assert.match(finding?.message ?? '', /^up to date, ClickHouse \d+\./)
+    assert.match(finding?.message ?? '', /^reachable, version \d+\.\d+/)
   })
 
   test('errors have the reason of ClickHouse, and no password', async () => {
@@ -342,10 +344,21 @@ test('a server keeps the mirror up to date, and its metrics show the lag', { ski
   assert.equal(days, '1')
 })
 
-test('a mirror that cannot be reached is a warning of the doctor', async () => {
+test('the password is sent in a header, and connections are not kept', async () => {
+  await using scripted = await serveScript({ body: '1\n' })
+  const address = scripted.url.replace('//', '//reader:p%40ss@')
+  assert.equal(await openClickhouse(`${address}/tetrad`).run('select 1'), '1\n')
+  const [request] = scripted.requests
+  assert.equal(request?.url, '/?database=tetrad')
+  assert.equal(request?.body, 'select 1')
+  const { connection, 'x-clickhouse-user': user, 'x-clickhouse-key': key } = request?.headers ?? {}
+  assert.deepEqual({ connection, user, key }, { connection: 'close', user: 'reader', key: 'p@ss' })
+})
+
+test('a ClickHouse server that cannot be reached is a warning of the doctor', async () => {
   await using scripted = await serveScript({ status: 503, body: 'Code: 999. DB::Exception: no quorum\nstack' })
   await using context = await openContext({ mirrors: { clickhouse: { url: `${scripted.url}/tetrad` } } })
-  const [finding] = await mirrorFindings(context)
+  const finding = (await connectivityFindings(context)).find(({ name }) => name === 'ClickHouse')
   assert.equal(finding?.level, 'warn')
   assert.match(finding?.message ?? '', /returned status 503: Code: 999\. DB::Exception: no quorum$/)
 })
