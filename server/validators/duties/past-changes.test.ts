@@ -52,3 +52,28 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
   )
   assert.equal(await lastRevision(duties, 'mainnet'), 0)
 })
+
+test('the past of an added validator gets a new revision', async () => {
+  await using context = await openContext({
+    validators: { networks: { [network]: { slotsPerEpoch: 300, epochsPerHour: 2, epochsPerDay: 24 } } },
+  })
+  const { duties } = context
+  const time = plainTime(context.settings.validators.networks[network])
+  const segmentsFor = (validator: number, until: number) =>
+    segmentsOf(
+      time,
+      { from: 0, until },
+      Array.from({ length: until }, (_, epoch) => ({ epoch, validator, ...perfect })),
+    )
+  const segments = segmentsFor(1, 10).map((segment) => ({
+    ...segment,
+    watched: { validators: Int32Array.of(1), countBefore: 5, count: 5 },
+  }))
+  const head = { scores: new Map(), hoursKeptDays: 0, missedKeptDays: 0 }
+  await updateDuties(duties, 'commitEpochs', { network, time, segments, head })
+  assert.equal(await lastRevision(duties, network), 0)
+  const [segment] = segmentsFor(2, 2)
+  assert.ok(segment)
+  await updateDuties(duties, 'commitPast', { network, time, segment, validators: [2] })
+  assert.equal(await lastRevision(duties, network), 1)
+})
