@@ -36,8 +36,6 @@ export interface Sources extends AsyncDisposable {
   now(): number
   /** Lets `stepMs` pass. */
   step(): void
-  /** The number of the last epoch that can be stored, plus one. */
-  epochsUntil(): number
 }
 
 export async function openSources(seed: string): Promise<Sources> {
@@ -92,7 +90,6 @@ export async function openSources(seed: string): Promise<Sources> {
       mineUntilNow()
       markets.step()
     },
-    epochsUntil: () => Math.floor((clock.nowMs / 1000 - genesisUnix) / slotSeconds / slotsPerEpoch) - 3,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

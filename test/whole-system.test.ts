@@ -13,7 +13,7 @@ import { drawEvents, shrinkEvents } from './whole-system-events.ts'
 
 const seedsCount = 1000
 const seedsPerRun = 1
-const eventsPerShortRun = 6
+const eventsPerShortRun = 4
 const diskMebibytes = 64
 
 test('after days of faults, a server has every acknowledged write and the data of a clean one', async (t) => {

@@ -8,7 +8,8 @@
 // 1. A write that was acknowledged is there at the end, unless a backup from before it was restored.
 // 2. What was read from the sources equals what a clean server reads at the end, row by row.
 // 3. No limit was exceeded.
-// 4. /readyz reports a fault while it lasts, and nothing else; the doctor finds nothing at the end.
+// 4. /readyz and the doctor report a fault that lasts, /readyz reports nothing else, and the doctor finds nothing at the
+//    end.
 // 5. An answer that claims to be final is true.
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
@@ -730,9 +731,8 @@ class Run {
 }
 
 /**
- * Tables that are read from the sources. Missed duties are compared by responses, because their order in a row depends on
- * how many epochs were written together.
- * Without the columns that depend on when they were read.
+ * Tables that are read from the sources, without the columns that depend on when they were read. Missed duties are
+ * compared by responses, because their order in a row depends on how many epochs were written together.
  */
 const comparedTables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'state.sqlite': {
