@@ -20,6 +20,7 @@ export const noBrowser: string | false =
   'Chromium not found: install the package `chromium`, or set CHROMIUM to the path of the program'
 
 export interface Browser extends AsyncDisposable {
+  /** All test files of a process share it. Tests may add data, but must not depend on its absence. */
   readonly demo: DemoServer
   /** Opens a page of the console with a key; `key: ''` for none. */
   page(path: string, options?: PageOptions): Promise<Page>
@@ -47,9 +48,16 @@ const noBackgroundRequests = [
   '--no-first-run',
 ]
 
-/** All test files of a process share one Chromium. Each page has its own context. */
+/**
+ * All test files of a process share one Chromium and one server. Each page has its own context. A server costs about three
+ * seconds of CPU time, because its nodes simulate their chains from the start.
+ */
 let launching: ReturnType<typeof chromium.launch> | undefined
-after(async () => (await launching)?.close())
+let starting: Promise<DemoServer> | undefined
+after(async () => {
+  await (await launching)?.close()
+  await (await starting)?.[Symbol.asyncDispose]()
+})
 
 function launch(executablePath: string): ReturnType<typeof chromium.launch> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...noBackgroundRequests]
@@ -72,7 +80,8 @@ export async function openBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error(noBrowser || '')
   buildConsole()
   const browser = await launch(chromiumPath)
-  const demo = await openDemoServer()
+  starting ??= openDemoServer()
+  const demo = await starting
   const contexts = new Set<BrowserContext>()
   const errors: string[] = []
   const reusablePages = new Set<Page>()
@@ -120,7 +129,6 @@ export async function openBrowser(): Promise<Browser> {
     async [Symbol.asyncDispose]() {
       await Promise.all([...reusablePages].map(leave))
       await Promise.all([...contexts].map((context) => context.close()))
-      await demo[Symbol.asyncDispose]()
     },
   }
 
