@@ -101,10 +101,13 @@ function toAnswer(reply: NodeReply): Answer {
     : { status: 200, type, body: JSON.stringify({ ...reply.more, data: reply.json }), headers }
 }
 
-/** All but the comparison with the rewards of the node. */
+/**
+ * Not the comparison with the rewards of the node, nor inactivity scores. These come from each state and only matter
+ * during a leak, where they change balances (docs/security.md#trust-in-sources).
+ */
 const dutiesTables = [
   ...['duty_hours', 'duty_days', 'missed_duties', 'duty_presence', 'duty_units', 'duty_summaries'],
-  ...['coverage', 'duty_networks', 'inactivity_scores', 'unexplained_balance_changes'],
+  ...['coverage', 'duty_networks', 'unexplained_balance_changes'],
 ]
 
 /** The rows of each table. */

@@ -5,13 +5,17 @@ import { after, before, describe, test } from 'node:test'
 import { decimal, fractionOf } from '#core/decimal.ts'
 import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
 import { findFunding } from '#explorer/funding/fundings.ts'
+import { NodesDisagree } from '#explorer/funding/index/compare-nodes.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
+import { getIndexProblems } from '#explorer/funding/index/problems.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { findMid, type Rate } from '#fx/pricing/mid.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { traceRecipient } from '#sources/evm/trace-transfers.ts'
+import { FetchError } from '#sources/http-client.ts'
+import { openRelays } from '#validators/alerts/relays.ts'
 import type { Answer } from './altered-answer.ts'
 import { openChainWorld } from './altered-chain.ts'
 import { serveAnswers } from './altering-proxy.ts'
@@ -68,15 +72,47 @@ describe('an execution node', () => {
     assert.equal((await findFunding(context.state, chain.id, subject.address))?.valueWei, 1n)
   })
 
-  test('is not compared with a second node', async () => {
+  /** A world whose first node is wrong and whose second one is `second`. */
+  function openTwoNodes(second: Post | undefined) {
     const world = openChainWorld(database, subject.number, 'index', wrongValue())
     const [rpc = assert.fail()] = world.node.chain.rpc
     const chain = { ...world.node.chain, rpc: [rpc, { ...rpc, url: 'http://second/' }] }
-    const post: Post = async (url, options) =>
-      url === rpc.url ? world.post(url, options) : (await world.simulated.respond(options.body ?? '')).text
-    const node = openNode(chain, { clock: world.clock }, { post })
-    await catchUpIndex(world.context, node, () => {})
-    assert.equal((await findFunding(world.context.state, chain.id, subject.address))?.valueWei, 1n)
+    const right: Post = async (_, { body = '' }) => (await world.simulated.respond(body)).text
+    const post: Post = (url, options) => (url === rpc.url ? world.post : (second ?? right))(url, options)
+    return { ...world, node: openNode(chain, { clock: world.clock }, { post }) }
+  }
+  const storedValue = async (chain: string) => (await findFunding(database.state, chain, subject.address))?.valueWei
+
+  test('is compared with a second node: if they disagree about a block, its range is not stored', async () => {
+    const { chain, context, node } = openTwoNodes(undefined)
+    context.settings.explorer.index.rangeBlocks = 1
+    await node.each()
+    await assert.rejects(
+      catchUpIndex(context, node, () => {}),
+      (error: Error) => {
+        assert.ok(error instanceof NodesDisagree)
+        const message = `nodes disagree about the finalized block ${subject.truth.block}: http://sim and http://second\\.`
+        assert.match(error.message, new RegExp(message))
+        return true
+      },
+    )
+    assert.equal(await storedValue(chain.id), undefined)
+  })
+
+  test('is not compared with a second node that does not answer, or if the settings say so', async () => {
+    const down: Post = () => Promise.reject(new FetchError('network', 'second: connection refused'))
+    const failing = openTwoNodes(down)
+    await failing.node.each()
+    await catchUpIndex(failing.context, failing.node, () => {})
+    assert.equal(await storedValue(failing.chain.id), 1n)
+    const { notCompared } = getIndexProblems(failing.context, failing.chain.id)
+    assert.deepEqual(notCompared, ['http://second: second: connection refused'])
+    const off = openTwoNodes(undefined)
+    off.context.settings.explorer.index.compareNodes = false
+    await off.node.each()
+    await catchUpIndex(off.context, off.node, () => {})
+    assert.equal(await storedValue(off.chain.id), 1n)
+    assert.equal(getIndexProblems(off.context, off.chain.id).notCompared, undefined)
   })
 
   test('is trusted about the time of a block', async () => {
@@ -114,6 +150,27 @@ describe('an execution node', () => {
     await node.each()
     const { funding, confidence } = await findFirstFunding(context, chain.id, subject.address)
     assert.deepEqual([funding, confidence.coverage], [undefined, 'probed'])
+  })
+})
+
+describe('a relay', () => {
+  const hash = `0x${'ab'.repeat(32)}`
+  const find = async (...lists: (readonly object[])[]) => {
+    let requests = 0
+    await using relay = await serveAnswers(() => ({ body: JSON.stringify(lists[requests++] ?? lists.at(-1)) }))
+    return await openRelays([relay.url]).find(7, hash)
+  }
+  const payload = (address: string) => ({ slot: '7', block_hash: hash, proposer_fee_recipient: address })
+
+  test('is trusted about the address that a builder paid', async () => {
+    const wrong = `0x${'cc'.repeat(20)}`
+    assert.deepEqual(await find([payload(wrong)]), { proposerFeeRecipient: wrong })
+  })
+
+  test('is trusted about a payload that two lists lack', async () => {
+    const own = payload(`0x${'aa'.repeat(20)}`)
+    assert.equal(await find([], [], [own]), null)
+    assert.notEqual(await find([], [own]), null)
   })
 })
 

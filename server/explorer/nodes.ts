@@ -28,11 +28,18 @@ export interface ChainNode {
     options?: RpcCallOptions,
     spend?: (calls: number) => void,
   ): Promise<BlockWithExecution[]>
+  /** A block with its execution from each node; a text: why it is not known. Does not wait for nodes that failed. */
+  readFromEach(number: number, options?: RpcCallOptions): Promise<readonly NodeBlock[]>
   /** Sends a trace_filter call to a node that supports it. */
   list(call: RpcCall, options?: RpcCallOptions): Promise<RpcOutcome>
   /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
   distrustTraceFilter(): void
   tip(options?: RpcCallOptions): Promise<Tip>
+}
+
+export interface NodeBlock {
+  readonly name: string
+  readonly answer: BlockWithExecution | string
 }
 
 export interface Tip {
@@ -58,6 +65,7 @@ export function openNode(
       await nodeCapabilities.combined(options)
       return readFromAny(nodeCapabilities.blockSources(), numbers, options, spend)
     },
+    readFromEach: (number, options) => readFromEach(rpc, nodeCapabilities, number, options),
     async list(call, options) {
       const [outcome] = await nodeCapabilities.traceFilterNodes().call([call], options)
       return outcome as RpcOutcome
@@ -100,6 +108,31 @@ async function readFromAny(
   const [first] = retryable.toSorted((a, b) => a.rpc.backoffRemainingMs() - b.rpc.backoffRemainingMs())
   if (first) return readFrom(first, false)
   throw failure ?? new Error('no source of blocks: the capabilities of the nodes have not been tested')
+}
+
+async function readFromEach(
+  rpc: Rpc,
+  capabilities: CapabilityTracker,
+  number: number,
+  options: RpcCallOptions = {},
+): Promise<readonly NodeBlock[]> {
+  const sources = capabilities.traceSources()
+  return Promise.all(
+    rpc.health().map(async ({ name, trouble }, index) => {
+      const source = sources[index]
+      if (!source) return { name, answer: trouble ?? 'it has no traces' }
+      const results: Rpc['results'] = (calls, callOptions) =>
+        source.rpc.results(calls, { ...callOptions, skipsBackoff: true })
+      try {
+        const [block] = await readBlocks({ results }, source.form, [number], options)
+        return { name, answer: block ?? 'it returned no block' }
+      } catch (error) {
+        options.signal?.throwIfAborted()
+        if (!(error instanceof Fault)) throw error
+        return { name, answer: error.message }
+      }
+    }),
+  )
 }
 
 async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: RpcCallOptions): Promise<Tip> {

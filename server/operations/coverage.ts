@@ -4,6 +4,7 @@ import type { Group } from '#api/routes.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
+import { getIndexProblems } from '#explorer/funding/index/problems.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import type { ReadableRoute } from '#http/routes.ts'
@@ -13,7 +14,7 @@ import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
-import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
+import { type NodesStatus, networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { chainStream, isFollowed } from './chain-progress.ts'
 
 /**
@@ -46,6 +47,8 @@ export interface Stream {
   /** Not older than allowed. Null: the stream is not syncing. */
   readonly fresh: boolean | null
   readonly status: StreamStatus
+  /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
+  readonly nodes?: NodesStatus
   /** Of a network, while earlier epochs are read for validators that were added to the watch list. */
   readonly missingPast?: MissingPast
 }
@@ -120,12 +123,19 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       complete: isRead || (mode === 'probe' && position.gapsCount === 0),
       // Not known before the index has reached the head for the first time.
       fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
+      ...chainNodes(context, id),
     }
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
     else streams.push(withStatus(stream, isProgressing(context, stream.name, position.read ?? 0)))
   }
   return streams
+}
+
+function chainNodes(context: AppContext, chain: string): Pick<Stream, 'nodes'> {
+  const { isDisagreement, notCompared } = getIndexProblems(context, chain)
+  if (isDisagreement) return { nodes: 'disagree' }
+  return notCompared ? { nodes: notCompared.length === 0 ? 'agree' : 'not compared' } : {}
 }
 
 async function networkStreams(context: AppContext): Promise<Stream[]> {
@@ -150,6 +160,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       ageSeconds,
       complete: position.gapsCount === 0 && last !== undefined,
       fresh: isFollowed ? health.isFresh : null,
+      ...(health.nodes && { nodes: health.nodes }),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
     // Following continues from the newest epoch, so progress does not fill an earlier gap.

@@ -12,8 +12,12 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
   const findings: DoctorFinding[] = []
   for (const network of networks) {
     const name = networkStream(network)
-    const { covered, problem } = await readNetworkHealth(context, network)
+    const { covered, problem, notCompared } = await readNetworkHealth(context, network)
     if (problem) findings.push(failFinding(name, problem.message, problem.todo))
+    if (notCompared.length > 0) {
+      const todo = 'check this node; until then the other nodes are used without comparison'
+      findings.push(warnFinding(name, `its nodes are not compared with each other: ${notCompared.join('; ')}`, todo))
+    }
     // Before the first epoch no validator is known.
     const { names, problem: watchProblem } = await readWatchNames(context, network)
     if (watchProblem !== undefined) {

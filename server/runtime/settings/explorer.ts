@@ -92,6 +92,14 @@ export const explorerSettings = section(
         rangeBlocks: integer(100, 1, 10_000, 'Blocks read and committed together.'),
         unfinalizedMax: integer(2048, 1, 100_000, 'Unfinalized blocks that are stored, at most.'),
         everyMs: integer(4000, 100, 600_000, 'How often the head is polled.'),
+        compareNodes: withDefault(
+          Type.Boolean({
+            description:
+              'Whether several nodes of a chain are compared with each other before a range is stored: the hash and the ' +
+              'transfers of one block. If they differ, nothing is stored until they agree.',
+          }),
+          true,
+        ),
       },
       'The index: reading every block ahead of time.',
     ),

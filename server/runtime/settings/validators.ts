@@ -41,6 +41,14 @@ const beaconSettings = section(
       }),
       64,
     ),
+    compareNodes: withDefault(
+      Type.Boolean({
+        description:
+          'Whether several nodes are compared with each other before epochs are stored: the last block and the ' +
+          'proposers. If they differ, nothing is stored until they agree.',
+      }),
+      true,
+    ),
   },
   'Beacon nodes.',
 )

@@ -20,6 +20,8 @@ interface ScriptedNode extends AsyncDisposable {
   readonly requests: string[]
 }
 
+const root = `0x${'aa'.repeat(32)}`
+
 /**
  * Serves genesis, spec and sync status itself, and everything else from the script. `count`: requests for this path.
  */
@@ -27,15 +29,17 @@ async function openNode(
   script: (path: string, count: number) => Reply,
   genesis = '100',
   syncing = json({ is_syncing: false }),
+  spec: (count: number) => object = () => ({ SLOTS_PER_EPOCH: '8', SECONDS_PER_SLOT: '2' }),
 ): Promise<ScriptedNode> {
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(request.url ?? '/')
     const path = (request.url ?? '/').replace(/\?.*/, '')
     if (path.endsWith('/node/syncing')) return syncing(response)
-    if (path.endsWith('/genesis')) return json({ genesis_time: genesis, genesis_validators_root: '0xaa' })(response)
-    if (path.endsWith('/spec')) return json({ SLOTS_PER_EPOCH: '8', SECONDS_PER_SLOT: '2' })(response)
-    script(path, requests.filter((url) => url === path).length)(response)
+    const count = requests.filter((url) => url === path).length
+    if (path.endsWith('/genesis')) return json({ genesis_time: genesis, genesis_validators_root: root })(response)
+    if (path.endsWith('/spec')) return json(spec(count))(response)
+    script(path, count)(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -58,6 +62,14 @@ test('only the first healthy node is asked', async () => {
   await using second = await openNode(() => json('second'))
   assert.equal(await ask(open(first, second)), 'first')
   assert.deepEqual(second.requests, [])
+})
+
+test('a node that returns two different sets of constants is not used until it returns the same ones twice', async () => {
+  const spec = (count: number) => ({ SLOTS_PER_EPOCH: count === 1 ? '64' : '8', SECONDS_PER_SLOT: '2' })
+  await using node = await openNode(() => json('thing'), undefined, undefined, spec)
+  const beacon = open(node)
+  assert.equal((await beacon.chain()).rules.slotsPerEpoch, 8)
+  assert.equal(node.requests.filter((path) => path.endsWith('/spec')).length, 4)
 })
 
 test('if a node fails, the next one is used, and the reported error contains no API key', async () => {
@@ -113,7 +125,7 @@ test('a node on another chain is rejected and gets no requests', async () => {
     timeoutMs: 2000,
     clock: systemClock,
     backoffMs: 1,
-    identity: { genesisUnix: 100, genesisRoot: '0xaa', slotSeconds: 2, slotsPerEpoch: 8 },
+    identity: { genesisUnix: 100, genesisRoot: root, slotSeconds: 2, slotsPerEpoch: 8 },
   })
   assert.equal(await ask(beacon), 'right')
   assert.match(beacon.health()[0]?.lastError ?? '', /another chain: genesisUnix is 999, not 100/)

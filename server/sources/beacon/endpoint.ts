@@ -3,7 +3,7 @@
 import type { Clock } from '#runtime/clock.ts'
 import { FetchError, type FetchedBytes, type FetchOptions, fetchBytes } from '../http-client.ts'
 import { type ConsensusRules, readRules } from './consensus.ts'
-import { figureOf, InvalidResponseError, readFields } from './json.ts'
+import { figureOf, hexOf, InvalidResponseError, readFields } from './json.ts'
 
 export interface BeaconOptions {
   readonly network: string
@@ -110,12 +110,12 @@ export class BeaconEndpoint {
   async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
     if (this.#chain) return this.#chain
     await this.#refuseSyncing(signal)
-    const genesis = readFields(await this.#json('/eth/v1/beacon/genesis', signal), 'genesis')
-    const spec = readFields(await this.#json('/eth/v1/config/spec', signal), 'spec')
+    const genesis = readFields(await this.#jsonTwice('/eth/v1/beacon/genesis', signal), 'genesis')
+    const spec = readFields(await this.#jsonTwice('/eth/v1/config/spec', signal), 'spec')
     const rules = rulesOf(spec)
     const identity = {
       genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),
-      genesisRoot: String(genesis.genesis_validators_root),
+      genesisRoot: hexOf(genesis.genesis_validators_root, 'genesis_validators_root', 32),
       slotSeconds: rules.slotSeconds,
       slotsPerEpoch: rules.slotsPerEpoch,
     }
@@ -159,6 +159,14 @@ export class BeaconEndpoint {
     const body = (reply?.is === 'json' ? reply.body : undefined) as SyncingBody | undefined
     if (body?.data?.is_syncing === true)
       throw new InvalidResponseError(`it is still syncing, ${body.data.sync_distance} slots behind`)
+  }
+
+  /** The rules of the chain are stored and used for everything else, and nothing else verifies them. */
+  async #jsonTwice(path: string, signal?: AbortSignal): Promise<unknown> {
+    const [first, second] = [await this.#json(path, signal), await this.#json(path, signal)]
+    if (JSON.stringify(first) !== JSON.stringify(second))
+      throw new InvalidResponseError(`${path} returned two different answers`)
+    return second
   }
 
   async #json(path: string, signal?: AbortSignal): Promise<unknown> {

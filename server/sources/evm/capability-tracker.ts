@@ -91,6 +91,11 @@ export class CapabilityTracker {
     })
   }
 
+  /** How each node reads blocks with traces; undefined: it has no traces, or has not been tested. */
+  traceSources(): (BlockSource | undefined)[] {
+    return this.#entries.map(({ can, rpc }) => (can?.traces ? { form: can.reads, rpc } : undefined))
+  }
+
   /** The nodes whose trace_filter supports the longest ranges. */
   traceFilterNodes(): Rpc {
     const blocks = this.known()?.filterBlocks

@@ -58,6 +58,33 @@ test('a node that fails for longer than an epoch is reported, even if epochs wer
   assert.equal((await readReports(context))[0], 'stale')
 })
 
+test('nodes that disagree, or are not compared, are reported in /readyz and the coverage', async () => {
+  await using context = await openNetwork()
+  const run = registerRun(context, 'hoodi')
+  const nodes = async () => (await coverageReport(context)).streams.find(({ group }) => group === 'validators')?.nodes
+  const progress = { until: 1, finalizedEpoch: 3, written: 1 }
+  run.step(progress)
+  assert.equal(await nodes(), undefined)
+  run.step({ ...progress, notCompared: [] })
+  assert.deepEqual([await nodes(), ...(await readReports(context)).slice(1)], ['agree', true, '3 epochs behind'])
+  const reason = 'http://b: it is behind; its finalized epoch is 1'
+  run.step({ ...progress, notCompared: [reason] })
+  const message = `3 epochs behind; nodes not compared: ${reason}`
+  assert.deepEqual([await nodes(), ...(await readReports(context)).slice(1)], ['not compared', true, message])
+  run.step({ ...progress, notCompared: [] })
+  run.end('epoch 2: http://a and http://b return different last blocks', context.clock.now(), 'disagreement')
+  assert.equal(await nodes(), 'disagree')
+  const [, isReady, text] = await readReports(context)
+  assert.equal(isReady, false)
+  assert.match(
+    String(text),
+    /its beacon nodes disagree: epoch 2: http:\/\/a and http:\/\/b return different last blocks$/,
+  )
+  assert.match((await readNetworkHealth(context, 'hoodi')).problem?.todo ?? '', /remove it from validators/)
+  run.end(null, context.clock.now())
+  assert.equal(await nodes(), 'agree')
+})
+
 test('a contradiction is reported at once, with advice, until an epoch is stored', async () => {
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')

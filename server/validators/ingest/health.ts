@@ -11,6 +11,8 @@ import { findRun, type IngestStatus } from './ingest-status.ts'
 /** The name of the network's stream in reports. */
 export const networkStream = (network: Network): string => `network ${network}`
 
+export type NodesStatus = 'agree' | 'disagree' | 'not compared'
+
 export interface NetworkHealth {
   readonly covered: readonly Range[]
   /** Epochs that are not stored because no node had their states, or that were never requested. */
@@ -25,6 +27,10 @@ export interface NetworkHealth {
   readonly isFresh: boolean
   /** Behind, but epochs were stored recently. */
   readonly isProgressing: boolean
+  /** Whether the nodes return the same; undefined: there is only one, or nothing was compared yet. */
+  readonly nodes: NodesStatus | undefined
+  /** Nodes that were not compared with the others, and why. */
+  readonly notCompared: readonly string[]
   /** What prevents ingest, and what the operator can do. */
   readonly problem: { readonly message: string; readonly todo: string } | undefined
 }
@@ -71,6 +77,8 @@ export async function readNetworkHealth(
     covered,
     missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],
     missingReason: run?.lastGap?.problem,
+    nodes: run && nodesStatus(run),
+    notCompared: run?.notCompared ?? [],
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
@@ -85,12 +93,23 @@ export async function readNetworkHealth(
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
+function nodesStatus({ failureKind, notCompared }: IngestStatus): NodesStatus | undefined {
+  if (failureKind === 'disagreement') return 'disagree'
+  return notCompared && (notCompared.length === 0 ? 'agree' : 'not compared')
+}
+
 /** Undefined unless the node responds but its epochs are refused. */
 function refusalProblem({ failureKind, lastError }: IngestStatus, network: Network): NetworkHealth['problem'] {
   if (failureKind === 'contradiction') {
     return {
       message: `its beacon node contradicts itself: ${lastError}`,
       todo: `repair the node, or add a second one to validators.networks.${network}.beacon.urls; until then the epoch is not stored`,
+    }
+  }
+  if (failureKind === 'disagreement') {
+    return {
+      message: `its beacon nodes disagree: ${lastError}`,
+      todo: `find out which node is wrong, then repair it or remove it from validators.networks.${network}.beacon.urls; until then these epochs are not stored`,
     }
   }
   if (failureKind !== 'unknownFork') return undefined

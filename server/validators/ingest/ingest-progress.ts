@@ -10,6 +10,8 @@ export interface IngestProgress {
   readonly skipped?: SkippedEpochs
   /** The last gap that this process has left. */
   readonly lastGap?: SkippedEpochs
+  /** Nodes that were not compared with the others when the last segment was stored, and why. */
+  readonly notCompared?: readonly string[]
 }
 
 /** Epochs after the end of the coverage that no node has. Ingest waits for the first epoch after them. */
@@ -32,9 +34,11 @@ export interface IngestStep extends IngestProgress {
 export function summarizeStep({
   audits,
   unexplained,
-}: ProcessedSegment): Pick<IngestStep, 'compared' | 'differing' | 'unexplainedBalanceChanges'> {
+  notCompared,
+}: ProcessedSegment): Pick<IngestStep, 'compared' | 'differing' | 'unexplainedBalanceChanges' | 'notCompared'> {
   const sum = <T>(list: readonly T[], of: (item: T) => number) => list.reduce((total, item) => total + of(item), 0)
   return {
+    ...(notCompared && { notCompared }),
     compared: sum(audits, (line) => line.compared),
     differing: sum(audits, (line) => line.differing),
     unexplainedBalanceChanges: {

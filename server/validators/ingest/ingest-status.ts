@@ -11,8 +11,11 @@ import { countEpochs, explainUnfillable, explainUnrepairable, missingEpochs } fr
 import type { IngestProgress } from './ingest-progress.ts'
 import type { Repaired } from './repair.ts'
 
-/** Why a poll failed: the node contradicts itself, the chain has a fork that is not supported, or anything else. */
-export type FailureKind = 'contradiction' | 'unknownFork' | 'unreadable'
+/**
+ * Why a poll failed: a node contradicts itself, two nodes disagree, the chain has a fork that is not supported, or
+ * anything else.
+ */
+export type FailureKind = 'contradiction' | 'disagreement' | 'unknownFork' | 'unreadable'
 
 export interface IngestStatus extends IngestProgress {
   readonly network: Network
@@ -114,10 +117,10 @@ export class IngestRun {
     this.#status = { ...this.#status, isReading: true }
   }
 
-  step({ until, finalizedEpoch, written, skipped, lastGap }: IngestProgress): void {
+  step({ until, finalizedEpoch, written, skipped, lastGap, notCompared }: IngestProgress): void {
     const { skipped: _, ...before } = this.#status
     const healthy = { failingSinceMs: null, failureKind: null }
-    const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }) }
+    const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
     this.#status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
   }
 

@@ -279,6 +279,7 @@ export function openDepositReader(
 function failureKindOf(error: unknown): FailureKind {
   const name = error instanceof Error ? error.name : ''
   if (name === 'ContradictionError') return 'contradiction'
+  if (name === 'NodesDisagreeError') return 'disagreement'
   return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
 }
 
@@ -289,6 +290,8 @@ function failureText(error: unknown, source: string): string {
   const kind = failureKindOf(error)
   if (kind === 'unknownFork')
     return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'
+  if (kind === 'disagreement')
+    return 'beacon nodes disagree. The epochs were not stored and will be retried. Find out which node is wrong'
   if (kind === 'contradiction')
     return `${source} contradicts itself. The epoch was not stored and will be retried. Repair the node or add a second one`
   return `${source} could not be read`
@@ -335,9 +338,11 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
       // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
       const doubt = differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node`
+      const { notCompared } = health
+      const comparison = notCompared.length === 0 ? '' : `; nodes not compared: ${notCompared.join('; ')}`
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
-      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${gaps}`
+      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${gaps}`
       return { name: `beacon ${network}`, ok: isFresh || isProgressing, message }
     }),
   )

@@ -6,7 +6,8 @@
 // 3. Nothing is indexed without traces: the coverage would claim blocks whose internal transfers are missing.
 // 4. Blocks of a range must link to each other, to the next block and to the ranges on both sides (continuity.ts), so
 //    that blocks of different chains are never mixed.
-// 5. A block that no node can trace is left out and reported; the other blocks are indexed (problems.ts).
+// 5. With several nodes, one block of each range is compared between them (compare-nodes.ts).
+// 6. A block that no node can trace is left out and reported; the other blocks are indexed (problems.ts).
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -19,6 +20,7 @@ import { coverageOf } from '#storage/coverage.ts'
 import { blocksStream, confirmHead, putHead } from '../chain-coverage.ts'
 import { type Funding, isBefore, putFundings } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
+import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { coverLinkedRange, verifyContinuity } from './continuity.ts'
 import { blocksAwaitingRetry, getIndexProblems, recordUnreadable } from './problems.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
@@ -205,12 +207,14 @@ async function readRange(
   const first = new Map<string, Funding>()
   let parentHash = ''
   let last: Header | undefined
+  let sample: BlockWithExecution | undefined
   for (let from = range.from; from < range.until; from += blocksPerRead) {
     const numbers = blockNumbers({ from, until: Math.min(range.until, from + blocksPerRead) })
     for (const seen of await node.read(numbers, { signal })) {
       if (last && !isNextBlock(last, seen.block)) throw blocksNotLinked(chain, seen.block.number)
       if (!last) parentHash = seen.block.parentHash
       last = seen.block
+      sample = chooseSample(sample, seen)
       for (const row of fundingsOf(chain, transfersOf(seen))) {
         const known = first.get(row.address)
         if (!known || isBefore(row, known)) first.set(row.address, row)
@@ -219,6 +223,8 @@ async function readRange(
   }
   const lastHash = range.until < span.until ? await parentHashOf(node, range.until, signal) : span.lastHash
   if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw blocksNotLinked(chain, range.until)
+  if (sample && node.chain.rpc.length > 1 && context.settings.explorer.index.compareNodes)
+    getIndexProblems(context, chain).notCompared = await compareNodes(node, sample, { signal })
   const read = { ...range, parentHash, lastHash: last.hash }
   return context.state.write(async (tx) => {
     const rows = await putFundings(tx, first.values())

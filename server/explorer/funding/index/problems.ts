@@ -14,11 +14,18 @@ export interface UnreadableBlockEntry {
 export interface IndexProblems {
   /** Why the index has stopped; undefined: it is running. */
   stopped: string | undefined
+  /** Whether it has stopped because nodes disagree. */
+  isDisagreement: boolean
+  /** Nodes that were not compared with the others, and why; undefined: nothing was compared yet. */
+  notCompared: readonly string[] | undefined
   readonly unreadable: Map<number, UnreadableBlockEntry>
 }
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
-  explorer.indexProblems.getOrInsertComputed(chain, () => ({ stopped: undefined, unreadable: new Map() }))
+  explorer.indexProblems.getOrInsertComputed(chain, () => ({
+    ...{ stopped: undefined, isDisagreement: false, notCompared: undefined },
+    unreadable: new Map(),
+  }))
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000

@@ -7,6 +7,7 @@ import type { Finding } from '#http/health.ts'
 import { poll } from '#ingest/poll.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { capabilityNames, describeLimitations } from '#sources/evm/capabilities.ts'
+import { NodesDisagree } from './compare-nodes.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
 import { getIndexProblems } from './problems.ts'
@@ -64,10 +65,11 @@ export function followChain(
         ),
       report: (outcome) => {
         const problems = getIndexProblems(context, chain)
-        const isStopped = outcome.is === 'failed' && outcome.error instanceof ChainContradiction
+        const isDisagreement = outcome.is === 'failed' && outcome.error instanceof NodesDisagree
+        const isStopped = outcome.is === 'failed' && (isDisagreement || outcome.error instanceof ChainContradiction)
         // Another failure does not prove that the contradiction is resolved.
-        if (isStopped) problems.stopped = outcome.error.message
-        else if (outcome.is === 'done') problems.stopped = undefined
+        if (isStopped) Object.assign(problems, { stopped: errorMessage(outcome.error), isDisagreement })
+        else if (outcome.is === 'done') Object.assign(problems, { stopped: undefined, isDisagreement: false })
         if (outcome.is === 'failed') {
           context.log.warn(
             { chain, failures: outcome.failures, reason: errorMessage(outcome.error) },
@@ -164,10 +166,13 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
 
 /** No details of the node's error: /readyz is public. */
 function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[] {
-  const { stopped, unreadable } = getIndexProblems(context, chain.id)
+  const { stopped, isDisagreement, notCompared = [], unreadable } = getIndexProblems(context, chain.id)
   const name = `index of chain ${chain.id}`
-  if (stopped !== undefined)
-    return [{ name, ok: false, message: 'stopped: a node contradicts finalized blocks; see the log' }]
+  if (stopped !== undefined) {
+    const message = isDisagreement ? `stopped: ${stopped}` : 'stopped: a node contradicts finalized blocks; see the log'
+    return [{ name, ok: false, message }]
+  }
+  if (notCompared.length > 0) return [{ name, ok: true, message: `nodes not compared: ${notCompared.join('; ')}` }]
   if (unreadable.size === 0) return []
   return [
     { name, ok: true, message: `${unreadable.size} blocks are missing because no node can trace them; see the log` },
@@ -190,11 +195,16 @@ export async function reportIndexProblems(context: ExplorerContext): Promise<rea
   const indexed = configuredNodes(context).filter(({ chain }) => chain.mode !== 'probe')
   const reports = indexed.map(async (node): Promise<IndexProblemReport[]> => {
     const chain = node.chain.id
-    const { stopped, unreadable } = getIndexProblems(context, chain)
+    const { stopped, notCompared = [], unreadable } = getIndexProblems(context, chain)
     const contradiction = stopped ?? (await findContradiction(context, node))
     const todo = `check the node; if the chain itself has changed, run: tetrad repair --chain ${chain} --forget-from <block>`
     return [
       ...(contradiction === undefined ? [] : [{ chain, message: `index stopped: ${contradiction}`, todo }]),
+      ...notCompared.map((reason) => ({
+        chain,
+        message: `a node is not compared with the others: ${reason}`,
+        todo: 'check this node; until then the other nodes are used without comparison',
+      })),
       ...[...unreadable.values()].slice(0, unreadableShownMax).map(({ block, reason }) => ({
         chain,
         message: `block ${block} is missing from the index because no node can trace it: ${reason}`,

@@ -25,6 +25,7 @@ import {
   takeRegistrySnapshot,
 } from '#validators/registry/sync-registry.ts'
 import { BeaconQueries } from '../read/beacon-queries.ts'
+import { NodeComparison } from '../read/compare-nodes.ts'
 import { EpochReader, isStatesNotFound, type ReadEpoch, StatesNotFoundError } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { describeAnswers, findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
@@ -60,6 +61,8 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly audits: readonly AuditLine[]
   /** Contradictions of one node that another node resolved. */
   readonly settled: readonly string[]
+  /** Nodes that were not compared with the others, and why. Undefined: there is only one node. */
+  readonly notCompared?: readonly string[] | undefined
   /** Undefined: there is no watch list. */
   readonly watched: WatchedNow | undefined
 }
@@ -93,6 +96,8 @@ export interface EpochProcessorOptions {
   /** Validators of each epoch whose rewards are compared with those of the node; 0: none. */
   readonly auditValidators?: number
   readonly execution?: ExecutionSource | undefined
+  /** Whether several nodes are compared with each other. Default: true. */
+  readonly comparesNodes?: boolean
   /** Undefined: states are not recorded. */
   readonly records?: StateRecords | undefined
 }
@@ -118,6 +123,7 @@ export class LocalEpochProcessor implements EpochProcessor {
   readonly #auditValidators: number
   readonly #execution: ExecutionSource | undefined
   readonly #records: StateRecords | undefined
+  readonly #comparison: NodeComparison | undefined
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
   #reader: EpochReader | undefined
@@ -132,8 +138,12 @@ export class LocalEpochProcessor implements EpochProcessor {
   /** Why they were not accepted. */
   #computedProblem: string | undefined
 
-  constructor(beacon: Beacon, { watch = [], auditValidators = 0, execution, records }: EpochProcessorOptions = {}) {
+  constructor(
+    beacon: Beacon,
+    { watch = [], auditValidators = 0, execution, comparesNodes = true, records }: EpochProcessorOptions = {},
+  ) {
     this.#beacon = beacon
+    this.#comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
     this.#watch = createWatchList(watch)
     this.#auditValidators = auditValidators
     this.#execution = execution
@@ -192,11 +202,19 @@ export class LocalEpochProcessor implements EpochProcessor {
     return undefined
   }
 
+  async processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
+    const segment = await this.#processWithAnyNode(request, signal)
+    if (!this.#comparison) return segment
+    const { rules } = await this.chain(signal)
+    const notCompared = await this.#comparison.compare(this.#beacon.each(), rules, request.until - 1, signal)
+    return { ...segment, notCompared }
+  }
+
   /**
    * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
    * of states are used only if a node does not have the states: one of them may be what is wrong.
    */
-  async processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
+  async #processWithAnyNode(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
     const nodes = this.#beacon.each()
     const source = { beacon: this.#beacon, records: this.#records }
     let contradiction: ContradictionError
@@ -347,7 +365,8 @@ export class LocalEpochProcessor implements EpochProcessor {
     const missed = this.#missedDuties.take(isKept)
     reader.continueWith(this.#beacon, this.#records)
     this.#hasGivenUpRecords = false
-    return { ...this.#sums.take(isKept), missed, scores, registry, unexplained, audits, settled: [], watched }
+    const common = { missed, scores, registry, unexplained, audits, watched }
+    return { ...this.#sums.take(isKept), ...common, settled: [] }
   }
 
   /** The start of a segment that does not follow the last one. */

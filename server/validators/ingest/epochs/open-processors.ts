@@ -26,10 +26,11 @@ export function openEpochProcessor(
   clock: Clock = systemClock,
 ): LocalEpochProcessor {
   const { beacon, execution, watch } = settings
-  const { urls, timeoutMs, auditValidators } = beacon
+  const { urls, timeoutMs, auditValidators, compareNodes } = beacon
   return new LocalEpochProcessor(openBeacon({ network, urls, timeoutMs, clock, identity }), {
     watch,
     auditValidators,
+    comparesNodes: compareNodes,
     execution: openExecution(execution, clock),
     records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
   })
