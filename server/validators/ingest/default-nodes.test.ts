@@ -15,8 +15,8 @@ import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
 import type { Branch } from '#simulator/beacon/simulate.ts'
 import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { clientsOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { seedsOf } from '#test/long.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -29,7 +29,6 @@ import { StateRecords } from './read/state-records.ts'
 
 const network = 'hoodi'
 const signal = new AbortController().signal
-const clients = Object.keys(profiles) as ClientName[]
 /** By default, these keep states since finality only. */
 const pruning: readonly ClientName[] = ['lighthouse', 'teku', 'lodestar']
 
@@ -210,8 +209,7 @@ const allHours = Array.from(
 )
 
 describe('ten days with the default node of a client', () => {
-  for (const at of seedsOf(clients.length, 1)) {
-    const client = clients[at] as ClientName
+  for (const client of clientsOfRun()) {
     test(`${client}: no epoch is missing, and every figure is right`, async () => {
       const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
       await using followed = await follow(client, simulated)

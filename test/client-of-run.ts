@@ -1,0 +1,17 @@
+// The client that the simulated node of an ingest test behaves like. It changes from run to run with the seed, which
+// test/run.ts prints. Tests that repeat themselves for each client use `clientsOfRun`: one client, or all of them in the
+// long run.
+import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
+import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
+import { seedsOf } from './long.ts'
+
+const clients = Object.keys(profiles) as ClientName[]
+
+export const clientsOfRun = (): readonly ClientName[] =>
+  seedsOf(clients.length, 1).map((seed) => clients[seed] as ClientName)
+
+/** The answers and errors of the client, but nothing is pruned. */
+export const archiveOf = (client: ClientName): BeaconNodeOptions => ({
+  profile: profiles[client],
+  ...{ statesFromSlot: () => 0, rewardStatesFromSlot: () => 0, blocksFromSlot: () => 0 },
+})
