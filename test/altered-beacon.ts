@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import type { ChainTime } from '#core/chain-time.ts'
 import { BeaconApi, type NodeReply } from '#simulator/beacon/beacon-api.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
@@ -12,7 +13,9 @@ import { presentForks } from '#simulator/beacon/plan.ts'
 import { profiles } from '#simulator/beacon/profiles.ts'
 import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { plainTime } from '#validators/duties/layout.ts'
 import { storedChain } from '#validators/duties/networks.ts'
+import { queryDuties } from '#validators/duties/store.ts'
 import { LocalEpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
@@ -106,13 +109,20 @@ function toAnswer(reply: NodeReply): Answer {
  * during a leak, where they change balances (docs/security.md#trust-in-sources).
  */
 const dutiesTables = [
-  ...['duty_hours', 'duty_days', 'missed_duties', 'duty_presence', 'duty_units', 'duty_summaries'],
+  ...['duty_hours', 'duty_days', 'duty_presence', 'duty_units', 'duty_summaries'],
   ...['coverage', 'duty_networks', 'unexplained_balance_changes'],
 ]
 
 /** The rows of each table. */
-async function readTables({ dutiesState, state }: TestContext): Promise<Record<string, readonly string[]>> {
+async function readTables(
+  { dutiesState, duties, state }: TestContext,
+  time: ChainTime,
+): Promise<Record<string, readonly string[]>> {
   const rows: Record<string, readonly string[]> = { validators: texts(await state.all('select * from validators')) }
+  // Their order in a row depends on which epochs were written together.
+  const validators = Array.from({ length: 64 }, (_, index) => index)
+  const query = { network, time: plainTime(time), validators, epochs: { from: 0, until: 100 } } as const
+  rows.missed_duties = texts(await queryDuties(duties, 'listMissedDuties', query))
   for (const table of dutiesTables) rows[table] = texts(await dutiesState.all(`select * from ${table}`))
   return rows
 }
@@ -166,6 +176,10 @@ class Ingest {
     const records = this.#world.hasRecords ? new StateRecords(recordsDir(this.#database)) : undefined
     const processor = new LocalEpochProcessor(beacon, { auditValidators: 4, records })
     return new Follower({ ...this.#database, settings, clock }, network, processor)
+  }
+
+  async readTime(): Promise<ChainTime> {
+    return (await this.#settings()).validators.networks[network]
   }
 
   /** Compares every figure of the stored epochs. */
@@ -230,7 +244,7 @@ export async function openAlteredBeacon(
     }
     await ingest.fillGaps()
     await ingest.assertTruth()
-    return { tables: await readTables(database), refusals }
+    return { tables: await readTables(database, await ingest.readTime()), refusals }
   }
 
   const run: AlteredRun = async (seed, alterer) => {
