@@ -31,11 +31,12 @@ async function take(name: string, page: Page, height: number, texts: readonly (s
 const { token } = await createLink(demo.server.context)
 const overview = await browser.page(`/#/sign-in/${token}`, {
   key: '',
-  before: (page) =>
-    page.route('**/console/overview', async (route) => {
+  before: async (page) => {
+    await page.route('**/console/overview', async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, json: { ...((await response.json()) as object), version } })
-    }),
+    })
+  },
 })
 await take('overview', overview, 780, ['Ready: all checks pass', `Version ${version}`])
 
