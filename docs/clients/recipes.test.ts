@@ -207,7 +207,7 @@ describe('rated-python', () => {
     await using server = await openDemoServer(parse(configuration))
     const headers = { authorization: `Bearer ${server.key}`, 'x-rated-network': 'mainnet' }
     const rows = [...read('rated-python.md').matchAll(/^\| `eth\..+` \| `(GET|POST) (\S+)` \| (\w+) \|$/gm)]
-    assert.equal(rows.length, 7)
+    assert.equal(rows.length, 13)
     for (const [, method = '', path = '', result] of rows) {
       const { status } = await fetch(server.url + path, { method, headers })
       assert.equal(status, result === 'answers' ? 200 : 404, path)
