@@ -72,6 +72,8 @@ export class BeaconEndpoint {
   #failures = 0
   #backoffUntilMs = 0
   #chain: Chain | undefined
+  /** Answers that were the same twice, by path; kept when a later request fails. */
+  readonly #confirmed = new Map<string, unknown>()
   /** Buffer of the last response with `reusesBuffer`. */
   #buffer: Uint8Array | undefined
   lastError: string | undefined
@@ -163,9 +165,12 @@ export class BeaconEndpoint {
 
   /** The rules of the chain are stored and used for everything else, and nothing else verifies them. */
   async #jsonTwice(path: string, signal?: AbortSignal): Promise<unknown> {
+    const confirmed = this.#confirmed.get(path)
+    if (confirmed !== undefined) return confirmed
     const [first, second] = [await this.#json(path, signal), await this.#json(path, signal)]
     if (JSON.stringify(first) !== JSON.stringify(second))
       throw new InvalidResponseError(`${path} returned two different answers`)
+    this.#confirmed.set(path, second)
     return second
   }
 

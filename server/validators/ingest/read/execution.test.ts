@@ -138,7 +138,7 @@ function scripted(calls: RpcCall[], blockReceipts: RpcOutcome): Rpc {
   return { call, results } as unknown as Rpc
 }
 const fullBlock = {
-  hash: '0xb1',
+  hash: '0x2',
   ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
 }
 const addressOf = () => own
@@ -149,18 +149,21 @@ const { signal } = new AbortController()
 test('blocks are requested by hash; blocks without transactions have no rewards and are not requested', async () => {
   const calls: RpcCall[] = []
   const source = createExecutionSource(scripted(calls, { is: 'result', result: receipts }))
-  const rewards = await source.read([of(1, 0), of(2, 3), { slot: 3 } as Block], addressOf, signal)
+  const rewards = await source.read([of(1, 0), of(2, 2), { slot: 3 } as Block], addressOf, signal)
   assert.deepEqual(
     calls.map(({ method, params }) => [method, params[0]]),
     [
       ['eth_getBlockByHash', '0x2'],
-      ['eth_getBlockReceipts', '0xb1'],
+      ['eth_getBlockReceipts', '0x2'],
     ],
   )
   const [first, second] = calls
   assert.equal(first?.validate?.(fullBlock), undefined)
   assert.equal(second?.validate?.(receipts), undefined)
   for (const invalid of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.validate?.(invalid), undefined)
+  assert.equal(first?.validate?.({ ...fullBlock, hash: '0x3' }), 'the block has another hash')
+  const shorter = { ...fullBlock, transactions: fullBlock.transactions.slice(1) }
+  assert.equal(first?.validate?.(shorter), 'the block has another number of transactions')
   const withoutStatus = receipts.map(({ status: _, ...receipt }) => receipt)
   for (const invalid of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), withoutStatus]) {
     assert.notEqual(second?.validate?.(invalid), undefined)
@@ -214,7 +217,7 @@ test('nodes and fee recipients are taken from the settings', async () => {
     const read = async (execution: object) => {
       const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
       const source = openExecution(settings.validators.networks.mainnet.execution, systemClock)
-      return source && [...(await source.read([of(2, 3)], () => undefined, signal)).keys()]
+      return source && [...(await source.read([of(2, 2)], () => undefined, signal)).keys()]
     }
     assert.equal(await read({}), undefined)
     assert.deepEqual(await read({ rpc: [{ url }] }), [])

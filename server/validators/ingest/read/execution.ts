@@ -48,9 +48,7 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
       const rewards = new Map(blocks.map(({ slot }) => [slot, noRewards]))
       const nonEmpty = blocks.filter(({ payload }) => payload && payload.transactions > 0)
       if (nonEmpty.length === 0) return rewards
-      const calls = nonEmpty.map(({ payload }): RpcCall => {
-        return { method: 'eth_getBlockByHash', params: [payload?.hash, true], validate: validateBlock }
-      })
+      const calls = nonEmpty.flatMap(({ payload }) => payload ?? []).map(blockCall)
       const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
       const receipts = await receiptsOf(bodies, signal)
       nonEmpty.forEach(({ slot, proposer }, at) => {
@@ -64,6 +62,12 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
     },
   }
 }
+
+const blockCall = (payload: Payload): RpcCall => ({
+  method: 'eth_getBlockByHash',
+  params: [payload.hash, true],
+  validate: (result) => validateBlock(result, payload),
+})
 
 /** Nodes without this method are asked for single receipts. */
 const blockReceiptsCall = ({ hash, transactions }: RpcBlock): RpcCall => ({
@@ -82,6 +86,8 @@ function resultOrThrow<T>(outcome: RpcOutcome): T {
   if (outcome.is === 'result') return outcome.result as T
   throw faultOf(outcome)
 }
+
+type Payload = NonNullable<Block['payload']>
 
 interface RpcBlock {
   readonly hash: string
@@ -108,7 +114,8 @@ interface RpcReceipt {
 
 const isHex = (value: unknown): boolean => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
 
-function validateBlock(result: unknown): string | undefined {
+/** It must be the block that the beacon chain names. */
+function validateBlock(result: unknown, payload: Payload): string | undefined {
   const { hash, miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
   const isComplete =
     isHex(hash) &&
@@ -116,7 +123,9 @@ function validateBlock(result: unknown): string | undefined {
     isHex(baseFeePerGas) &&
     Array.isArray(transactions) &&
     transactions.every((transaction) => [transaction?.hash, transaction?.from, transaction?.value].every(isHex))
-  return isComplete ? undefined : 'the block is incomplete'
+  if (!isComplete) return 'the block is incomplete'
+  if (!isSameHex(payload.hash, hash)) return 'the block has another hash'
+  return transactions.length === payload.transactions ? undefined : 'the block has another number of transactions'
 }
 
 /** There must be one per transaction, in the same order, because the last ones are treated differently. */
