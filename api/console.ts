@@ -122,6 +122,8 @@ export interface StreamView {
   readonly ageSeconds: number | null
   readonly complete: boolean
   readonly fresh: boolean | null
+  /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
+  readonly nodes?: 'agree' | 'disagree' | 'not compared'
   /** All of this in a word. */
   readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }

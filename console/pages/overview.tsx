@@ -162,6 +162,12 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
           </>
         )}
       </p>
+      {stream.nodes === 'disagree' && (
+        <p className="bad small">The nodes disagree, so nothing is stored. Run `tetrad doctor` for their names.</p>
+      )}
+      {stream.nodes === 'not compared' && (
+        <p className="soft small">Not all nodes could be compared with each other.</p>
+      )}
       <GapReasons stream={stream} />
     </div>
   )

@@ -72,8 +72,8 @@ export class BeaconEndpoint {
   #failures = 0
   #backoffUntilMs = 0
   #chain: Chain | undefined
-  /** Answers that were the same twice, by path; kept when a later request fails. */
-  readonly #confirmed = new Map<string, unknown>()
+  /** The text of answers that came twice, by path. */
+  readonly #confirmed = new Map<string, string>()
   /** Buffer of the last response with `reusesBuffer`. */
   #buffer: Uint8Array | undefined
   lastError: string | undefined
@@ -112,8 +112,8 @@ export class BeaconEndpoint {
   async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
     if (this.#chain) return this.#chain
     await this.#refuseSyncing(signal)
-    const genesis = readFields(await this.#jsonTwice('/eth/v1/beacon/genesis', signal), 'genesis')
-    const spec = readFields(await this.#jsonTwice('/eth/v1/config/spec', signal), 'spec')
+    const genesis = readFields(await this.#confirmedJson('/eth/v1/beacon/genesis', signal), 'genesis')
+    const spec = readFields(await this.#confirmedJson('/eth/v1/config/spec', signal), 'spec')
     const rules = rulesOf(spec)
     const identity = {
       genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),
@@ -163,15 +163,18 @@ export class BeaconEndpoint {
       throw new InvalidResponseError(`it is still syncing, ${body.data.sync_distance} slots behind`)
   }
 
-  /** The rules of the chain are stored and used for everything else, and nothing else verifies them. */
-  async #jsonTwice(path: string, signal?: AbortSignal): Promise<unknown> {
-    const confirmed = this.#confirmed.get(path)
-    if (confirmed !== undefined) return confirmed
-    const [first, second] = [await this.#json(path, signal), await this.#json(path, signal)]
-    if (JSON.stringify(first) !== JSON.stringify(second))
+  /**
+   * The rules of the chain are stored and used for everything else, and nothing else verifies them. So an answer must
+   * come twice, unless it is the same as before.
+   */
+  async #confirmedJson(path: string, signal?: AbortSignal): Promise<unknown> {
+    const answer = await this.#json(path, signal)
+    const text = JSON.stringify(answer)
+    if (text === this.#confirmed.get(path)) return answer
+    if (text !== JSON.stringify(await this.#json(path, signal)))
       throw new InvalidResponseError(`${path} returned two different answers`)
-    this.#confirmed.set(path, second)
-    return second
+    this.#confirmed.set(path, text)
+    return answer
   }
 
   async #json(path: string, signal?: AbortSignal): Promise<unknown> {
