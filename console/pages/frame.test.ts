@@ -35,6 +35,20 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('the overview reports nodes that disagree', async () => {
+    const page = await browser.page('/#/', {
+      before: async (newPage: Page) => {
+        await newPage.route('**/coverage', async (route) => {
+          const report = (await (await route.fetch()).json()) as { streams: object[] }
+          const streams = report.streams.map((stream) => ({ ...stream, nodes: 'disagree' }))
+          await route.fulfill({ json: { ...report, streams } })
+        })
+      },
+    })
+    await page.getByText('The nodes disagree, so nothing is stored.').first().waitFor()
+    await browser.leave(page)
+  })
+
   test('unknown pages and quotes show an error', async () => {
     const page = await browser.page('/#/nope/x')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
@@ -49,7 +63,7 @@ describe('every page', { skip: noBrowser }, () => {
   })
 
   test('each page has its own title, and navigation moves the focus to its heading', async () => {
-    const page = await browser.page('/#/markets?q=harbour%20bridge%202026')
+    const page = await browser.page('/#/markets?q=harbour%20bridge')
     const focused = (name: string) => page.locator('h1:focus', { hasText: name }).waitFor()
     const titled = (title: string) => page.waitForFunction((text) => document.title === text, title)
     await titled('Markets · Tetrad')

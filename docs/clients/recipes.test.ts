@@ -45,7 +45,8 @@ let demo: DemoServer
 let folder = ''
 
 before(async () => {
-  demo = await openDemoServer()
+  // However fast the machine is, no limit is reached.
+  demo = await openDemoServer({ server: { port: 0, anonymousPerSecond: 10_000 } })
   folder = await mkdtemp(join(tmpdir(), 'tetrad-recipes-'))
   await symlink(modules, join(folder, 'node_modules'))
   // openapi-typescript needs a compiler of version 5, which a project of its users has.
@@ -72,7 +73,7 @@ async function runRecipe(page: string, moreCode = ''): Promise<string> {
   const commands = blocks.filter(({ language, text }) => language === 'sh' && !text.startsWith('npm install'))
   const script = commands.map(({ text }) => adapt(text)).join('')
   const env = {
-    ...{ HOME: folder, TETRAD_KEY: demo.key, NO_COLOR: '1' },
+    ...{ HOME: folder, TETRAD_KEY: await demo.keyFor('enterprise'), NO_COLOR: '1' },
     PATH: [join(modules, '.bin'), process.env.PATH].join(delimiter),
     ...(script.includes('openapi-typescript') && { NODE_OPTIONS: `--import ${join(folder, 'typescript-5.mjs')}` }),
   }
@@ -252,8 +253,9 @@ describe('Postman', () => {
     assert.ok(result, reason ?? 'not converted')
     const { variable, item } = output[0]?.data ?? assert.fail('no collection')
     assert.equal(variable.find(({ key }) => key === 'baseUrl')?.value, 'https://data.example.net')
-    const paths = requestsIn(item).map((request) => `/${request?.url.path.join('/')}`)
+    // A path with two methods has two requests.
+    const paths = new Set(requestsIn(item).map((request) => `/${request?.url.path.join('/')}`))
     const expected = Object.keys(document.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
-    assert.deepEqual(paths.sort(), expected.sort())
+    assert.deepEqual([...paths].sort(), expected.sort())
   })
 })

