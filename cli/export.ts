@@ -1,8 +1,8 @@
 // `tetrad export <dataset>`: writes stored data as a table for analysis, with or without a running server.
 import { extname } from 'node:path'
 import { Argument, type Command, Option } from 'commander'
-import type { Dataset, DatasetName, Row } from '#operations/export-dataset.ts'
-import type { ExportFormat } from '#operations/export-format.ts'
+import type { Dataset, DatasetName, Row } from '#operations/export/dataset.ts'
+import type { ExportFormat } from '#operations/export/format.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { writeOut } from './out-file.ts'
@@ -93,8 +93,8 @@ async function writeDataset(
   options: ExportOptions,
 ): Promise<number> {
   const [{ openTable }, { encodeRows }] = await Promise.all([
-    import('#operations/export-dataset.ts'),
-    import('#operations/export-format.ts'),
+    import('#operations/export/tables.ts'),
+    import('#operations/export/format.ts'),
   ])
   return withState(options, 'found', async (state) => {
     await using cleanup = new AsyncDisposableStack()
@@ -124,7 +124,7 @@ async function writeDataset(
 async function openStoredDuties(options: ExportOptions, range: Target['range']): Promise<Dataset & AsyncDisposable> {
   const [{ settings }, { openDutiesTable }, { openDuties }, { dutiesHere }] = await Promise.all([
     configOf(options),
-    import('#operations/export-dataset.ts'),
+    import('#operations/export/duties.ts'),
     import('#storage/open.ts'),
     import('#validators/duties/store.ts'),
   ])

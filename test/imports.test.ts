@@ -88,7 +88,7 @@ const packageUsers: Record<string, readonly string[]> = {
   '@noble/hashes/utils.js': ['server/fx/typed-data/hash-typed-data.ts'],
   '@noble/curves/secp256k1.js': ['server/fx/typed-data/recover-address.ts'],
   commander: ['cli/'],
-  'hyparquet-writer': ['server/operations/export-format.ts'],
+  'hyparquet-writer': ['server/operations/export/format.ts'],
   '@modelcontextprotocol/server': ['server/operations/mcp/'],
   '@modelcontextprotocol/server/stdio': ['cli/mcp-stdio.ts'],
   react: ['console/'],

@@ -45,7 +45,7 @@ const endpointTests = [
   'validators/endpoints/list',
   'validators/endpoints/operators',
   'markets/endpoints/by-slug',
-  'operations/export',
+  'operations/export/export',
   'markets/endpoints/lists',
   'markets/lists/list-query',
 ]

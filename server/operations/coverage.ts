@@ -79,15 +79,15 @@ export async function coverageReport(context: AppContext): Promise<Coverage> {
 }
 
 function measureCoverage(
-  span: Range,
+  whole: Range,
   covered: readonly Range[],
 ): Pick<Stream, 'from' | 'until' | 'read' | 'gaps' | 'gapsCount'> {
-  const missing = holes(covered, span)
+  const missing = holes(covered, whole)
   const unread = missing.reduce((sum, { from, until }) => sum + until - from, 0)
   return {
-    from: span.from,
-    until: span.until,
-    read: span.until - span.from - unread,
+    from: whole.from,
+    until: whole.until,
+    read: whole.until - whole.from - unread,
     gaps: missing.slice(0, gapsShown),
     gapsCount: missing.length,
   }
@@ -109,10 +109,10 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
   for (const { id, mode, rpc } of context.settings.explorer.chains) {
     const chainCoverage = await getChainCoverage(context, id)
-    const { span, covered, confirmedMs } = chainCoverage
-    const position = measureCoverage(span, covered)
+    const { blocks, covered, confirmedMs } = chainCoverage
+    const position = measureCoverage(blocks, covered)
     const hasNode = rpc.length > 0
-    const isRead = position.gapsCount === 0 && span.until > span.from
+    const isRead = position.gapsCount === 0 && blocks.until > blocks.from
     const isKnown = confirmedMs > 0 || isRead || isFollowed(context, id)
     const stream: StreamWithoutStatus = {
       group: 'explorer',

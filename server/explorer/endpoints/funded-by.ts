@@ -76,7 +76,7 @@ async function findUnfinalized(
 
 function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Range | 'all' | undefined {
   if (stored) return firstGap(coverage, stored.block + 1)
-  return coverage.span.until === coverage.span.from ? 'all' : firstGap(coverage, coverage.span.until)
+  return coverage.blocks.until === coverage.blocks.from ? 'all' : firstGap(coverage, coverage.blocks.until)
 }
 
 function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage): Fault {
@@ -89,7 +89,7 @@ function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage):
 
 const notConfirmed = (chain: string, coverage: ChainCoverage): Fault =>
   notCovered(
-    `No node has confirmed recently that block ${coverage.span.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`,
+    `No node has confirmed recently that block ${coverage.blocks.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`,
     coverage,
   )
 

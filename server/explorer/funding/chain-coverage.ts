@@ -11,9 +11,9 @@ export const blocksStream = (chain: string): string => `explorer/blocks/${chain}
 
 export interface ChainCoverage {
   /** From the chain's first block to its newest final one. Empty before a node was asked. */
-  readonly span: Range
+  readonly blocks: Range
   readonly covered: readonly Range[]
-  /** When a node last reported the end of the span as its final head while all blocks were indexed; 0: never. */
+  /** When a node last reported the end of the blocks as its final head while all blocks were indexed; 0: never. */
   readonly confirmedMs: number
 }
 
@@ -75,27 +75,27 @@ async function readChainCoverage(
   const head = await state.get<HeadRow>(selectHead, chain)
   const covered = await coverageOf(state, blocksStream(chain))
   const until = Math.max(from, head?.final_until ?? from)
-  return { span: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
+  return { blocks: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
 }
 
 /** The first range before `until` that is not indexed. */
-export const firstGap = ({ covered, span }: ChainCoverage, until: number): Range | undefined =>
-  holes(covered, { from: span.from, until })[0]
+export const firstGap = ({ covered, blocks }: ChainCoverage, until: number): Range | undefined =>
+  holes(covered, { from: blocks.from, until })[0]
 
 /** The end of the indexed blocks without a gap, from the first block on. */
 const contiguousUntil = (coverage: ChainCoverage): number =>
-  firstGap(coverage, coverage.span.until)?.from ?? coverage.span.until
+  firstGap(coverage, coverage.blocks.until)?.from ?? coverage.blocks.until
 
 /** An index whose head is not confirmed is not complete, so it reports its ranges. */
 export function toConfidence(coverage: ChainCoverage, isConfirmed: boolean): Confidence {
-  const { covered, span } = coverage
+  const { covered, blocks } = coverage
   const until = contiguousUntil(coverage)
   return {
-    ...(until > span.from && { asOf: until - 1 }),
+    ...(until > blocks.from && { asOf: until - 1 }),
     finality: 'finalized',
     coverage:
-      span.until > span.from
-        ? describeCoverage(covered, { ...span, until: span.until + (isConfirmed ? 0 : 1) })
+      blocks.until > blocks.from
+        ? describeCoverage(covered, { ...blocks, until: blocks.until + (isConfirmed ? 0 : 1) })
         : 'none',
   }
 }

@@ -11,7 +11,7 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { queryDuties } from '#validators/duties/store.ts'
 import { measures } from '#validators/ratings/measures.ts'
-import { countCommon, findValidators } from '../export-dataset.ts'
+import { countCommon, findValidators } from '../export/duties.ts'
 import type { ClickhouseClient } from './clickhouse-client.ts'
 import { columnNames, type MirrorTable, timeColumn } from './mirror-tables.ts'
 

@@ -37,7 +37,7 @@ export async function commitPast(tx: StateWriter, { network, time, segment, vali
   await addWatchRanges(tx, network, epochs, validators)
 }
 
-const includes = (ranges: readonly Range[], span: Range): boolean => holes(ranges, span).length === 0
+const includes = (ranges: readonly Range[], range: Range): boolean => holes(ranges, range).length === 0
 
 /** Epochs at which coverage, stored hours, stored missed duties or the stored validators change. */
 export async function pastLimits(duties: StateReader, network: Network): Promise<readonly number[]> {

@@ -13,7 +13,7 @@ import { coverHours, dropHours } from './hours.ts'
 import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
 import { keepWindows, writeCount } from './networks.ts'
 import { recordPastChange } from './past-changes.ts'
-import { type ScoreHistory, writeScores } from './scores.ts'
+import { type ScoreHistory, writeScores } from './score-history.ts'
 import { addFilledGap, readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 

@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
-import type { ScoreHistory } from '../duties/scores.ts'
+import type { ScoreHistory } from '../duties/score-history.ts'
 import { hasLeft, keptThrough } from '../duties/watch-ranges.ts'
 import { releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
 import { type GapReason, storeGapReasons } from './gap-reasons.ts'

@@ -14,7 +14,7 @@ import { pastLimits } from '../duties/commit-past.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { type DayPart, partsIn, plainTime, segmentAt } from '../duties/layout.ts'
 import { RepairRefused, spanIsDamaged } from '../duties/replace-days.ts'
-import type { ScoreHistory } from '../duties/scores.ts'
+import type { ScoreHistory } from '../duties/score-history.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import {

@@ -10,7 +10,7 @@
 import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { MissedDutyColumns } from '../duties/missed.ts'
-import type { ScoreHistory } from '../duties/scores.ts'
+import type { ScoreHistory } from '../duties/score-history.ts'
 import { packFigures } from '../duties/stage.ts'
 import { LocalEpochProcessor } from '../ingest/epochs/epoch-processor.ts'
 import { BeaconQueries, type BlockHeader } from '../ingest/read/beacon-queries.ts'

@@ -4,7 +4,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { readScores } from '../duties/scores.ts'
+import { readScores } from '../duties/score-history.ts'
 import type { HeadProcessor } from './head-processor.ts'
 
 /** Without a watch list, larger networks have no provisional epochs: their figures would take too much memory. */

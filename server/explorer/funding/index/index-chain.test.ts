@@ -313,7 +313,7 @@ describe('continuity', () => {
       assert.equal(late, undefined)
       const run = await readUnfinalizedBlocks(at.context.state, '1')
       assert.ok(run.every(({ number }) => number < from))
-      assert.equal((await getChainCoverage(at.context, '1')).span.until, from)
+      assert.equal((await getChainCoverage(at.context, '1')).blocks.until, from)
       await at.catchUp()
       assert.deepEqual(await rowsOf(at), before)
     }

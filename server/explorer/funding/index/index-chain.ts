@@ -68,18 +68,18 @@ export async function catchUpIndex(
   onProgress({ is: 'unfinalized', head, revertedBlocks })
 }
 
-/** Indexes the missing final blocks of the span, if the node does not contradict the index. */
+/** Indexes the missing final blocks of a range, if the node does not contradict the index. */
 export async function repairIndex(
   context: ExplorerContext,
   node: ChainNode,
-  span: Range,
+  range: Range,
   onProgress: OnIndexProgress,
   signal?: AbortSignal,
 ): Promise<void> {
   const { requestedMs, final } = await reconcileRun(context, node, signal ? { signal } : {})
   const end = final.number + 1
-  const from = Math.max(span.from, node.chain.firstBlock)
-  const until = Math.max(from, Math.min(span.until, end))
+  const from = Math.max(range.from, node.chain.firstBlock)
+  const until = Math.max(from, Math.min(range.until, end))
   await fillFinalBlocks(
     context,
     node,
@@ -126,11 +126,11 @@ export interface FinalRange extends Range {
   readonly lastHash?: string
 }
 
-/** Indexes the final blocks of the span that are not covered yet. */
+/** Indexes the final blocks of a range that are not covered yet. */
 export async function fillFinalBlocks(
   context: ExplorerContext,
   node: ChainNode,
-  span: FinalRange,
+  whole: FinalRange,
   onProgress: OnIndexProgress,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -141,16 +141,16 @@ export async function fillFinalBlocks(
   for (const { block } of problems.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) problems.unreadable.delete(block)
   const waiting = blocksAwaitingRetry(problems, context.clock.monotonicMs())
-  const missing = withoutBlocks(holes(covered, span), waiting)
+  const missing = withoutBlocks(holes(covered, whole), waiting)
   const blocks = missing.reduce((sum, { from, until }) => sum + until - from, 0)
-  onProgress({ is: 'plan', blocks, finalUntil: span.until })
+  onProgress({ is: 'plan', blocks, finalUntil: whole.until })
   const ranges = splitRanges(missing, rangeBlocks)
   const failed = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   let unreadable = 0
   const read = async (range: Range): Promise<void> => {
     try {
-      onProgress({ is: 'range', range, rows: await readRange(context, node, range, span, stop) })
+      onProgress({ is: 'range', range, rows: await readRange(context, node, range, whole, stop) })
     } catch (error) {
       if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
       recordUnreadable(problems, error.block, error.reason, context.clock.monotonicMs())
@@ -200,7 +200,7 @@ async function readRange(
   context: ExplorerContext,
   node: ChainNode,
   range: Range,
-  span: FinalRange,
+  whole: FinalRange,
   signal: AbortSignal,
 ): Promise<number> {
   const chain = node.chain.id
@@ -221,7 +221,7 @@ async function readRange(
       }
     }
   }
-  const lastHash = range.until < span.until ? await parentHashOf(node, range.until, signal) : span.lastHash
+  const lastHash = range.until < whole.until ? await parentHashOf(node, range.until, signal) : whole.lastHash
   if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw blocksNotLinked(chain, range.until)
   if (sample && node.chain.rpc.length > 1 && context.settings.explorer.index.compareNodes)
     getIndexProblems(context, chain).notCompared = await compareNodes(node, sample, { signal })
@@ -229,7 +229,7 @@ async function readRange(
   return context.state.write(async (tx) => {
     const rows = await putFundings(tx, first.values())
     await coverLinkedRange(tx, chain, read)
-    await putHead(tx, chain, span.until)
+    await putHead(tx, chain, whole.until)
     return rows
   })
 }

@@ -1,5 +1,5 @@
 // The inactivity scores of the last epochs. A restarted ingest continues with them.
-import type { ScoreHistory } from '#validators/duties/scores.ts'
+import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import type { Scores } from './vote-rewards.ts'
 
 /** A restarted ingest recomputes a few epochs before its first one (`warmUpMax` in epoch-processor.ts). */

@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { formatDate } from '#core/calendar.ts'
 import { csvRow } from '#explorer/labels/lists/csv.ts'
-import type { Cell, Column, ColumnType, Row } from './export-dataset.ts'
+import type { Cell, Column, ColumnType, Row } from './dataset.ts'
 
 export type ExportFormat = 'parquet' | 'csv' | 'ndjson'
 

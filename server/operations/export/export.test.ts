@@ -7,15 +7,10 @@ import { csvRows } from '#core/csv.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
 import { updateDuties } from '#validators/duties/store.ts'
-import {
-  type Column,
-  type DatasetName,
-  datasetColumns,
-  openDutiesTable,
-  openTable,
-  type Row,
-} from './export-dataset.ts'
-import { type ExportFormat, encodeRows } from './export-format.ts'
+import { type Column, type DatasetName, datasetColumns, type Row } from './dataset.ts'
+import { openDutiesTable } from './duties.ts'
+import { type ExportFormat, encodeRows } from './format.ts'
+import { openTable } from './tables.ts'
 
 const always = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER }
 
