@@ -20,8 +20,8 @@ const perConnection = 40
 const slowConnections = 30
 const turnMaxMs = 200
 const heapGrowthMax = 24 * 1024 * 1024
-/** Of the only caller; behaviour/http.md#request-log. */
-const logLinesPerMinuteMax = 110
+/** Of the only caller, and of connections that were reset; behaviour/http.md#request-log. */
+const logLinesPerMinuteMax = 210
 /** Paths are cut at 2 000 characters. */
 const logBytesPerLineMax = 3000
 const singleTries = 3

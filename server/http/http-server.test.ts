@@ -11,12 +11,14 @@ import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { openContext, testNowMs } from '#test/context.ts'
+import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
 import type { Authorizer } from './authorize.ts'
 import { createHandler, type ErrorFormat, type Handler, type RequestInfo } from './handler.ts'
 import { startHttpServer } from './http-server.ts'
-import { createApp } from './pipeline.ts'
+import { LogThrottle } from './log-throttle.ts'
+import { type App, createApp, logRequest } from './pipeline.ts'
+import { SlidingWindows } from './sliding-window.ts'
 
 const shapeOf = (group: string): ErrorFormat => ({
   renderFault: (fault) => ({ status: group === 'explorer' ? 200 : fault.status, body: { group, code: fault.code } }),
@@ -605,6 +607,22 @@ describe('logs and metrics', () => {
     assert.equal(countLines('"msg":"request"'), 205)
     assert.match(lines.at(-1) ?? '', /"count":20,/)
     assert.equal(server.counted.length, 226)
+  })
+
+  test('requests that callers gave up are limited like refused ones', () => {
+    const lines: string[] = []
+    const clock = new ManualClock(testNowMs)
+    const log = openLog('info', (line) => lines.push(line))
+    const app = {
+      context: { settings: settingsWith({}), log, clock },
+      logThrottle: new LogThrottle(clock),
+      loggedFailures: new SlidingWindows(60_000, 10),
+    } as unknown as App
+    const request = { requestId: 'a', path: '/', address: undefined }
+    for (let count = 0; count < 150; count++) logRequest(app, request, { status: 503, outcome: 'client_gone' })
+    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 100)
+    logRequest(app, request, { status: 503, outcome: 'store.unavailable' })
+    assert.match(lines.at(-1) ?? '', /store\.unavailable/)
   })
 
   test('keys in paths and request ids are removed from the log, also if percent-encoded', async () => {

@@ -206,7 +206,9 @@ interface RequestLogEntry {
 }
 
 /** The outcome of an error in the log and in the metrics. */
-export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? 'client_gone' : fault.code)
+export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? clientGone : fault.code)
+
+const clientGone = 'client_gone'
 
 /** The outcome of a response in the log and in the metrics. */
 const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
@@ -231,7 +233,7 @@ export function logRequest(app: App, request: LoggedRequest, entry: RequestLogEn
   const { context, logThrottle } = app
   const { requests } = context.settings.log
   if (requests === 'none' || (requests === 'failures' && successes.has(entry.outcome))) return
-  if (requests === 'failures' && entry.status < 500 && !mayLogFailure(app, request)) {
+  if (requests === 'failures' && isCausedByCaller(entry) && !mayLogFailure(app, request)) {
     const count = logThrottle.due(leftOut)
     if (count !== undefined) context.log.warn({ count }, leftOut)
     return
@@ -239,6 +241,8 @@ export function logRequest(app: App, request: LoggedRequest, entry: RequestLogEn
   const { requestId, path } = request
   context.log.info({ requestId, path, ...entry }, 'request')
 }
+
+const isCausedByCaller = ({ status, outcome }: RequestLogEntry): boolean => status < 500 || outcome === clientGone
 
 const leftOut = `failed requests are not logged: a caller sent more than ${failuresLoggedMax} within a minute`
 
