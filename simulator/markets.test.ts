@@ -178,6 +178,21 @@ test('a market whose price has changed has a larger volume, and daily figures ar
   }
 })
 
+test('a market does not change without its time of change', () => {
+  const clock = { nowMs: dates.startMs }
+  const listing = createDemoListing(demoSeed, dates, () => clock.nowMs)
+  const valueAt = new Map<string, unknown>()
+  for (let reading = 0; reading < 100; reading++) {
+    for (const { id, value, updatedMs } of listing.entries()) {
+      const name = `${id} at ${updatedMs}`
+      assert.deepEqual(value, valueAt.get(name) ?? value, name)
+      valueAt.set(name, value)
+    }
+    clock.nowMs += 7_000
+  }
+  assert.ok(valueAt.size > 150, `${valueAt.size} versions`)
+})
+
 test('closed markets have the prices 0 and 1 and no orders; planned ones have no volume', async () => {
   const markets = marketsOf((await documentsOf('test')).documents)
   const [closed, planned] = [markets.filter((one) => one.closed), markets.filter((one) => !one.active)]

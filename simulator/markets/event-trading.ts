@@ -6,8 +6,8 @@ import type { DemoDates } from './dates.ts'
 import type { EventPlan } from './plan.ts'
 
 const tickMs = 20_000
-/** Each event trades every few ticks, at different times. */
-const ticksBetween = [3, 4, 5, 7] as const
+/** Each event trades every few ticks, at different times. Each number divides the ticks of an hour. */
+const ticksBetween = [3, 4, 5, 6] as const
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Waves of the price, in units of log odds. */

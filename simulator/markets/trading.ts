@@ -31,13 +31,15 @@ export class TradingListing implements FeedListing {
   entries(): FeedEntry[] {
     const nowMs = this.#nowMs()
     return this.#events.flatMap(({ trading, marketIds }) => {
-      const updatedAt = isoOf(trading.lastTradeMs(nowMs))
-      const eventFields = { ...trading.eventFields(nowMs), updatedAt }
+      // As of the last trade: a record must not change without its updatedAt.
+      const tradeMs = trading.lastTradeMs(nowMs)
+      const updatedAt = isoOf(tradeMs)
+      const eventFields = { ...trading.eventFields(tradeMs), updatedAt }
       return marketIds.map((id, at) => {
         const value = { ...stated(this.#records, 'market', id) }
         if (value.active === true && value.closed === false) {
           const events = (value.events as object[]).map((event) => ({ ...event, ...eventFields }))
-          Object.assign(value, trading.marketFields(at, nowMs), { updatedAt, events })
+          Object.assign(value, trading.marketFields(at, tradeMs), { updatedAt, events })
         }
         return { id, value, updatedMs: Date.parse(String(value.updatedAt)) }
       })
