@@ -40,18 +40,26 @@ function* valuesIn(value: unknown, path = ''): Generator<string> {
 
 const dates = new DemoDates(systemClock.now())
 
-async function documentsOf(seed: string) {
+async function loadDocuments() {
   await using opened = await openContext()
   // Reading a feed waits between two requests.
   const context = { ...opened, clock: systemClock }
-  const sample = await loadMarkets(context, seed)
+  const sample = await loadMarkets(context, 'test')
   const rows = await context.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
   const past = await bySlug.handle({ slug: sample.pastSlug, include_tag: true }, context, testRequestInfo())
   return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }
 }
 
+let loading: ReturnType<typeof loadDocuments> | undefined
+
+/** Loaded once for all tests, which only read them. */
+const loadOnce = () => {
+  loading ??= loadDocuments()
+  return loading
+}
+
 test('every field of the contract has a value in some response', async () => {
-  const { documents } = await documentsOf('test')
+  const { documents } = await loadOnce()
   const seen = new Set(documents.flatMap(({ text }) => [...valuesIn(JSON.parse(text))]))
   const wanted = [...placesIn(contract['markets.bySlug'].reply as Schema)]
   assert.ok(wanted.length > 500, `${wanted.length} places`)
@@ -66,14 +74,14 @@ test('every field of the contract has a value in some response', async () => {
 })
 
 test('every response matches the contract', async () => {
-  const { documents } = await documentsOf('test')
+  const { documents } = await loadOnce()
   const check = checker(contract['markets.bySlug'].reply)
   assert.ok(documents.length >= 38 && documents.length <= 44, `${documents.length} markets`)
   for (const { slug, text } of documents) assert.deepEqual(check(JSON.parse(text)), [], slug)
 })
 
 test('the sample market has many fields, is the one of the contract, and has a past slug', async () => {
-  const { sample, past, documents } = await documentsOf('test')
+  const { sample, past, documents } = await loadOnce()
   assert.equal(sample.slug, contract['markets.bySlug'].example.input.slug)
   const text = documents.find(({ slug }) => slug === sample.slug)?.text ?? ''
   assert.ok(text.length > 6000, `${text.length} characters`)
@@ -107,13 +115,13 @@ interface DemoMarket {
 const marketsOf = (documents: readonly { text: string }[]) =>
   documents.map(({ text }) => JSON.parse(text) as DemoMarket)
 const yesOf = ({ outcomePrices }: DemoMarket): number => Number((JSON.parse(outcomePrices) as string[])[0])
-const planOf = ({ question }: DemoMarket) => {
-  const plans = createEventPlans(dates).flatMap((event) => event.markets.map((market) => ({ event, market })))
-  return plans.find(({ market }) => market.question === question) ?? assert.fail(question)
-}
+const plans = new Map(
+  createEventPlans(dates).flatMap((event) => event.markets.map((market) => [market.question, { event, market }])),
+)
+const planOf = ({ question }: DemoMarket) => plans.get(question) ?? assert.fail(question)
 
 test('prices add up to one, venues to the total volume, and markets to their event', async () => {
-  const markets = marketsOf((await documentsOf('test')).documents)
+  const markets = marketsOf((await loadOnce()).documents)
   for (const market of markets) {
     const [yes = 0, no = 0] = JSON.parse(market.outcomePrices).map(Number)
     assert.ok(Math.abs(yes + no - 1) < 1e-9)
@@ -194,7 +202,7 @@ test('a market does not change without its time of change', () => {
 })
 
 test('closed markets have the prices 0 and 1 and no orders; planned ones have no volume', async () => {
-  const markets = marketsOf((await documentsOf('test')).documents)
+  const markets = marketsOf((await loadOnce()).documents)
   const [closed, planned] = [markets.filter((one) => one.closed), markets.filter((one) => !one.active)]
   assert.ok(closed.length > 5 && planned.length > 5)
   for (const market of closed) {

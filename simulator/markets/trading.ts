@@ -12,7 +12,8 @@ export interface TradedEvent {
 }
 
 export class TradingListing implements FeedListing {
-  readonly #records: FlatRecords
+  /** By id, as of the day on which the demo was created. Only trading changes them. */
+  readonly #markets: ReadonlyMap<string, Record<string, unknown>>
   readonly #events: readonly TradedEvent[]
   readonly #nowMs: () => number
 
@@ -23,7 +24,9 @@ export class TradingListing implements FeedListing {
       fields: { ...fields },
       links: Object.fromEntries(Object.entries(links).map(([name, ids]) => [name, [...(ids ?? [])]])),
     }))
-    this.#records = new Map(flat.map((record) => [flatName(record.kind, record.id), record]))
+    const byName: FlatRecords = new Map(flat.map((record) => [flatName(record.kind, record.id), record]))
+    const ids = events.flatMap(({ marketIds }) => marketIds)
+    this.#markets = new Map(ids.map((id) => [id, stated(byName, 'market', id) ?? {}]))
     this.#events = events
     this.#nowMs = nowMs
   }
@@ -36,7 +39,7 @@ export class TradingListing implements FeedListing {
       const updatedAt = isoOf(tradeMs)
       const eventFields = { ...trading.eventFields(tradeMs), updatedAt }
       return marketIds.map((id, at) => {
-        const value = { ...stated(this.#records, 'market', id) }
+        const value = { ...this.#markets.get(id) }
         if (value.active === true && value.closed === false) {
           const events = (value.events as object[]).map((event) => ({ ...event, ...eventFields }))
           Object.assign(value, trading.marketFields(at, tradeMs), { updatedAt, events })
