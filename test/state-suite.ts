@@ -293,6 +293,27 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     await again.close()
   })
 
+  test('each goes before waiting long writes, and one long write follows (storage/write-queue.ts, 1, 2)', async () => {
+    await using here = await createLocation()
+    const state = await here.open()
+    const order: string[] = []
+    const write = (name: string, options = {}) =>
+      state.write(async (tx) => {
+        await tx.run(add, name, 1)
+        order.push(name)
+      }, options)
+    const gate = Promise.withResolvers<void>()
+    const first = state.write(() => gate.promise)
+    const long = ['long 1', 'long 2', 'long 3'].map((name) => write(name))
+    const short = write('short 1', shared)
+    // More of them arrive while the first one is written: they wait for one long write only.
+    const more = short.then(() => Promise.all([write('short 2', shared), write('short 3', shared)]))
+    gate.resolve()
+    await Promise.all([first, ...long, more])
+    assert.deepEqual(order, ['short 1', 'long 1', 'short 2', 'short 3', 'long 2', 'long 3'])
+    await state.close()
+  })
+
   test('a failure undoes only the statements of that write (storage/state.ts, rule 6)', async () => {
     await using here = await createLocation()
     const state = await here.open()

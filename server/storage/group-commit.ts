@@ -2,7 +2,7 @@
 // (decisions/share-one-commit-between-concurrent-quotes.md).
 //
 // 1. Writes of one turn of the event loop are committed together, up to a limit. There is no timer.
-// 2. A batch is one entry of the write queue, with its order and limits.
+// 2. A batch is one short entry of the write queue, with its order and limits.
 // 3. Every member is resolved or rejected exactly once.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateWriter } from './state.ts'
@@ -43,7 +43,7 @@ export class GroupCommit {
       for (let at = 0; at < batch.length; at += batchMax) {
         await this.#commitBatch(batch.slice(at, at + batchMax))
       }
-    })
+    }, 'short')
     // The queue refused the batch, so its members would never be settled.
     turn.catch((error: unknown) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error)
