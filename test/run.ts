@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { endLine, type Result } from './batch.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, type Group, groupOf, groups } from './groups.ts'
+import { withOwnImports } from './programs.ts'
 import { summaryOf } from './summary.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -65,7 +66,7 @@ async function runAll(): Promise<Result[]> {
 
 /** Builds what many test files share: the console and the demo data. */
 async function prepare(work: string): Promise<void> {
-  const demo = [join(import.meta.dirname, 'template.ts')]
+  const demo = [...withOwnImports, join(import.meta.dirname, 'template.ts')]
   await Promise.all([
     runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn']),
     runProcess('Demo data', process.execPath, demo, { env: testEnv(work, work) }),
@@ -161,7 +162,7 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const report = join(work, `report-${index}.ndjson`)
       const temporary = join(work, String(index))
       mkdirSync(temporary)
-      const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
+      const args = [...withOwnImports, join(import.meta.dirname, 'batch.ts'), report, ...files]
       const { code, output, cpuMs } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []

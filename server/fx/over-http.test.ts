@@ -15,6 +15,7 @@ import { type RunningServer, startServer } from '#server/app.ts'
 import { createKey, type NewKey, rotateKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
+import { withOwnImports } from '#test/programs.ts'
 import { checkReceipt } from './receipts/check-receipt.ts'
 
 const file = fileURLToPath(import.meta.url)
@@ -177,7 +178,9 @@ function tests() {
 
     test('every acknowledged quote is stored after kill −9 of the server', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
-      const child = spawn(process.execPath, [file, 'child', dir], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, [...withOwnImports, file, 'child', dir], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       try {
         const { url, key } = await firstLine<{ url: string; key: string }>(child)
         const client = createClient({ baseUrl: url, key, retries: 0 })
