@@ -105,7 +105,7 @@ const calmBehaviour: Behaviour = {
     ...disrupted.mistakeRates(validator, epoch),
     ...{ noVote: 0.02, wrongTarget: 0.01, late: 0.1 },
   }),
-  operationsAt: (slot, chain, draws) => ({ ...disrupted.operationsAt(slot, chain, draws), consolidations: [] }),
+  operationsAt: (slot, chain, draws) => disrupted.operationsAt(slot, chain, draws),
   proposer: () => disrupted.proposer(),
   newValidator: (index, draws) => disrupted.newValidator(index, draws),
 }

@@ -170,16 +170,25 @@ function depositFrom(draws: SeededRandom, usable: readonly number[]): BlockOpera
     : { validator: draws.pick(usable), gwei: BigInt(draws.whole(1, 4)) * eth }
 }
 
-/** Excludes sync committee members: a penalty after the consolidation could not be told apart from it. */
+/**
+ * A validator can be the source of one consolidation only. Excludes sync committee members: a penalty after the
+ * consolidation could not be told apart from it.
+ */
 function consolidationsAt(
   epoch: number,
   chain: ChainState,
   seated: ReadonlySet<number>,
   drawTarget: () => number,
 ): BlockOperations['consolidations'] {
+  const pending = new Set(chain.data.consolidations.map(({ from }) => from))
   const source = chain.validators.findIndex(
     ({ withdrawable, slashed, balance }, index) =>
-      withdrawable <= epoch && withdrawable !== far && !slashed && balance > 0n && !seated.has(index),
+      withdrawable <= epoch &&
+      withdrawable !== far &&
+      !slashed &&
+      balance > 0n &&
+      !seated.has(index) &&
+      !pending.has(index),
   )
   return source >= 0 ? [{ from: source, to: drawTarget() }] : []
 }

@@ -21,6 +21,7 @@ import { openExecution } from './execution.ts'
 import { MovingHead } from './moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from './networks.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'
+import { presentForks } from './plan.ts'
 import { profiles } from './profiles.ts'
 import type { Branch } from './simulate.ts'
 
@@ -223,4 +224,20 @@ test('the simulated networks cover all kinds of events, in finalized epochs', ()
 
 test('the same seed gives the same network', () => {
   assert.deepEqual(simulateNetwork('same').epochs, simulateNetwork('same').epochs)
+})
+
+test('a validator is the source of one pending consolidation at a time, as on a real chain', () => {
+  let pending = 0
+  for (let number = 0; number < 6; number++) {
+    const { snapshots } = simulateNetwork(`consolidations ${number}`, {
+      ...{ epochs: 14, slotsPerEpoch: 4, validators: 24, committeesPerSlot: 2, syncSeats: 8, forkEpochs: presentForks },
+      ...{ hasExecution: false, outage: { from: 0, until: 0 }, calmEpochs: 0, balanceChanges: 0.4 },
+    })
+    for (const { consolidations } of snapshots) {
+      const sources = consolidations.map(({ from }) => from)
+      assert.deepEqual(sources, [...new Set(sources)])
+      pending += sources.length
+    }
+  }
+  assert(pending > 10, `${pending} pending consolidations`)
 })
