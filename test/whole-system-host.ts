@@ -2,6 +2,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 import type { ClientRequest } from 'node:http'
+import { flushCompileCache } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
@@ -119,6 +120,8 @@ const calls: HostCalls = {
     const server = servers.get(name)
     servers.delete(name)
     await server?.close()
+    // A killed process does not write its cache, so that the next one would compile everything again.
+    flushCompileCache()
   },
   async busy() {
     for (let turn = 0; turn < 10; turn++) await nextEventLoopTurn()
