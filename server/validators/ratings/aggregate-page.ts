@@ -1,0 +1,227 @@
+// One page of 4.5: which records it has, their figures, and the link to the next page. Newest window first, then by
+// validator.
+import type { contract } from '#api/contract.ts'
+import type { Parsed } from '#api/kit.ts'
+import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/wire/validators.ts'
+import {
+  type ChainDay,
+  type ChainTime,
+  chainDays,
+  type Epoch,
+  type Epochs,
+  epochStartMs,
+  hourOf,
+  overlap,
+} from '#core/chain-time.ts'
+import { holes, type Range } from '#core/ranges.ts'
+import type { Duties } from '#storage/duties.ts'
+import type { RecordKey } from '../duties/record-query.ts'
+import { aggregateFigures, type Figure, type TimeField } from './method.ts'
+import { listRecords, type RecordRequest, type Records, readRecords } from './records.ts'
+import { clipToCovered, type RequestedEpochs } from './requested-epochs.ts'
+import { type Windows, windowsIn, windowsOver } from './windows.ts'
+
+export type AggregateQuery = Parsed<(typeof contract)['validators.aggregateEffectiveness']>
+
+/**
+ * An example. Days 1 to 8 are stored, and a caller requests day 10 back to day 1, four days per page. The first page
+ * has days 8 to 5; its `next` has from=4, to=1 and newest=8. Before the caller follows it, day 9 is stored. On the
+ * second page:
+ * - `requested` is days 1 to 4, by `from` and `to`. `served` is the stored part of it, here all four days.
+ * - `counted.requested` is days 1 to 8, by `to` and `newest`. `counted.served` is the stored part of it. Day 9 is in
+ *   neither, so `total` is 8 on every page.
+ * - `wanted` are the records of `served`: this page and later ones. `all` are those of `counted.served`, for `total`.
+ */
+export interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'signal'> {
+  readonly query: AggregateQuery
+  readonly linkTo: (input: Readonly<Record<string, unknown>>) => string
+  readonly time: ChainTime
+  readonly requested: RequestedEpochs
+  readonly served: Epochs
+  readonly covered: readonly Range[]
+  readonly counted: { readonly requested: Range; readonly served: Epochs }
+}
+
+interface AggregatePlan extends AggregateRequest {
+  readonly windows: Windows
+  readonly wanted: RecordRequest
+  readonly all: RecordRequest
+}
+
+export function planAggregate(request: AggregateRequest): AggregatePlan {
+  const page = toRecordRequest(request)
+  if (request.query.newest === undefined) return { ...request, ...page, all: page.wanted }
+  const { after: _, ...query } = request.query
+  return { ...request, ...page, all: toRecordRequest({ ...request, ...request.counted, query }).wanted }
+}
+
+function toRecordRequest({
+  query,
+  time,
+  requested,
+  served,
+  validators,
+  signal,
+}: Omit<AggregateRequest, 'requested' | 'covered' | 'linkTo'> & { readonly requested: Range }): Pick<
+  AggregatePlan,
+  'windows' | 'wanted'
+> {
+  const calendar = chainDays(time)
+  const newest = calendar.dayOf((served.until - 1) as Epoch)
+  const days = { from: calendar.dayOf(served.from), until: newest + 1 }
+  const windows = windowsOver(calendar, query.granularity ?? 'day', days)
+  const byValidator = query.groupBy === 'validator'
+  const wanted: RecordRequest = {
+    network: query.network,
+    time,
+    validators,
+    signal,
+    days,
+    windows,
+    byValidator,
+    isUtc: false,
+    ...(query.filterType === 'hour' && { cut: toCut(time, requested, served) }),
+    ...(byValidator &&
+      query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),
+  }
+  return { windows, wanted }
+}
+
+/** With bounds by hour, the first and the last day may be requested in part. */
+const toCut = (time: ChainTime, requested: Range, served: Epochs): NonNullable<RecordRequest['cut']> => ({
+  hours: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
+  wholeDays: wholeDays(time, requested),
+})
+
+const wholeDays = ({ epochsPerDay }: ChainTime, { from, until }: Range): Range => ({
+  from: Math.ceil(from / epochsPerDay),
+  until: Math.floor(Math.min(until, Number.MAX_SAFE_INTEGER) / epochsPerDay),
+})
+
+/** The requested epochs of days that are not requested completely. */
+export function partialDays(time: ChainTime, requested: Range): Range[] {
+  const { from, until } = wholeDays(time, requested)
+  return holes([{ from: from * time.epochsPerDay, until: until * time.epochsPerDay }], requested)
+}
+
+export interface AggregatePage {
+  readonly data: AggregateRecord[]
+  readonly next: string | null
+  readonly total: number
+}
+export const emptyPage: AggregatePage = { data: [], next: null, total: 0 }
+
+export async function readAggregatePage(duties: Duties, plan: AggregatePlan): Promise<AggregatePage> {
+  const { size, include } = plan.query
+  const fields = include ?? aggregateFields
+  const { wanted, windows } = plan
+  // If the page has all records, reading them also gives their number.
+  if (!wanted.byValidator && windowsIn(windows, wanted.days) <= size) {
+    const [records, counted] = await Promise.all([
+      readRecords(duties, wanted, figuresOf(fields)),
+      plan.all === wanted ? undefined : listRecords(duties, plan.all, 0),
+    ])
+    return { data: toPage(plan, fields, records), next: null, total: counted?.total ?? records.window.length }
+  }
+  // Otherwise list the records of the page first, and read only their figures.
+  const listed = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
+  const { total } = plan.all === wanted ? listed : await listRecords(duties, plan.all, 0)
+  const shown = listed.first.slice(0, size)
+  const [newest, oldest] = [shown[0], shown.at(-1)]
+  if (!newest || !oldest) return { ...emptyPage, total }
+  const narrow: RecordRequest = {
+    ...wanted,
+    days: { from: windows.daysOf(oldest.window).from, until: windows.daysOf(newest.window).until },
+    ...(wanted.byValidator && { validators: [...new Set(shown.map(({ validator }) => validator))] }),
+  }
+  const isShown = new Set(shown.map(keyText))
+  const records = await readRecords(duties, narrow, figuresOf(fields))
+  return {
+    data: toPage(plan, fields, records, (key) => isShown.has(keyText(key))),
+    next: nextPath(plan, oldest, listed.first[size]),
+    total,
+  }
+}
+
+const keyText = ({ window, validator }: RecordKey): string => `${window} ${validator}`
+
+interface WindowBounds extends Record<TimeField, number | null> {
+  readonly startDay: ChainDay
+  readonly endDay: ChainDay
+  readonly startEpoch: Epoch
+  readonly endEpoch: Epoch
+}
+
+const isFigure = (field: AggregateField): field is Exclude<AggregateField, TimeField> => field in aggregateFigures
+
+const figuresOf = (fields: readonly AggregateField[]): Record<string, Figure> =>
+  Object.fromEntries(fields.filter(isFigure).map((field) => [field, aggregateFigures[field]]))
+
+/**
+ * Newest window first, then by validator. A record has the requested fields that are known
+ * (behaviour/validators.md#unknown-values) and, with one record per validator, always the index.
+ */
+function toPage(
+  plan: AggregatePlan,
+  fields: readonly AggregateField[],
+  { window, validator, figures }: Records<string>,
+  isShown: (key: RecordKey) => boolean = () => true,
+): AggregateRecord[] {
+  const keyOf = (at: number): RecordKey => ({ window: window[at] as number, validator: validator[at] as number })
+  const order = [...window.keys()]
+    .filter((at) => isShown(keyOf(at)))
+    .sort(
+      (a, b) => (window[b] as number) - (window[a] as number) || (validator[a] as number) - (validator[b] as number),
+    )
+  return order.map((at) => {
+    const bounds = windowBounds(plan, window[at] as number)
+    const record: Partial<Record<keyof AggregateRecord, number>> = {}
+    if (plan.wanted.byValidator) record.validatorIndex = validator[at] as number
+    for (const field of fields) {
+      const value = isFigure(field) ? (figures[field]?.[at] as number) : bounds[field]
+      if (value !== null && !Number.isNaN(value)) record[field] = value
+    }
+    return record
+  })
+}
+
+/**
+ * The days and epochs of a window, cut to those that are served; both ends inclusive
+ * (behaviour/validators.md#time-fields).
+ */
+function windowBounds({ query, time, served, covered, windows }: AggregatePlan, key: number): WindowBounds {
+  const days = windows.daysOf(key)
+  const calendar = chainDays(time)
+  const [first, last] = [days.from as ChainDay, (days.until - 1) as ChainDay]
+  const epochs = clipToCovered(
+    covered,
+    overlap({ from: calendar.epochsOf(first).from, until: calendar.epochsOf(last).until }, served),
+  )
+  return {
+    day: (query.granularity ?? 'day') === 'day' ? first : null,
+    startDay: first,
+    endDay: last,
+    startEpoch: epochs.from,
+    endEpoch: (epochs.until - 1) as Epoch,
+  }
+}
+
+/** `following` is the first record of the next page, which starts at the newest epoch of its window. */
+function nextPath(plan: AggregatePlan, last: RecordKey, following: RecordKey | undefined): string | null {
+  if (!following) return null
+  const { query, requested, served } = plan
+  const { endDay, endEpoch } = windowBounds(plan, following.window)
+  const from = boundAt(plan, endDay, endEpoch)
+  const [newestEpoch, calendar] = [(served.until - 1) as Epoch, chainDays(plan.time)]
+  const newest = query.newest ?? boundAt(plan, calendar.dayOf(newestEpoch), newestEpoch)
+  const after = following.window === last.window ? last.validator : undefined
+  return plan.linkTo({ ...query, from, to: requested.older, after, newest })
+}
+
+/** A bound in the form of `filterType`. */
+const boundAt = ({ query, time }: AggregatePlan, day: ChainDay, epoch: Epoch): number | string =>
+  ({
+    day: () => day,
+    hour: () => hourOf(time, epoch),
+    datetime: () => new Date(epochStartMs(time, chainDays(time).epochsOf(day).from)).toISOString(),
+  })[query.filterType]()
