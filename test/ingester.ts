@@ -1,6 +1,7 @@
 // A process that inserts a row with its number and lease token every few milliseconds while it holds the lease.
 // `node ingester.ts <number> <state URL or folder> <pace>` sends `up`, `begins`, `wrote` and `ends` to its parent.
-import { leasedState, runWhileLeased } from '#ingest/lease.ts'
+import { runWhileLeased } from '#ingest/lease.ts'
+import { leasedState } from '#ingest/leased-stores.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'

@@ -12,8 +12,9 @@ import { openContext, seededRandom, testNowMs } from '#test/context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { dutiesHere, updateDuties } from '#validators/duties/store.ts'
-import { type LeaseContext, leasedDuties, leasedState, runOnce, runUnderLease, runWhileLeased } from './lease.ts'
+import { type LeaseContext, runOnce, runUnderLease, runWhileLeased } from './lease.ts'
 import { LeaseLost } from './lease-lost.ts'
+import { leasedDuties, leasedState } from './leased-stores.ts'
 
 /** Runs everything that is ready without advancing the clock, including the database. */
 const settle = async () => {

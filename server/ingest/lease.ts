@@ -4,19 +4,17 @@
 //    holder is alive.
 // 2. A process that has seen the same heartbeat for `expiryMs` takes over the lease. Each process uses only its own
 //    monotonic clock, so clock differences between machines do not matter.
-// 3. Every write of an ingester first checks its token. Writes are serialized (storage/state.ts, rule 2), so
+// 3. Every write of an ingester first checks its token (leased-stores.ts). Writes are serialized (storage/state.ts, rule 2), so
 //    a former holder cannot write after its successor, even if it was suspended.
 // 4. Duties are written in separate transactions, which lock the row until their commit
 //    (server/validators/duties/operations.ts). Taking over the lease waits for that lock. Heartbeats do not, because they
 //    do not change the key of the row.
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'
-import type { Duties } from '#storage/duties.ts'
-import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { LeaseLost } from './lease-lost.ts'
+import type { State, StateWriter } from '#storage/state.ts'
+import { currentLease, type HeldLease, type LeaseRow, rowOf } from './leased-stores.ts'
 
 /** A dead holder is replaced within 2 · checkMs + expiryMs. */
 const defaultPace = { heartbeatMs: 5000, expiryMs: 15_000, checkMs: 5000 }
@@ -38,69 +36,6 @@ export interface Ingester {
   readonly reportHolding?: (is: boolean) => void
   readonly pace?: typeof defaultPace
 }
-
-interface HeldLease {
-  readonly name: string
-  readonly holder: string
-  readonly token: number
-  readonly lost: AbortController
-}
-
-interface LeaseRow {
-  readonly holder: string
-  readonly token: number
-  readonly heartbeat: number
-}
-
-/** The lease of the ingester that runs the current code. */
-const currentLease = new AsyncLocalStorage<HeldLease>()
-
-/** Wraps a state: writes of an ingester check its lease (3). */
-export const leasedState = (state: State): State => ({
-  engine: state.engine,
-  recent: state.recent,
-  get: (sql, ...values) => state.get(sql, ...values),
-  all: (sql, ...values) => state.all(sql, ...values),
-  snapshot: (work, signal) => state.snapshot(work, signal),
-  each: (sql, ...values) => state.each(sql, ...values),
-  version: () => state.version(),
-  close: () => state.close(),
-  write: (work, options) => {
-    const held = currentLease.getStore()
-    return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
-  },
-})
-
-/** Wraps the duties: writes of an ingester check its lease (4). */
-export const leasedDuties = (duties: Duties): Duties => ({
-  engine: duties.engine,
-  get: (sql, ...values) => duties.get(sql, ...values),
-  all: (sql, ...values) => duties.all(sql, ...values),
-  query: (name, input, signal) => duties.query(name, input, signal),
-  update: (name, input, options) => {
-    const held = currentLease.getStore()
-    if (!held) return duties.update(name, input, options)
-    const lease = { name: held.name, holder: held.holder, token: held.token }
-    return duties.update<never>(name, input, { ...options, lease }).catch((error: unknown) => {
-      // An error from a thread has lost its class.
-      if (!(error instanceof Error && error.name === LeaseLost.name)) throw error
-      held.lost.abort()
-      throw new LeaseLost(held.name)
-    })
-  },
-  version: () => duties.version(),
-  close: () => duties.close(),
-})
-
-async function confirm(reader: StateReader, held: HeldLease): Promise<void> {
-  const row = await rowOf(reader, held.name)
-  if (row?.holder === held.holder && row.token === held.token) return
-  held.lost.abort()
-  throw new LeaseLost(held.name)
-}
-
-const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined> =>
-  reader.get<LeaseRow>('select holder, token, heartbeat from leases where name = ?', name)
 
 /** On SQLite there is only one server, so no lease is needed. Resolves when the signal has ended the work. */
 export async function runOnce(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {

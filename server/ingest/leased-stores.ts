@@ -1,0 +1,69 @@
+// The databases as ingesters use them: every write checks the lease of the ingester that runs the current code. Code
+// that runs without a lease writes as usual.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Duties } from '#storage/duties.ts'
+import type { State, StateReader } from '#storage/state.ts'
+import { LeaseLost } from './lease-lost.ts'
+
+export interface HeldLease {
+  readonly name: string
+  readonly holder: string
+  readonly token: number
+  readonly lost: AbortController
+}
+
+export interface LeaseRow {
+  readonly holder: string
+  readonly token: number
+  readonly heartbeat: number
+}
+
+/** The lease of the ingester that runs the current code. */
+export const currentLease = new AsyncLocalStorage<HeldLease>()
+
+/** Wraps a state: writes of an ingester check its lease (lease.ts, rule 3). */
+export const leasedState = (state: State): State => ({
+  engine: state.engine,
+  recent: state.recent,
+  get: (sql, ...values) => state.get(sql, ...values),
+  all: (sql, ...values) => state.all(sql, ...values),
+  snapshot: (work, signal) => state.snapshot(work, signal),
+  each: (sql, ...values) => state.each(sql, ...values),
+  version: () => state.version(),
+  close: () => state.close(),
+  write: (work, options) => {
+    const held = currentLease.getStore()
+    return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
+  },
+})
+
+/** Wraps the duties: writes of an ingester check its lease (lease.ts, rule 4). */
+export const leasedDuties = (duties: Duties): Duties => ({
+  engine: duties.engine,
+  get: (sql, ...values) => duties.get(sql, ...values),
+  all: (sql, ...values) => duties.all(sql, ...values),
+  query: (name, input, signal) => duties.query(name, input, signal),
+  update: (name, input, options) => {
+    const held = currentLease.getStore()
+    if (!held) return duties.update(name, input, options)
+    const lease = { name: held.name, holder: held.holder, token: held.token }
+    return duties.update<never>(name, input, { ...options, lease }).catch((error: unknown) => {
+      // An error from a thread has lost its class.
+      if (!(error instanceof Error && error.name === LeaseLost.name)) throw error
+      held.lost.abort()
+      throw new LeaseLost(held.name)
+    })
+  },
+  version: () => duties.version(),
+  close: () => duties.close(),
+})
+
+async function confirm(reader: StateReader, held: HeldLease): Promise<void> {
+  const row = await rowOf(reader, held.name)
+  if (row?.holder === held.holder && row.token === held.token) return
+  held.lost.abort()
+  throw new LeaseLost(held.name)
+}
+
+export const rowOf = (reader: StateReader, name: string): Promise<LeaseRow | undefined> =>
+  reader.get<LeaseRow>('select holder, token, heartbeat from leases where name = ?', name)
