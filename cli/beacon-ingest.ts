@@ -143,9 +143,10 @@ async function followNetwork(
   signal: AbortSignal,
   report: (progress: IngestProgress) => void,
 ): Promise<void> {
-  const [{ openDepositReader, readProcessorStart }, { Follower }, { openEpochProcessors }, { poll }] =
+  const [{ readProcessorStart }, { openDepositReader }, { Follower }, { openEpochProcessors }, { poll }] =
     await Promise.all([
       import('#validators/ingest/start.ts'),
+      import('#validators/ingest/deposits/follow-deposits.ts'),
       import('#validators/ingest/follow.ts'),
       import('#validators/ingest/epochs/open-processors.ts'),
       import('#ingest/poll.ts'),

@@ -2,7 +2,7 @@
 // rows of a small segment.
 import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
-import type { ProcessedSegment } from './epochs/epoch-processor.ts'
+import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
 export type EpochSpan = Range
 

@@ -5,7 +5,7 @@ import type { Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
 import { hasLeft, keptThrough } from '../duties/watch-ranges.ts'
-import { releaseBuffers, segmentColumns } from './epochs/epoch-processor.ts'
+import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { type GapReason, storeGapReasons } from './gap-reasons.ts'
 import { countEpochs, missingEpochs } from './gaps.ts'
 import {
@@ -18,7 +18,7 @@ import {
   segmentEnd,
 } from './ingest-source.ts'
 import { omitsStored } from './pick-validators.ts'
-import { isStatesNotFound } from './read/epoch-reader.ts'
+import { isStatesNotFound } from './read/states-not-found.ts'
 
 /** Epochs that `fillGaps` reads at once, so that new epochs do not wait for long. */
 const filledEpochsMax = 225

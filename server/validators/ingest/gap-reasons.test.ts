@@ -9,9 +9,9 @@ import { addCoverage } from '#storage/coverage.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
+import { createGapFiller } from './gap-filler.ts'
 import { readGapReasons, storeGapReasons } from './gap-reasons.ts'
 import type { SkippedEpochs } from './ingest-progress.ts'
-import { createGapFiller } from './start.ts'
 
 const signal = new AbortController().signal
 

@@ -1,6 +1,6 @@
 // What the ingest of a network reports about its progress.
 import type { Range } from '#core/ranges.ts'
-import type { ProcessedSegment } from './epochs/epoch-processor.ts'
+import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
 export interface IngestProgress {
   /** End of the coverage. */

@@ -2,7 +2,7 @@
 import { type MissedField, missedFields } from '../duties/missed.ts'
 import type { Watched } from '../duties/watch-ranges.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
-import type { ProcessedSegment } from './epochs/epoch-processor.ts'
+import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
 export function pickValidators(segment: ProcessedSegment, isPicked: (validator: number) => boolean): ProcessedSegment {
   const { validator, sums, missed } = segment

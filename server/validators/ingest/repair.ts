@@ -17,13 +17,8 @@ import { RepairRefused, spanIsDamaged } from '../duties/replace-days.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
-import {
-  type EpochProcessor,
-  type ProcessedSegment,
-  releaseBuffers,
-  segmentBuffers,
-  segmentColumns,
-} from './epochs/epoch-processor.ts'
+import type { EpochProcessor } from './epochs/epoch-processor.ts'
+import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { countEpochs, explainUnrepairable } from './gaps.ts'
 import { omitsStored, pickValidators } from './pick-validators.ts'
 

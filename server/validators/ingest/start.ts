@@ -2,36 +2,31 @@
 // the deposits of each network with an execution node. Also reports their health to /readyz.
 import { join } from 'node:path'
 import { type Network, networks } from '#api/wire/validators.ts'
-import { Fault } from '#core/fault.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
-import { type Chain, epochStartMs } from '#sources/beacon/endpoint.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
-import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
 import type { HeadProcessor } from '../provisional/head-processor.ts'
 import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
-import { DepositReader } from './deposits/deposits.ts'
+import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower } from './follow.ts'
+import { createGapFiller } from './gap-filler.ts'
 import { missingTodo } from './gap-reasons.ts'
 import { describeMissing, networkStream, readNetworkHealth } from './health.ts'
-import type { IngestProgress, IngestStep, SkippedEpochs } from './ingest-progress.ts'
-import { type FailureKind, type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
+import type { IngestProgress, IngestStep } from './ingest-progress.ts'
+import { type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
+import { errorMessage, failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
 import { createPastFiller } from './past-filler.ts'
-import { WatchFileError } from './watch-list-updater.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
-const depositsEveryMs = 60_000
-/** Missing epochs are tried again after this time: a node may have them by then. */
-const fillEveryMs = 3_600_000
 /** Events of a node start at most one poll in this time. */
 const wakeEveryMs = 1000
 
@@ -171,35 +166,6 @@ function wakeOnEvents(
   )
 }
 
-/**
- * Fills gaps at the start, when a new one is left, and then every hour. As long as some can be filled, it continues with
- * every poll.
- */
-export function createGapFiller(
-  context: Pick<ValidatorsContext, 'clock' | 'log' | 'streams'>,
-  follower: Pick<Follower, 'network' | 'fillGaps'>,
-): (progress: Pick<IngestProgress, 'lastGap'>, signal: AbortSignal) => Promise<void> {
-  const { clock, log } = context
-  const { network } = follower
-  let dueMs = clock.monotonicMs()
-  let knownGap: SkippedEpochs | undefined
-  return async ({ lastGap }, signal) => {
-    if (clock.monotonicMs() < dueMs && lastGap === knownGap) return
-    knownGap = lastGap
-    let mayContinue = false
-    try {
-      mayContinue = await follower.fillGaps(signal, (left) => {
-        log.info({ network, epochsLeft: left }, 'missing epochs stored')
-        recordStep(context, networkStream(network))
-      })
-    } catch (error) {
-      if (signal.aborted) throw error
-      log.warn({ network, reason: errorMessage(error) }, 'missing epochs could not be read; retrying in an hour')
-    }
-    dueMs = mayContinue ? clock.monotonicMs() : clock.monotonicMs() + fillEveryMs
-  }
-}
-
 /** Runs what a command requested. A failed repair is reported to the command and does not stop the ingest. */
 async function runRequest(
   context: ValidatorsContext,
@@ -233,96 +199,6 @@ async function runRequest(
     run.recordRepair(repairId, { failed, isDone: true })
   }
 }
-
-async function followDeposits(
-  context: ValidatorsContext,
-  network: Network,
-  processor: EpochProcessor,
-  signal: AbortSignal,
-): Promise<void> {
-  if (context.settings.validators.networks[network].execution.rpc.length === 0) return
-  let reader: DepositReader | undefined
-  await poll(
-    context,
-    {
-      everyMs: depositsEveryMs,
-      timeoutMs: attemptMs,
-      backoffMaxMs,
-      work: async (stop) => {
-        reader ??= openDepositReader(context, network, await processor.chain(stop))
-        return reader.catchUp(stop)
-      },
-      report: outcomeLogger(context, network, 'deposit contract'),
-    },
-    signal,
-  )
-}
-
-/** The deposit contract is the one that the beacon node reports. */
-export function openDepositReader(
-  { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
-  network: Network,
-  { deposits }: Chain,
-): DepositReader {
-  const { chainId, rpc } = settings.validators.networks[network].execution
-  if (!deposits) throw new Error(`${network}: the beacon node does not report the deposit contract in config/spec`)
-  if (deposits.chainId !== chainId) {
-    const setting = `validators.networks.${network}.execution.chainId`
-    throw new Error(
-      `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
-    )
-  }
-  return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
-}
-
-/** Checks the name, because an error from another thread loses its class. */
-function failureKindOf(error: unknown): FailureKind {
-  const name = error instanceof Error ? error.name : ''
-  if (name === 'ContradictionError') return 'contradiction'
-  if (name === 'NodesDisagreeError') return 'disagreement'
-  return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
-}
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-function failureText(error: unknown, source: string): string {
-  if (error instanceof Fault || error instanceof WatchFileError) return 'network not read'
-  const kind = failureKindOf(error)
-  if (kind === 'unknownFork')
-    return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'
-  if (kind === 'disagreement')
-    return 'beacon nodes disagree. The epochs were not stored and will be retried. Find out which node is wrong'
-  if (kind === 'contradiction')
-    return `${source} contradicts itself. The epoch was not stored and will be retried. Repair the node or add a second one`
-  return `${source} could not be read`
-}
-
-/** Logs once for each fork that is scheduled but not supported, as long as it lies in the future. */
-function unknownForkLogger({ log, clock }: ValidatorsContext, network: Network): (chain: Chain) => void {
-  let loggedEpoch: number | undefined
-  return ({ identity, rules: { unknownFork: fork } }) => {
-    if (!fork || fork.epoch === loggedEpoch) return
-    loggedEpoch = fork.epoch
-    const startsMs = epochStartMs(identity, fork.epoch)
-    if (startsMs <= clock.now()) return
-    const message = 'this version of Tetrad does not support a scheduled fork. Update Tetrad before it starts'
-    log.warn({ network, fork: fork.name, epoch: fork.epoch, startsAt: new Date(startsMs).toISOString() }, message)
-  }
-}
-
-/** Logs failures and recoveries. */
-const outcomeLogger =
-  (context: ValidatorsContext, network: Network, source: string) =>
-  (outcome: PollOutcome<unknown>): void => {
-    if (outcome.is === 'failed') {
-      context.log.warn(
-        { network, failures: outcome.failures, reason: errorMessage(outcome.error) },
-        failureText(outcome.error, source),
-      )
-    } else if (outcome.failuresBefore > 0) {
-      context.log.info({ network }, `${source} is readable again`)
-    }
-  }
 
 /**
  * For /readyz. A network that is catching up does not make the server unready (behaviour/operations.md#stream-status).

@@ -11,8 +11,8 @@ import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.
 import { queryDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
-import type { ProcessedSegment } from './epochs/epoch-processor.ts'
 import { openEpochProcessors } from './epochs/open-processors.ts'
+import type { ProcessedSegment } from './epochs/processed-segment.ts'
 import { readProcessorStart } from './start.ts'
 
 /** Only known with an execution node. If one was added or removed since, these are not compared. */

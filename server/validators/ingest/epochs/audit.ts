@@ -2,11 +2,11 @@
 // Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
 // epochs.
 import { type Network, networks } from '#api/wire/networks.ts'
-import type { Beacon } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
 import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/audits.ts'
-import { BeaconQueries } from '../read/beacon-queries.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
+import { RewardQueries } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import { proposerReward } from './block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
@@ -18,6 +18,38 @@ export interface AuditSample {
   readonly slots: readonly number[]
 }
 
+/** After a failed audit, the next one is skipped for this many epochs. */
+const restEpochs = 225
+
+/** Compares a sample of every epoch. A node that does not report rewards does not delay ingest. */
+export class RewardAuditor {
+  readonly #beacon: Beacon
+  readonly #sampleSize: number
+  #fromEpoch = 0
+
+  /** `sampleSize`: validators per epoch. */
+  constructor(beacon: Beacon, sampleSize: number) {
+    this.#beacon = beacon
+    this.#sampleSize = sampleSize
+  }
+
+  async audit(epoch: number, processed: ProcessedEpoch, signal: AbortSignal): Promise<readonly AuditLine[]> {
+    if (epoch < this.#fromEpoch) return []
+    const sample = chooseSample(epoch, processed, this.#sampleSize)
+    try {
+      const lines = await compareRewards(new RewardQueries(this.#beacon, signal), epoch, processed, sample)
+      const compared = lines.filter(({ compared }) => compared > 0)
+      if (compared.length === 0) this.#fromEpoch = epoch + restEpochs
+      return compared
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof BeaconError)) throw error
+      this.#fromEpoch = epoch + restEpochs
+      return []
+    }
+  }
+}
+
 /** Reads the epochs again, in order, without storing duties. */
 export async function* auditEpochs(
   beacon: Beacon,
@@ -26,7 +58,7 @@ export async function* auditEpochs(
 ): AsyncGenerator<readonly AuditLine[]> {
   const { rules } = await beacon.chain(signal)
   const reader = new EpochReader(beacon, rules).withSignal(signal)
-  const queries = new BeaconQueries(beacon, rules, signal)
+  const queries = new RewardQueries(beacon, signal)
   let carry: Carry | undefined
   for (let epoch = Math.max(0, epochs.from - 1); epoch < epochs.until; epoch++) {
     const data = await reader.read(epoch)
@@ -50,7 +82,7 @@ export function chooseSample(epoch: number, { voteRewards, effects }: ProcessedE
 }
 
 export async function compareRewards(
-  queries: BeaconQueries,
+  queries: RewardQueries,
   epoch: number,
   { voteRewards, effects }: ProcessedEpoch,
   sample?: AuditSample,

@@ -2,7 +2,7 @@
 import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import type { Scores } from './vote-rewards.ts'
 
-/** A restarted ingest recomputes a few epochs before its first one (`warmUpMax` in epoch-processor.ts). */
+/** A restarted ingest recomputes a few epochs before its first one (`warmUpMax` in segment-processor.ts). */
 const epochsKept = 6
 
 export const appendScores = (history: ScoreHistory, epoch: number, scores: Scores): ScoreHistory =>

@@ -10,8 +10,9 @@ import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 import { openFollower, readProcessorStart } from '../start.ts'
-import { type EpochProcessor, type ProcessedSegment, segmentBuffers } from './epoch-processor.ts'
+import type { EpochProcessor } from './epoch-processor.ts'
 import { openEpochProcessors } from './open-processors.ts'
+import { type ProcessedSegment, segmentBuffers } from './processed-segment.ts'
 
 const contextFor = (node: Replay) =>
   openContext({

@@ -4,8 +4,9 @@ import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Handed, serveThread, threadStart } from '#runtime/worker-thread.ts'
 import type { HeadRequest, LocalHeadProcessor } from '../../provisional/head-processor.ts'
-import { type EpochProcessor, type SegmentRequest, segmentBuffers } from './epoch-processor.ts'
+import type { EpochProcessor } from './epoch-processor.ts'
 import { type EpochProcessorStart, openEpochProcessor, openHeadProcessor } from './open-processors.ts'
+import { type SegmentRequest, segmentBuffers } from './processed-segment.ts'
 
 const starts = threadStart<readonly EpochProcessorStart[]>()
 const processors = new Map<Network, EpochProcessor>(starts.map((start) => [start.network, openEpochProcessor(start)]))

@@ -1,5 +1,5 @@
 // The Beacon API requests of ingest, with decoded responses. They return undefined if the node does not have the data;
-// for a block this means that its slot is empty. Fallbacks are chosen in epoch-reader.ts.
+// for a block this means that its slot is empty. Fallbacks are chosen by epoch-reader.ts and boundaries.ts.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
@@ -21,7 +21,7 @@ import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
 
 /** A state of two million validators. */
-const stateBytesMax = 512 * 1024 * 1024
+export const stateBytesMax = 512 * 1024 * 1024
 const blockBytesMax = 16 * 1024 * 1024
 
 export class BeaconQueries {
@@ -237,80 +237,28 @@ export class BeaconQueries {
     )
   }
 
-  /**
-   * The rewards that the node reports for the votes of an epoch, for these or all validators. Some nodes return
-   * fractions; the chain pays their floor. Some nodes always return all validators, so the result is filtered.
-   */
-  async voteRewards(
-    epoch: number,
-    validators: readonly number[] = [],
-  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
-    const requested = new Set(validators)
-    const rewards = await this.#allVoteRewards(epoch, validators)
-    return rewards && requested.size > 0 ? new Map([...rewards].filter(([index]) => requested.has(index))) : rewards
-  }
-
-  async #allVoteRewards(
-    epoch: number,
-    validators: readonly number[],
-  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
-    return this.#data(
-      `/eth/v1/beacon/rewards/attestations/${epoch}`,
-      (data) =>
-        new Map(
-          readList(readFields(data, 'data').total_rewards, 'total_rewards').map((member) => {
-            const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
-            const reward = {
-              source: parseGwei(source),
-              target: parseGwei(target),
-              head: parseGwei(head),
-              inactivity: parseGwei(inactivity),
-            }
-            return [figureOf(validator_index, 'validator_index'), reward]
-          }),
-        ),
-      stateBytesMax,
-      validators.map(String),
-    )
-  }
-
-  /** The proposer reward that the node reports for a block. */
-  async blockReward(slot: number): Promise<Readonly<Record<'votes' | 'sync' | 'slashings', number>> | undefined> {
-    return this.#data(`/eth/v1/beacon/rewards/blocks/${slot}`, (data) => {
-      const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = readFields(data, 'data')
-      return {
-        votes: parseGwei(attestations),
-        sync: parseGwei(sync_aggregate),
-        slashings: parseGwei(proposer_slashings) + parseGwei(attester_slashings),
-      }
-    })
-  }
-
-  /** The sync rewards that the node reports for a block, by validator. Several seats of one validator are added up. */
-  async syncRewards(slot: number): Promise<ReadonlyMap<number, number> | undefined> {
-    return this.#data(
-      `/eth/v1/beacon/rewards/sync_committee/${slot}`,
-      (data) => {
-        const sums = new Map<number, number>()
-        for (const member of readList(data, 'rewards')) {
-          const { validator_index, reward } = readFields(member, 'rewards')
-          const index = figureOf(validator_index, 'validator_index')
-          sums.set(index, (sums.get(index) ?? 0) + parseGwei(reward))
-        }
-        return sums
-      },
-      undefined,
-      [],
-    )
-  }
-
   #data<T>(path: string, read: (data: unknown) => T, bytesMax?: number, body?: unknown): Promise<T | undefined> {
-    return this.#beacon.request(
-      { path, ...(bytesMax !== undefined && { bytesMax }), ...(body !== undefined && { body }) },
-      (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)),
-      this.#signal,
-    )
+    return requestData(this.#beacon, { path, bytesMax, body }, read, this.#signal)
   }
+}
+
+/** Requests JSON and reads its `data` member. Undefined if the node does not have it. */
+export const requestData = <T>(
+  beacon: Beacon,
+  { path, bytesMax, body }: { readonly path: string; readonly bytesMax?: number | undefined; readonly body?: unknown },
+  read: (data: unknown) => T,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> =>
+  beacon.request(
+    { path, ...(bytesMax !== undefined && { bytesMax }), ...(body !== undefined && { body }) },
+    (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)),
+    signal,
+  )
+
+/** Where readers send their requests. The queries are replaced when a request has another signal or another node. */
+export interface QuerySource {
+  readonly rules: ConsensusRules
+  readonly queries: BeaconQueries
 }
 
 export type TransitionStateParts = StateParts & { readonly transition: TransitionState }
@@ -319,16 +267,6 @@ export type TransitionStateParts = StateParts & { readonly transition: Transitio
 export type BlockLink = Pick<Block, 'slot' | 'root'>
 
 export type BlockHeader = BlockLink & Pick<Block, 'parentRoot' | 'proposer'>
-
-export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
-
-function parseGwei(value: unknown): number {
-  if (value == null) return 0
-  const number = typeof value === 'string' ? Math.floor(Number(value)) : Number.NaN
-  if (!Number.isSafeInteger(number)) throw new InvalidResponseError('a reward is not a decimal string')
-  // Avoid −0.
-  return number === 0 ? 0 : number
-}
 
 function parseFork(version: string, epoch: number): Fork {
   const name = version.toLowerCase()

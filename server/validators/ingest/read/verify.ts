@@ -1,5 +1,5 @@
 // Checks the responses about an epoch against each other and against the consensus rules, before the epoch is stored
-// (docs/methodology.md, "What is verified"). The links between blocks are checked in epoch-reader.ts.
+// (docs/methodology.md, "What is verified"). The links between blocks are checked in linked-blocks.ts.
 //
 // 1. The registry never shrinks, and public keys never change. Activation, exit and slashing are never reverted.
 // 2. Every validator that is active in an epoch is in exactly one committee.

@@ -18,23 +18,28 @@ import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import type { BlockEffects } from '../epochs/block-effects.ts'
 import type { Stake } from '../epochs/stake.ts'
 import type { VoteRewards } from '../epochs/vote-rewards.ts'
+import {
+  consolidationRequests,
+  consolidationSize,
+  depositRequests,
+  depositSize,
+  keysIn,
+  readQueuedConsolidations,
+  readQueuedDeposits,
+  unsignedDeposit,
+  type ValidatorRequest,
+  withdrawalRequests,
+} from './execution-requests.ts'
 
-const depositSize = 192
-/** A deposit record without its last field: the slot in the queue, the index in a request. */
-const depositDataSize = depositSize - 8
-const consolidationSize = 16
-/** Both requests start with the address of the sender and the public key of the validator. */
-const consolidationRequestSize = 116
-const withdrawalRequestSize = 76
-const requestKeyAt = 20
 const credentialsType = { address: 1, compounding: 2 } as const
 
 export class ReplayedValidators {
+  /** By validator, also of those that do not exist yet. */
+  readonly slashed: Uint8Array
   readonly #rules: ConsensusRules
   readonly #after: Validators
   readonly #balance: Float64Array
   readonly #increments: Uint32Array
-  readonly #slashed: Uint8Array
   readonly #slashings: Float64Array
   /** 1: the validator is exiting or has exited. The later state also has the exits that begin later. */
   readonly #isExiting: Uint8Array
@@ -58,22 +63,15 @@ export class ReplayedValidators {
     this.#balance.set(before.balance)
     this.#increments = new Uint32Array(after.count)
     this.#increments.set(before.increments)
-    this.#slashed = new Uint8Array(after.count)
-    this.#slashed.set(before.slashed)
-    this.#isExiting = new Uint8Array(after.count)
-    for (let index = 0; index < before.count; index++)
-      if (Number.isFinite(before.exit[index])) this.#isExiting[index] = 1
+    this.slashed = new Uint8Array(after.count)
+    this.slashed.set(before.slashed)
+    this.#isExiting = Uint8Array.from({ length: after.count }, (_, at) => (Number.isFinite(before.exit[at]) ? 1 : 0))
     this.#credentials = after.credentials.slice()
     this.#credentials.set(before.credentials)
     this.#deposits = Buffer.from(deposits.buffer, deposits.byteOffset, deposits.length)
     this.#consolidations = consolidations
     this.#slashings = transition.slashings.slice()
     this.#depositBalanceToConsume = transition.depositBalanceToConsume
-  }
-
-  /** By validator, also of those that do not exist yet. */
-  get slashed(): Uint8Array {
-    return this.#slashed
   }
 
   /** The current validators. The next block or transition changes the result. */
@@ -86,7 +84,7 @@ export class ReplayedValidators {
       credentials: this.#credentials.subarray(0, count * credentialsSize),
       balance: this.#balance.subarray(0, count),
       increments: this.#increments.subarray(0, count),
-      slashed: this.#slashed.subarray(0, count),
+      slashed: this.slashed.subarray(0, count),
       eligible: eligible.subarray(0, count),
       activation: activation.subarray(0, count),
       exit: exit.subarray(0, count),
@@ -113,7 +111,7 @@ export class ReplayedValidators {
     for (const { validator, amount } of block.payload?.withdrawals ?? []) this.#add(validator, 0 - amount)
     for (const { validator, penalty } of effects.slashed) {
       const at = epoch % this.#slashings.length
-      this.#slashed[validator] = 1
+      this.slashed[validator] = 1
       this.#isExiting[validator] = 1
       this.#slashings[at] = (this.#slashings[at] as number) + this.#effective(validator)
       this.#add(validator, penalty)
@@ -130,28 +128,23 @@ export class ReplayedValidators {
     this.#add(effects.proposer, effects.sync)
   }
 
-  #applyRequests({ slot, requests }: Block, epoch: number, indices: ReadonlyMap<string, number>): void {
-    if (!requests) return
-    for (const request of new View(requests.deposits).list(depositSize))
-      this.#queued.push(depositRecord(request.part(0, depositDataSize).bytes, slot))
-    for (const request of new View(requests.withdrawals).list(withdrawalRequestSize)) {
-      const isExit = request.u64(requestKeyAt + pubkeySize) === 0
-      if (isExit) this.#beginExit(this.#ownedIndex(request, indices))
-    }
-    for (const request of new View(requests.consolidations).list(consolidationRequestSize)) {
+  #applyRequests(block: Block, epoch: number, indices: ReadonlyMap<string, number>): void {
+    this.#queued.push(...depositRequests(block))
+    for (const request of withdrawalRequests(block))
+      if (request.isExit) this.#beginExit(this.#ownedIndex(request, indices))
+    for (const request of consolidationRequests(block)) {
       const index = this.#ownedIndex(request, indices)
-      const isSwitch = request.hex(requestKeyAt, pubkeySize) === request.hex(requestKeyAt + pubkeySize, pubkeySize)
-      if (isSwitch) this.#switchToCompounding(index, epoch)
+      if (request.isSwitch) this.#switchToCompounding(index, epoch)
       else this.#beginExit(index)
     }
   }
 
   /** The validator of a request, if the sender is its withdrawal address. */
-  #ownedIndex(request: View, indices: ReadonlyMap<string, number>): number | undefined {
-    const index = indices.get(request.hex(requestKeyAt, pubkeySize))
+  #ownedIndex({ pubkey, sender }: ValidatorRequest, indices: ReadonlyMap<string, number>): number | undefined {
+    const index = indices.get(pubkey)
     if (index === undefined || index >= this.#count) return undefined
     const at = index * credentialsSize
-    const isOwner = new View(this.#credentials).hex(at + 12, 20) === request.hex(0, 20)
+    const isOwner = new View(this.#credentials).hex(at + 12, 20) === sender
     return isOwner && this.#credentials[at] !== 0 ? index : undefined
   }
 
@@ -173,13 +166,8 @@ export class ReplayedValidators {
     const excess = (this.#balance[index] as number) - this.#rules.effectiveMax.phase0
     if (excess <= 0) return
     this.#add(index, 0 - excess)
-    const data = Buffer.alloc(depositDataSize)
-    data.set(this.#after.pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize))
-    data.set(this.#credentials.subarray(at, at + credentialsSize), pubkeySize)
-    data.writeBigUInt64LE(BigInt(excess), 80)
-    // The point at infinity: there is no signature.
-    data[88] = 0xc0
-    this.#queued.push(depositRecord(data, 0))
+    const pubkey = this.#after.pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize)
+    this.#queued.push(unsignedDeposit(pubkey, this.#credentials.subarray(at, at + credentialsSize), excess))
   }
 
   #changeCredentials(index: number, type: number): void {
@@ -200,9 +188,8 @@ export class ReplayedValidators {
   }
 
   applyVoteRewards({ source, target, head, inactivity }: VoteRewards): void {
-    for (const part of [source, target, head, inactivity]) {
+    for (const part of [source, target, head, inactivity])
       for (let index = 0; index < part.length; index++) this.#add(index, part[index] as number)
-    }
   }
 
   /** Validators with too low an effective balance exit. */
@@ -223,7 +210,7 @@ export class ReplayedValidators {
     const isElectra = isFrom(this.#rules, 'electra', epoch)
     const due = epoch + Math.floor(this.#slashings.length / 2)
     for (let index = 0; index < this.#count; index++) {
-      if (this.#slashed[index] !== 1 || this.#after.withdrawable[index] !== due) continue
+      if (this.slashed[index] !== 1 || this.#after.withdrawable[index] !== due) continue
       const own = BigInt(this.#increments[index] as number)
       const penalty = isElectra
         ? (adjusted / BigInt(activeIncrements)) * own
@@ -243,20 +230,19 @@ export class ReplayedValidators {
     const churn = Math.max(depositChurn.min, share)
     const available = this.#depositBalanceToConsume + Math.min(depositChurn.max, churn - (churn % increment))
     const { deposits } = this.#pending()
-    const candidates = new View(deposits.subarray(0, pendingDepositsPerEpochMax * depositSize)).list(depositSize)
+    const candidates = readQueuedDeposits(deposits, pendingDepositsPerEpochMax)
     const indices = indicesOfKeys(
       this.#after,
-      candidates.map((deposit) => deposit.hex(0, pubkeySize)),
+      candidates.map(({ pubkey }) => pubkey),
     )
     const postponed: Uint8Array[] = []
     let [done, applied, isChurnReached] = [0, 0, false]
-    for (const deposit of candidates) {
-      if (deposit.u64(depositDataSize) > finalizedSlot) break
-      const index = indices.get(deposit.hex(0, pubkeySize))
-      const gwei = deposit.u64(80)
+    for (const { pubkey, gwei, slot, bytes } of candidates) {
+      if (slot > finalizedSlot) break
+      const index = indices.get(pubkey)
       const isKnown = index !== undefined && index < this.#count
       const isWithdrawn = isKnown && (this.#after.withdrawable[index] as number) <= epoch
-      if (isKnown && !isWithdrawn && this.#isExiting[index] === 1) postponed.push(deposit.bytes)
+      if (isKnown && !isWithdrawn && this.#isExiting[index] === 1) postponed.push(bytes)
       else {
         isChurnReached = !isWithdrawn && applied + gwei > available
         if (isChurnReached) break
@@ -271,9 +257,8 @@ export class ReplayedValidators {
 
   applyPendingConsolidations(epoch: number): void {
     let done = 0
-    for (const record of new View(this.#consolidations).list(consolidationSize)) {
-      const [source, target] = [record.u64(0), record.u64(8)]
-      const isSlashed = this.#slashed[source] === 1
+    for (const { source, target } of readQueuedConsolidations(this.#consolidations)) {
+      const isSlashed = this.slashed[source] === 1
       if (!isSlashed && !((this.#after.withdrawable[source] as number) <= epoch + 1)) break
       done += 1
       if (isSlashed) continue
@@ -312,24 +297,3 @@ export class ReplayedValidators {
     this.#balance[index] = Math.max(0, (this.#balance[index] as number) + gwei)
   }
 }
-
-function depositRecord(data: Uint8Array, slot: number): Uint8Array {
-  const record = Buffer.alloc(depositSize)
-  record.set(data)
-  record.writeBigUInt64LE(BigInt(slot), depositDataSize)
-  return record
-}
-
-const requestsIn = ({ requests }: Block): View[] =>
-  requests
-    ? [
-        ...new View(requests.withdrawals).list(withdrawalRequestSize),
-        ...new View(requests.consolidations).list(consolidationRequestSize),
-      ]
-    : []
-
-/** The public keys in the deposits and requests of a block that concern known validators. */
-const keysIn = (block: Block): string[] => [
-  ...block.deposits.map(({ pubkey }) => pubkey),
-  ...requestsIn(block).map((request) => request.hex(requestKeyAt, pubkeySize)),
-]

@@ -1,0 +1,55 @@
+// Reads the deposits of a network while a server runs.
+import type { Network } from '#api/wire/validators.ts'
+import { poll } from '#ingest/poll.ts'
+import type { Chain } from '#sources/beacon/endpoint.ts'
+import { openRpc } from '#sources/evm/rpc.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import type { EpochProcessor } from '../epochs/epoch-processor.ts'
+import { outcomeLogger } from '../log-outcomes.ts'
+import { DepositReader } from './deposits.ts'
+
+const everyMs = 60_000
+/** The first catch-up may take days. Single requests have their own time limit. */
+const attemptMs = 7 * 86_400_000
+const backoffMaxMs = 60_000
+
+export async function followDeposits(
+  context: ValidatorsContext,
+  network: Network,
+  processor: EpochProcessor,
+  signal: AbortSignal,
+): Promise<void> {
+  if (context.settings.validators.networks[network].execution.rpc.length === 0) return
+  let reader: DepositReader | undefined
+  await poll(
+    context,
+    {
+      everyMs,
+      timeoutMs: attemptMs,
+      backoffMaxMs,
+      work: async (stop) => {
+        reader ??= openDepositReader(context, network, await processor.chain(stop))
+        return reader.catchUp(stop)
+      },
+      report: outcomeLogger(context, network, 'deposit contract'),
+    },
+    signal,
+  )
+}
+
+/** The deposit contract is the one that the beacon node reports. */
+export function openDepositReader(
+  { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
+  network: Network,
+  { deposits }: Chain,
+): DepositReader {
+  const { chainId, rpc } = settings.validators.networks[network].execution
+  if (!deposits) throw new Error(`${network}: the beacon node does not report the deposit contract in config/spec`)
+  if (deposits.chainId !== chainId) {
+    const setting = `validators.networks.${network}.execution.chainId`
+    throw new Error(
+      `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
+    )
+  }
+  return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
+}

@@ -1,0 +1,49 @@
+// What the epoch processor returns for a segment: columns that can be stored. They are transferred between threads, not
+// copied, and released when they have been written.
+import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'
+import type { MissedDutyColumns } from '#validators/duties/missed.ts'
+import type { ScoreHistory } from '#validators/duties/score-history.ts'
+import type { WatchedNow } from '#validators/duties/watch-ranges.ts'
+import type { Segment } from '#validators/duties/write.ts'
+import type { RegistryChanges } from '#validators/registry/sync-registry.ts'
+
+export interface SegmentRequest {
+  readonly from: number
+  readonly until: number
+  /** The stored scores of the epochs before `from`. */
+  readonly scores: ScoreHistory
+}
+
+export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
+  readonly scores: ScoreHistory
+  readonly registry: RegistryChanges
+  readonly missed: MissedDutyColumns
+  /** Epochs with balance changes that duties do not explain. */
+  readonly unexplained: readonly UnexplainedChange[]
+  readonly audits: readonly AuditLine[]
+  /** Contradictions of one node that another node resolved. */
+  readonly settled: readonly string[]
+  /** Nodes that were not compared with the others, and why. Undefined: there is only one node. */
+  readonly notCompared?: readonly string[] | undefined
+  /** Undefined: there is no watch list. */
+  readonly watched: WatchedNow | undefined
+}
+
+/** All columns of a segment whose length depends on the size of the network. */
+export const segmentColumns = ({ validator, sums, missed, registry, watched }: ProcessedSegment): ArrayBufferView[] => [
+  validator,
+  ...Object.values(sums),
+  ...Object.values(missed),
+  ...Object.values(registry),
+  ...(watched ? [watched.validators] : []),
+]
+
+/** The buffers that are transferred to another thread instead of being copied. */
+export const segmentBuffers = (segment: ProcessedSegment): ArrayBuffer[] => [
+  ...new Set(segmentColumns(segment).map(({ buffer }) => buffer as ArrayBuffer)),
+]
+
+/** Frees the memory at once, without waiting for garbage collection. The columns must not be used afterwards. */
+export function releaseBuffers(columns: readonly ArrayBufferView[]): void {
+  for (const { buffer } of columns) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
+}

@@ -1,0 +1,110 @@
+// The blocks of epochs. Every block contains the root of its parent, and roots are computed from the blocks. This detects
+// altered and missing blocks (behaviour/validators.md#verification).
+import type { Block } from '#sources/beacon/block.ts'
+import { BeaconError, ContradictionError } from '#sources/beacon/client.ts'
+import { firstSlotAt } from '#sources/beacon/consensus.ts'
+import type { BlockLink, QuerySource } from './beacon-queries.ts'
+
+const blocksAtOnce = 8
+
+export class LinkedBlocks {
+  readonly #source: QuerySource
+  readonly #blocks = new Map<number, readonly Block[]>()
+  /** The last block up to the end of each epoch. */
+  readonly #lastBlocks = new Map<number, BlockLink | undefined>()
+
+  constructor(source: QuerySource) {
+    this.#source = source
+  }
+
+  /** Keeps only what is needed to read this epoch and the next two. */
+  forget(epoch: number): void {
+    for (const at of this.#blocks.keys()) if (at < epoch || at > epoch + 2) this.#blocks.delete(at)
+    for (const at of this.#lastBlocks.keys()) if (at < epoch - 1) this.#lastBlocks.delete(at)
+  }
+
+  /** The last block up to the end of the epoch, if its links have been verified. */
+  lastUpTo(epoch: number): BlockLink | undefined {
+    return this.#lastBlocks.get(epoch)
+  }
+
+  async of(epoch: number): Promise<readonly Block[]> {
+    const known = this.#blocks.get(epoch)
+    if (known) return known
+    const blocks: Block[] = []
+    const first = firstSlotAt(this.#source.rules, epoch)
+    const until = first + this.#source.rules.slotsPerEpoch
+    // The genesis slot has no proposed block.
+    for (let from = Math.max(first, 1); from < until; from += blocksAtOnce) {
+      const slots = Array.from({ length: Math.min(blocksAtOnce, until - from) }, (_, at) => from + at)
+      const read = await Promise.all(slots.map((slot) => this.#source.queries.block(slot)))
+      blocks.push(...read.filter((block) => block !== undefined))
+    }
+    this.#blocks.set(epoch, blocks)
+    return blocks
+  }
+
+  /**
+   * Checks the parent root of each block, and of the block after the last one. Returns the blocks from the one before the
+   * epoch, if it had to be read, to the one after the last slot of the next epoch.
+   */
+  async verifyLinks(epoch: number, blocks: readonly Block[]): Promise<readonly BlockLink[]> {
+    const end = firstSlotAt(this.#source.rules, epoch + 2)
+    let before: BlockLink | undefined = await this.#blockBefore(blocks[0], epoch)
+    const chain: BlockLink[] = before ? [before, ...blocks] : [...blocks]
+    for (const block of blocks) {
+      if (before) this.verifyLink(epoch, before, block)
+      before = block
+    }
+    const lastOwn = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch + 1))
+    this.#lastBlocks.set(epoch, lastOwn ?? this.#lastBlocks.get(epoch - 1)).set(epoch + 1, before)
+    if (!before) return chain
+    for (let slot = end; slot < end + 2 * this.#source.rules.slotsPerEpoch; slot++) {
+      const header = await this.#source.queries.header(slot)
+      if (!header) continue
+      this.verifyLink(epoch, before, header)
+      return [...chain, header]
+    }
+    const header = before.slot === end - 1 ? await this.#source.queries.header(before.slot) : undefined
+    if (header) {
+      this.verifyLink(epoch, before, { slot: end, parentRoot: header.root })
+      return chain
+    }
+    throw new BeaconError(
+      `the node has no block after slot ${before.slot}, so it is unknown whether the slots up to ${end} are empty`,
+    )
+  }
+
+  /** The block before the epoch: as it was read, or its header if the epoch starts with empty slots. */
+  async #blockBefore(block: Block | undefined, epoch: number): Promise<BlockLink | undefined> {
+    const known = this.#lastBlocks.get(epoch - 1)
+    if (known) return known
+    const first = firstSlotAt(this.#source.rules, epoch)
+    if (block && block.slot === first) return undefined
+    for (let slot = Math.max(0, first - 1); slot >= Math.max(0, first - 2 * this.#source.rules.slotsPerEpoch); slot--) {
+      const header = await this.#source.queries.header(slot)
+      if (header) return { slot, root: header.root }
+    }
+    return undefined
+  }
+
+  verifyLink(epoch: number, before: BlockLink, after: Pick<Block, 'slot' | 'parentRoot'>): void {
+    if (before.root === after.parentRoot) return
+    const cause =
+      after.slot - before.slot > 1
+        ? 'the node lacks blocks between them, or one of the two was altered'
+        : 'one of the two was altered'
+    throw new ContradictionError(
+      `epoch ${epoch}, slot ${after.slot}: the parent root of the block is ${after.parentRoot}, but the root of the block of slot ${before.slot} is ${before.root}: ${cause}`,
+    )
+  }
+
+  verifyProposers(epoch: number, own: readonly Block[], proposers: Int32Array): void {
+    const first = firstSlotAt(this.#source.rules, epoch)
+    const mismatch = own.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
+    if (mismatch)
+      throw new ContradictionError(
+        `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,
+      )
+  }
+}

@@ -1,0 +1,95 @@
+// Reads the requests that the execution layer sends to the beacon chain in a block, and reads and writes the records of
+// queued deposits and consolidations. The layouts are those of the consensus specifications.
+import type { Block } from '#sources/beacon/block.ts'
+import { View } from '#sources/beacon/ssz.ts'
+import { pubkeySize } from '#sources/beacon/validator-keys.ts'
+
+export const depositSize = 192
+/** A deposit record without its last field: the slot in the queue, the index in a request. */
+const depositDataSize = depositSize - 8
+export const consolidationSize = 16
+const amountAt = 80
+const signatureAt = 88
+/** Both requests start with the address of the sender and the public key of the validator. */
+const consolidationRequestSize = 116
+const withdrawalRequestSize = 76
+const addressSize = 20
+const keyAt = addressSize
+
+export interface ValidatorRequest {
+  /** Address. */
+  readonly sender: string
+  readonly pubkey: string
+}
+
+const validatorRequest = (request: View): ValidatorRequest => ({
+  sender: request.hex(0, addressSize),
+  pubkey: request.hex(keyAt, pubkeySize),
+})
+
+/** Records for the queue. */
+export const depositRequests = ({ slot, requests }: Block): Uint8Array[] =>
+  requests
+    ? new View(requests.deposits)
+        .list(depositSize)
+        .map((request) => depositRecord(request.part(0, depositDataSize).bytes, slot))
+    : []
+
+/** `isExit`: the amount is zero. */
+export const withdrawalRequests = ({ requests }: Block): (ValidatorRequest & { readonly isExit: boolean })[] =>
+  requests
+    ? new View(requests.withdrawals)
+        .list(withdrawalRequestSize)
+        .map((request) => ({ ...validatorRequest(request), isExit: request.u64(keyAt + pubkeySize) === 0 }))
+    : []
+
+/** `isSwitch`: source and target are the same, which makes the validator compounding. */
+export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & { readonly isSwitch: boolean })[] =>
+  requests
+    ? new View(requests.consolidations).list(consolidationRequestSize).map((request) => {
+        const source = validatorRequest(request)
+        return { ...source, isSwitch: source.pubkey === request.hex(keyAt + pubkeySize, pubkeySize) }
+      })
+    : []
+
+/** The public keys in the deposits and requests of a block that concern known validators. */
+export const keysIn = (block: Block): string[] =>
+  [...block.deposits, ...withdrawalRequests(block), ...consolidationRequests(block)].map(({ pubkey }) => pubkey)
+
+export interface QueuedDeposit {
+  readonly pubkey: string
+  readonly gwei: number
+  readonly slot: number
+  /** The whole record. */
+  readonly bytes: Uint8Array
+}
+
+/** The first records of the queue. */
+export const readQueuedDeposits = (queue: Uint8Array, countMax: number): QueuedDeposit[] =>
+  new View(queue.subarray(0, countMax * depositSize)).list(depositSize).map((record) => ({
+    pubkey: record.hex(0, pubkeySize),
+    gwei: record.u64(amountAt),
+    slot: record.u64(depositDataSize),
+    bytes: record.bytes,
+  }))
+
+/** All records of the queue. */
+export const readQueuedConsolidations = (queue: Uint8Array): { readonly source: number; readonly target: number }[] =>
+  new View(queue).list(consolidationSize).map((record) => ({ source: record.u64(0), target: record.u64(8) }))
+
+/** A record for the queue that the chain creates itself. Its signature is the point at infinity. */
+export function unsignedDeposit(pubkey: Uint8Array, credentials: Uint8Array, gwei: number): Uint8Array {
+  const data = Buffer.alloc(depositDataSize)
+  data.set(pubkey)
+  data.set(credentials, pubkeySize)
+  data.writeBigUInt64LE(BigInt(gwei), amountAt)
+  data[signatureAt] = 0xc0
+  return depositRecord(data, 0)
+}
+
+function depositRecord(data: Uint8Array, slot: number): Uint8Array {
+  const record = Buffer.alloc(depositSize)
+  record.set(data)
+  record.writeBigUInt64LE(BigInt(slot), depositDataSize)
+  return record
+}
