@@ -2,26 +2,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Fork } from '#sources/beacon/consensus.ts'
 import { attesterDutiesJson, committeesJson, proposerDutiesJson, syncDutiesJson } from './duties.ts'
-import {
-  blockBytes,
-  blockJson,
-  headerJson,
-  pendingConsolidationsJson,
-  pendingDepositsJson,
-  stateBytes,
-  validatorJson,
-} from './encode.ts'
+import { blockBytes } from './encode-block.ts'
+import { blockJson, headerJson, pendingConsolidationsJson, pendingDepositsJson, validatorJson } from './encode-json.ts'
+import { stateBytes } from './encode-state.ts'
 import type { BeaconNodeOptions } from './node.ts'
+import { NodeView } from './node-view.ts'
 import { forkOf, specOf } from './plan.ts'
-import { archiveNode, type ChainView, type Missing, type NodeProfile } from './profiles.ts'
-import {
-  type EpochRecord,
-  genesisHeader,
-  genesisRoot,
-  type SimulatedBlock,
-  type SimulatedNetwork,
-  type Snapshot,
-} from './records.ts'
+import type { Missing } from './profiles.ts'
+import { genesisHeader, genesisRoot, type SimulatedNetwork, type Snapshot } from './records.ts'
 import { blockReward, syncRewards, voteRewards } from './rewards.ts'
 
 interface ErrorReply {
@@ -36,21 +24,15 @@ export type NodeReply =
   | { readonly bytes: Buffer; readonly version: Fork }
   | ErrorReply
 
-interface Head {
-  readonly headSlot: number
-  readonly blockSlot: number
-  readonly finalized: number
-  readonly justified: number
-}
-
 export class BeaconApi {
   readonly #network: SimulatedNetwork
   readonly #options: BeaconNodeOptions
-  #cachedHead: Head | undefined
+  readonly #view: NodeView
 
   constructor(network: SimulatedNetwork, options: BeaconNodeOptions) {
     this.#network = network
     this.#options = options
+    this.#view = new NodeView(network, options)
   }
 
   async respond(request: IncomingMessage, body: string): Promise<NodeReply> {
@@ -59,7 +41,7 @@ export class BeaconApi {
     const [, , , area = '', kind = '', id = '', resource = '', validator = ''] = url.pathname.split('/')
     switch (`${area}/${kind}`) {
       case 'node/version':
-        return { json: { version: this.#profile.version } }
+        return { json: { version: this.#view.profile.version } }
       case 'node/syncing':
         return this.#syncing()
       case 'beacon/genesis':
@@ -75,7 +57,7 @@ export class BeaconApi {
       case 'debug/beacon':
         return this.#fullState(resource)
       case 'beacon/rewards':
-        return this.#profile.rewards ? this.#reward(id, resource, body) : this.#notFound('endpoint', url.pathname)
+        return this.#view.profile.rewards ? this.#reward(id, resource, body) : this.#notFound('endpoint', url.pathname)
       case 'validator/duties':
         return this.#duties(id, Number(resource), body)
       default:
@@ -83,142 +65,52 @@ export class BeaconApi {
     }
   }
 
-  /** Read at every request: tests change the options of a running node. */
-  get #profile(): NodeProfile {
-    return { ...archiveNode, ...this.#options.profile, ...this.#options }
-  }
-
   #notFound(missing: Missing, id: string | number): ErrorReply {
-    const { errors, errorMembers, unknownPathText } = this.#profile
+    const { errors, errorMembers, unknownPathText } = this.#view.profile
     const [status, text] = errors[missing]
     if (missing === 'endpoint' && unknownPathText !== undefined) return { status, body: unknownPathText }
     return { status, body: { code: status, message: text.replace('{id}', String(id)), ...errorMembers } }
   }
 
-  #epochOf(slot: number): number {
-    return Math.floor(slot / this.#network.plan.slotsPerEpoch)
-  }
-
-  async #epochOfSlot(slot: number): Promise<EpochRecord | undefined> {
-    const exists = slot >= 0 && slot <= this.#network.headSlot
-    return exists ? this.#network.epoch(this.#epochOf(slot)) : undefined
-  }
-
-  async #blockAt(slot: number): Promise<SimulatedBlock | undefined> {
-    return this.#options.lacks?.(slot) ? undefined : (await this.#epochOfSlot(slot))?.blocks.get(slot)
-  }
-
-  /** The last block at or before the slot; undefined for genesis. */
-  async #blockUpTo(slot: number): Promise<SimulatedBlock | undefined> {
-    for (let at = slot; at > 0; at--) {
-      const block = await this.#blockAt(at)
-      if (block) return block
-    }
-    return undefined
-  }
-
-  async #rootUpTo(slot: number): Promise<string> {
-    return (await this.#blockUpTo(slot))?.root ?? genesisRoot
-  }
-
-  /**
-   * The newest block and its state. A following empty slot changes nothing that is reported as head. It is searched once
-   * per slot, because a live network would have to simulate the epoch of the head for every request about the past.
-   */
-  async #head(): Promise<Head> {
-    const { headSlot, plan } = this.#network
-    if (this.#cachedHead?.headSlot !== headSlot) {
-      const blockSlot = (await this.#blockUpTo(headSlot))?.slot ?? 0
-      const state = (await this.#epochOfSlot(blockSlot))?.states[blockSlot % plan.slotsPerEpoch]
-      this.#cachedHead = { headSlot, blockSlot, finalized: state?.finalized ?? 0, justified: state?.justified ?? 0 }
-    }
-    return this.#cachedHead
-  }
-
-  async #finalized(): Promise<number> {
-    return this.#options.finalized?.() ?? (await this.#head()).finalized
-  }
-
-  async #view(): Promise<ChainView> {
-    const { headSlot, plan } = this.#network
-    return {
-      slotsPerEpoch: plan.slotsPerEpoch,
-      headSlot,
-      headBlockSlot: (await this.#head()).blockSlot,
-      finalizedSlot: (await this.#finalized()) * plan.slotsPerEpoch,
-      checkpointSlot: this.#options.checkpointSlot ?? 0,
-    }
-  }
-
-  /** The slot that an id of a block or state means. */
-  async #slotOf(id: string): Promise<number> {
-    const { slotsPerEpoch } = this.#network.plan
-    switch (id) {
-      case 'head':
-        return (await this.#head()).blockSlot
-      case 'finalized':
-        return (await this.#finalized()) * slotsPerEpoch
-      case 'justified':
-        return (await this.#head()).justified * slotsPerEpoch
-      case 'genesis':
-        return 0
-      default:
-        return Number(id)
-    }
-  }
-
-  async #hasState(slot: number): Promise<boolean> {
-    return slot >= this.#profile.statesFromSlot(await this.#view())
-  }
-
   async #syncing(): Promise<NodeReply> {
     const { headSlot } = this.#network
-    const head = (await this.#head()).blockSlot
+    const head = (await this.#view.head()).blockSlot
     const flags = { is_syncing: false, is_optimistic: false, el_offline: false }
     return { json: { head_slot: String(head), sync_distance: String(headSlot - head), ...flags } }
   }
 
-  /** Undefined: there is none at that slot or with that root. */
-  async #findBlock(id: string): Promise<SimulatedBlock | undefined> {
-    if (id.startsWith('0x')) return this.#network.blockByRoot?.(id)
-    const slot = await this.#slotOf(id)
-    if (slot < this.#profile.blocksFromSlot(await this.#view())) return undefined
-    // A checkpoint is the last block up to the start of its epoch.
-    return id === 'finalized' || id === 'justified' ? this.#blockUpTo(slot) : this.#blockAt(slot)
-  }
-
   async #header(id: string): Promise<NodeReply> {
-    const block = await this.#findBlock(id)
-    if (!block && (await this.#slotOf(id)) !== 0 && id !== genesisRoot) return this.#notFound('block', id)
+    const block = await this.#view.findBlock(id)
+    if (!block && (await this.#view.slotOf(id)) !== 0 && id !== genesisRoot) return this.#notFound('block', id)
     const message = block ? headerJson(block, this.#network.plan) : genesisHeader
     const signature = `0x${'00'.repeat(96)}`
     const root = block?.root ?? genesisRoot
-    const canonical = !block || (await this.#blockAt(block.slot))?.root === root
+    const canonical = !block || (await this.#view.blockAt(block.slot))?.root === root
     return { json: { root, canonical, header: { message, signature } }, more: await this.#status(block?.slot ?? 0) }
   }
 
   async #block(id: string, acceptsSsz: boolean): Promise<NodeReply> {
-    const block = await this.#findBlock(id)
+    const block = await this.#view.findBlock(id)
     if (!block) return this.#notFound('block', id)
     const version = block.fork
-    return this.#profile.ssz && acceptsSsz
+    return this.#view.profile.ssz && acceptsSsz
       ? { bytes: blockBytes(block), version }
       : { json: blockJson(block), version, more: { version, ...(await this.#status(block.slot)) } }
   }
 
   /** Members that the Beacon API adds to responses about a block or state. */
   async #status(slot: number): Promise<object> {
-    return { execution_optimistic: false, finalized: slot <= (await this.#view()).finalizedSlot }
+    return { execution_optimistic: false, finalized: slot <= (await this.#view.limits()).finalizedSlot }
   }
 
   async #snapshot(id: string): Promise<{ readonly slot: number; readonly state: Snapshot } | ErrorReply> {
-    const { emptyHead, forgetsEmpty } = this.#profile
-    const requested = await this.#slotOf(id)
-    if (!(await this.#hasState(requested))) return this.#notFound('pruned state', requested)
-    const head = (await this.#head()).blockSlot
+    const { emptyHead, forgetsEmpty } = this.#view.profile
+    const requested = await this.#view.slotOf(id)
+    if (!(await this.#view.hasState(requested))) return this.#notFound('pruned state', requested)
+    const head = (await this.#view.head()).blockSlot
     const isAfterHead = requested > head
     const slot = isAfterHead && emptyHead === 'of head block' ? head : requested
-    const record = requested <= this.#network.headSlot ? await this.#epochOfSlot(slot) : undefined
+    const record = requested <= this.#network.headSlot ? await this.#view.epochOfSlot(slot) : undefined
     const isMissing =
       (isAfterHead && emptyHead === 'missing') || (forgetsEmpty && slot !== 0 && !record?.blocks.has(slot))
     const state = isMissing ? undefined : record?.states[slot % this.#network.plan.slotsPerEpoch]
@@ -226,13 +118,16 @@ export class BeaconApi {
   }
 
   async #state(id: string, resource: string, validator: string, requestedEpoch: string | null): Promise<NodeReply> {
-    const more = await this.#status(await this.#slotOf(id))
+    const more = await this.#status(await this.#view.slotOf(id))
     if (id === 'head' && resource === 'finality_checkpoints')
-      return { json: await this.#checkpoints(await this.#finalized(), (await this.#head()).justified), more }
+      return {
+        json: await this.#checkpoints(await this.#view.finalized(), (await this.#view.head()).justified),
+        more,
+      }
     const found = await this.#snapshot(id)
     if ('status' in found) return found
     const { slot, state } = found
-    const epoch = requestedEpoch === null ? this.#epochOf(slot) : Number(requestedEpoch)
+    const epoch = requestedEpoch === null ? this.#view.epochOf(slot) : Number(requestedEpoch)
     const json = await this.#stateJson(resource, state, validator, epoch)
     return json === undefined
       ? this.#notFound(validator ? 'validator' : 'endpoint', validator || resource)
@@ -249,9 +144,9 @@ export class BeaconApi {
       case 'validator_balances':
         return state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) }))
       case 'pending_deposits':
-        return this.#profile.queues ? pendingDepositsJson(state) : undefined
+        return this.#view.profile.queues ? pendingDepositsJson(state) : undefined
       case 'pending_consolidations':
-        return this.#profile.queues ? pendingConsolidationsJson(state) : undefined
+        return this.#view.profile.queues ? pendingConsolidationsJson(state) : undefined
       case 'committees': {
         const record = await this.#network.epoch(epoch)
         return record && committeesJson(record, plan)
@@ -269,31 +164,34 @@ export class BeaconApi {
     const { slotsPerEpoch } = this.#network.plan
     const checkpoint = async (epoch: number) => ({
       epoch: String(epoch),
-      root: await this.#rootUpTo(epoch * slotsPerEpoch),
+      root: await this.#view.rootUpTo(epoch * slotsPerEpoch),
     })
     const justified = await checkpoint(Math.max(finalized, justifiedEpoch))
     return { previous_justified: justified, current_justified: justified, finalized: await checkpoint(finalized) }
   }
 
   async #fullState(id: string): Promise<NodeReply> {
-    if (!this.#profile.states) return this.#notFound('endpoint', 'debug/beacon/states')
+    if (!this.#view.profile.states) return this.#notFound('endpoint', 'debug/beacon/states')
     const found = await this.#snapshot(id)
     if ('status' in found) return found
     const { plan } = this.#network
-    return { bytes: stateBytes(found.slot, found.state, plan), version: forkOf(plan, this.#epochOf(found.slot)) }
+    return {
+      bytes: stateBytes(found.slot, found.state, plan),
+      version: forkOf(plan, this.#view.epochOf(found.slot)),
+    }
   }
 
   async #duties(kind: string, epoch: number, body: string): Promise<NodeReply> {
     const { plan } = this.#network
     const first = epoch * plan.slotsPerEpoch
-    if (!(await this.#hasState(first))) return this.#notFound('pruned duties', first)
+    if (!(await this.#view.hasState(first))) return this.#notFound('pruned duties', first)
     const record = await this.#network.epoch(epoch)
     if (!record) return this.#notFound('duties', epoch)
     // Attester duties are fixed one epoch earlier than proposer duties.
     const more = {
       execution_optimistic: false,
       ...(kind !== 'sync' && {
-        dependent_root: await this.#rootUpTo((kind === 'proposer' ? first : first - plan.slotsPerEpoch) - 1),
+        dependent_root: await this.#view.rootUpTo((kind === 'proposer' ? first : first - plan.slotsPerEpoch) - 1),
       }),
     }
     if (kind === 'proposer') return { json: proposerDutiesJson(record), more }
@@ -303,23 +201,23 @@ export class BeaconApi {
   }
 
   async #reward(kind: string, id: string, body: string): Promise<NodeReply> {
-    const { attestationRewards, statesFromSlot, rewardStatesFromSlot = statesFromSlot } = this.#profile
+    const { attestationRewards, statesFromSlot, rewardStatesFromSlot = statesFromSlot } = this.#view.profile
     if (kind === 'attestations') {
       if (!attestationRewards) return this.#notFound('endpoint', `/eth/v1/beacon/rewards/attestations/${id}`)
       // The chain pays them at the start of the epoch after the next one; the node computes them from the state before.
       const paidIn = Number(id) + 2
       const slot = paidIn * this.#network.plan.slotsPerEpoch - 1
       const isKnown =
-        paidIn <= this.#epochOf(this.#network.headSlot) && slot >= rewardStatesFromSlot(await this.#view())
+        paidIn <= this.#view.epochOf(this.#network.headSlot) && slot >= rewardStatesFromSlot(await this.#view.limits())
       const record = isKnown ? await this.#network.epoch(paidIn) : undefined
       if (!record) return this.#notFound('attestation rewards', slot)
       const requested = new Set((JSON.parse(body) as string[]).map(Number))
       return { json: voteRewards(record, requested), more: await this.#status(slot) }
     }
-    const block = await this.#findBlock(id)
+    const block = await this.#view.findBlock(id)
     if (!block) return this.#notFound('block', id)
-    if (!(await this.#hasState(block.slot - 1))) return this.#notFound('block rewards', id)
-    const seats = (await this.#epochOfSlot(block.slot))?.sync ?? []
+    if (!(await this.#view.hasState(block.slot - 1))) return this.#notFound('block rewards', id)
+    const seats = (await this.#view.epochOfSlot(block.slot))?.sync ?? []
     const json = kind === 'blocks' ? blockReward(block) : syncRewards(block, seats)
     return { json, more: await this.#status(block.slot) }
   }

@@ -1,26 +1,26 @@
 // Simulates a network epoch by epoch, from a seed and a behaviour. Every epoch has its own random stream, and the state
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
 import { deserialize, serialize } from 'node:v8'
-import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import { assignDuties, type Duties, type DutyData } from './assign-duties.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
 import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
 import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
-import { blockRootOf } from './encode.ts'
+import { blockRootOf } from './encode-block.ts'
+import { endEpoch } from './epoch-transition.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
-import { forkOf, type NetworkPlan, rulesOf } from './plan.ts'
+import { forkOf, type NetworkPlan } from './plan.ts'
 import {
   type EpochRecord,
   type Identity,
   type SimulatedBlock,
   type SimulatedDeposit,
-  type SimulatedValidator,
   type Snapshot,
   type VotePay,
   zeroRoot,
 } from './records.ts'
 import type { Truth } from './truth.ts'
-import { type Committees, createVotesData, Votes, type VotesData } from './votes.ts'
+import { createVotesData, Votes, type VotesData } from './votes.ts'
 
 export interface NetworkScenario {
   readonly seed: string
@@ -39,19 +39,11 @@ export interface Branch {
 }
 
 /** The state of a simulation between two epochs. */
-interface SimulationData {
+interface SimulationData extends DutyData {
   /** The next epoch. */
   epoch: number
   readonly chain: ChainData
   readonly votes: VotesData
-  readonly committees: Map<number, Committees>
-  /** Sync committees by period: the previous and the current one. */
-  readonly seats: Map<number, readonly number[]>
-  /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
-  mix: string
-  readonly mixes: Map<number, string>
-  /** If duties are derived: the proposers of the current and the next epoch. */
-  readonly lookahead: Map<number, readonly number[]>
   /** Number of execution blocks, including those before genesis. */
   height: number
   deposits: readonly SimulatedDeposit[]
@@ -76,21 +68,6 @@ const createSimulationData = (): SimulationData => ({
 /** Undefined for BLS credentials. */
 const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
   credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
-
-const mixBytes = (mix: string): Uint8Array => Buffer.from(mix.slice(2), 'hex')
-
-/** What the choice of committees and proposers depends on. */
-const columnsOf = (validators: readonly SimulatedValidator[]): DutyColumns => ({
-  count: validators.length,
-  activation: Float64Array.from(validators, ({ activation }) => activation),
-  exit: Float64Array.from(validators, ({ exit }) => exit),
-  increments: Uint32Array.from(validators, ({ effective }) => Number(effective / eth)),
-})
-
-interface Duties {
-  readonly proposers: readonly number[]
-  readonly sync: readonly number[]
-}
 
 export class Simulation {
   readonly #scenario: NetworkScenario
@@ -139,9 +116,11 @@ export class Simulation {
     const { branch } = this.#scenario
     const chainDraws = createSeededRandom(`${seed}/epoch ${epoch}`)
     const branchDraws = createSeededRandom(`${seed}/branch ${branch?.from}/epoch ${epoch}`)
-    const paid = epoch > 0 ? this.#chain.endEpoch(epoch - 1) : new Map<number, VotePay>()
+    const paid = epoch > 0 ? endEpoch(this.#chain, epoch - 1) : new Map<number, VotePay>()
     // A branch has the duties of the chain: they are fixed an epoch ahead.
-    const duties = this.#assign(epoch, chainDraws)
+    const duties = assignDuties(this.#scenario, this.#chain, this.#data, epoch, chainDraws)
+    if (!plan.hasExecution)
+      for (const index of this.#chain.active(epoch)) this.#truth.add(epoch, index, 'execution_unknown', 1)
     const blocks = new Map<number, SimulatedBlock>()
     const states: Snapshot[] = []
     for (let at = 0; at < plan.slotsPerEpoch; at++) {
@@ -179,60 +158,6 @@ export class Simulation {
       ...{ finalized, justified, queue: [...queue], consolidations: [...consolidations] },
       validators: validators.map((validator) => ({ ...validator })),
     }
-  }
-
-  #assign(epoch: number, draws: SeededRandom): Duties {
-    const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, hasExecution, derivesDuties } = this.#scenario.plan
-    const { committees, seats } = this.#data
-    const active = this.#chain.active(epoch)
-    if (!hasExecution) for (const index of active) this.#truth.add(epoch, index, 'execution_unknown', 1)
-    if (derivesDuties) return this.#deriveDuties(epoch)
-    const shuffled = draws.shuffled(active)
-    const groups = slotsPerEpoch * committeesPerSlot
-    const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
-    committees.set(
-      epoch,
-      Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1))),
-    )
-    committees.delete(epoch - 2)
-    const period = Math.floor(epoch / syncPeriod)
-    const sync = seats.get(period) ?? Array.from({ length: syncSeats }, () => draws.pick(active))
-    seats.set(period, sync)
-    seats.delete(period - 2)
-    const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
-      const drawn = draws.pick(active)
-      return this.#scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
-    })
-    return { proposers, sync }
-  }
-
-  /** From the mix two epochs ago. Proposers are chosen an epoch ahead, sync committees a period ahead. */
-  #deriveDuties(epoch: number): Duties {
-    const { plan, seed } = this.#scenario
-    const { committees, seats, mixes, lookahead, mix } = this.#data
-    const rules = rulesOf(plan)
-    mixes.set(epoch - 1, mix).delete(epoch - 3)
-    const validators = columnsOf(this.#chain.validators)
-    const { members } = computeCommittees(rules, epoch, validators, mixBytes(mixes.get(epoch - 2) ?? mix))
-    committees.set(
-      epoch,
-      members.map((indices) => [...indices]),
-    )
-    committees.delete(epoch - 2)
-    for (const at of [epoch, epoch + 1])
-      if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, mixBytes(mix))])
-    lookahead.delete(epoch - 1)
-    const period = Math.floor(epoch / plan.syncPeriod)
-    for (const at of [period, period + 1]) {
-      if (seats.has(at)) continue
-      const draws = createSeededRandom(`${seed}/sync committee ${at}`)
-      seats.set(
-        at,
-        Array.from({ length: plan.syncSeats }, () => draws.pick(this.#chain.active(epoch))),
-      )
-    }
-    seats.delete(period - 2)
-    return { proposers: lookahead.get(epoch) ?? [], sync: seats.get(period) ?? [] }
   }
 
   #propose(

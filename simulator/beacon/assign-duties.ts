@@ -1,0 +1,104 @@
+// Assigns the duties of an epoch: committees, proposers and the sync committee. They are drawn at random, or derived from
+// the RANDAO mix as the consensus specifications define it.
+import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
+import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import type { Behaviour } from './behaviour.ts'
+import { type ChainState, eth } from './chain.ts'
+import { type NetworkPlan, rulesOf } from './plan.ts'
+import type { SimulatedValidator } from './records.ts'
+import type { Committees } from './votes.ts'
+
+export interface DutyScenario {
+  readonly seed: string
+  readonly plan: NetworkPlan
+  readonly behaviour: Pick<Behaviour, 'proposer'>
+}
+
+/** What duties depend on, and the duties that later epochs need. */
+export interface DutyData {
+  readonly committees: Map<number, Committees>
+  /** Sync committees by period: the previous and the current one. */
+  readonly seats: Map<number, readonly number[]>
+  /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
+  mix: string
+  readonly mixes: Map<number, string>
+  /** If duties are derived: the proposers of the current and the next epoch. */
+  readonly lookahead: Map<number, readonly number[]>
+}
+
+export interface Duties {
+  readonly proposers: readonly number[]
+  readonly sync: readonly number[]
+}
+
+export function assignDuties(
+  scenario: DutyScenario,
+  chain: ChainState,
+  data: DutyData,
+  epoch: number,
+  draws: SeededRandom,
+): Duties {
+  const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, derivesDuties } = scenario.plan
+  if (derivesDuties) return deriveDuties(scenario, chain, data, epoch)
+  const { committees, seats } = data
+  const active = chain.active(epoch)
+  const shuffled = draws.shuffled(active)
+  const groups = slotsPerEpoch * committeesPerSlot
+  const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
+  committees.set(
+    epoch,
+    Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1))),
+  )
+  committees.delete(epoch - 2)
+  const period = Math.floor(epoch / syncPeriod)
+  const sync = seats.get(period) ?? Array.from({ length: syncSeats }, () => draws.pick(active))
+  seats.set(period, sync)
+  seats.delete(period - 2)
+  const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
+    const drawn = draws.pick(active)
+    return scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
+  })
+  return { proposers, sync }
+}
+
+/** From the mix two epochs ago. Proposers are chosen an epoch ahead, sync committees a period ahead. */
+function deriveDuties(
+  { plan, seed }: DutyScenario,
+  chain: ChainState,
+  { committees, seats, mixes, lookahead, mix }: DutyData,
+  epoch: number,
+): Duties {
+  const rules = rulesOf(plan)
+  mixes.set(epoch - 1, mix).delete(epoch - 3)
+  const validators = columnsOf(chain.validators)
+  const { members } = computeCommittees(rules, epoch, validators, mixBytes(mixes.get(epoch - 2) ?? mix))
+  committees.set(
+    epoch,
+    members.map((indices) => [...indices]),
+  )
+  committees.delete(epoch - 2)
+  for (const at of [epoch, epoch + 1])
+    if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, mixBytes(mix))])
+  lookahead.delete(epoch - 1)
+  const period = Math.floor(epoch / plan.syncPeriod)
+  for (const at of [period, period + 1]) {
+    if (seats.has(at)) continue
+    const draws = createSeededRandom(`${seed}/sync committee ${at}`)
+    seats.set(
+      at,
+      Array.from({ length: plan.syncSeats }, () => draws.pick(chain.active(epoch))),
+    )
+  }
+  seats.delete(period - 2)
+  return { proposers: lookahead.get(epoch) ?? [], sync: seats.get(period) ?? [] }
+}
+
+const mixBytes = (mix: string): Uint8Array => Buffer.from(mix.slice(2), 'hex')
+
+/** What the choice of committees and proposers depends on. */
+const columnsOf = (validators: readonly SimulatedValidator[]): DutyColumns => ({
+  count: validators.length,
+  activation: Float64Array.from(validators, ({ activation }) => activation),
+  exit: Float64Array.from(validators, ({ exit }) => exit),
+  increments: Uint32Array.from(validators, ({ effective }) => Number(effective / eth)),
+})
