@@ -5,7 +5,8 @@ import type { EndpointId } from './routes.ts'
 import { fundedBy, labelListV1, labelListV2 } from './wire/explorer.ts'
 import { createQuote } from './wire/fx.ts'
 import { bySlug } from './wire/markets.ts'
-import { aggregateEffectiveness, effectiveness, metadata } from './wire/validators.ts'
+import { aggregateEffectiveness, effectiveness } from './wire/validators.ts'
+import { metadata } from './wire/validators-metadata.ts'
 
 export const contract = {
   'explorer.labelListV2': labelListV2,

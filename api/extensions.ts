@@ -4,9 +4,10 @@ import type { Endpoint } from './kit.ts'
 import type { ExtensionId } from './routes.ts'
 import { addressTag, apiLimit, chainList } from './wire/explorer-extensions.ts'
 import { currencies } from './wire/fx-currencies.ts'
-import { checkSignature, quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
+import { quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
 import { quotes, rates } from './wire/fx-lists.ts'
 import { rateHistory } from './wire/fx-rate-history.ts'
+import { checkSignature } from './wire/fx-signature-check.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import {
@@ -32,9 +33,8 @@ import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
 import { effectivenessV0, list as validatorList } from './wire/validators-list.ts'
+import { networkOverview, networkStats } from './wire/validators-network.ts'
 import {
-  networkOverview,
-  networkStats,
   operator,
   operatorEffectiveness,
   operatorPercentiles,

@@ -10,6 +10,8 @@ import * as markets from './wire/markets.ts'
 import * as trail from './wire/trail.ts'
 import * as validators from './wire/validators.ts'
 import * as validatorsList from './wire/validators-list.ts'
+import * as validatorsMetadata from './wire/validators-metadata.ts'
+import * as validatorsNetwork from './wire/validators-network.ts'
 import * as validatorsOperators from './wire/validators-operators.ts'
 
 export type SchemaObject = { [keyword: string]: unknown }
@@ -24,7 +26,9 @@ for (const [name, value] of Object.entries({
   ...fxLists,
   ...validators,
   ...validatorsList,
+  ...validatorsMetadata,
   ...validatorsOperators,
+  ...validatorsNetwork,
   ...markets,
   ...marketChanges,
   ...marketLists,

@@ -6,12 +6,11 @@ import {
   aggregateEffectiveness,
   effectiveness,
   IndexOrPubkey,
-  metadata,
   network,
   pageSizeMax,
   ValidatorIndex,
-  ValidatorMetadata,
 } from './validators.ts'
+import { metadata, ValidatorMetadata } from './validators-metadata.ts'
 
 /** What `operatorsIds` are. */
 export const validatorIdTypes = ['nodeOperator', 'pool', 'depositAddress', 'withdrawalAddress'] as const

@@ -1,4 +1,4 @@
-// Endpoints of group C beyond the specification: pools, node operators and the network over the last days
+// Endpoints of group C beyond the specification: pools and node operators over the last days
 // (behaviour/validators.md#operators).
 import {
   BigWhole,
@@ -49,13 +49,13 @@ const identity = {
 }
 const operatorTags = Type.Array(Text, { description: 'Always empty.' })
 const displayName = { ...Text, description: 'The same as `id`.' }
-const timeWindow = oneOf(timeWindows, { description: 'The window of the figures.' })
-const validatorCount = { ...nullable(Count), description: 'Validators with duties on the last day; null: none.' }
+export const timeWindow = oneOf(timeWindows, { description: 'The window of the figures.' })
+export const validatorCount = { ...nullable(Count), description: 'Validators with duties on the last day; null: none.' }
 const networkPenetration = {
   ...nullable(Num),
   description: "Share of the network's validators on the last day, 0 to 1.",
 }
-const averages = every(
+export const averages = every(
   nullable(Num),
   ['avgValidatorEffectiveness', 'avgCorrectness', 'avgInclusionDelay', 'avgUptime'],
   {
@@ -275,57 +275,5 @@ export const operatorEffectiveness = endpoint('validators.operatorEffectiveness'
       page: { filterType: 'day', granularity: 'day', size: 1 },
       total: 36,
     },
-  },
-})
-
-export const networkStats = endpoint('validators.networkStats', {
-  summary: 'The figures of the whole network on the last day.',
-  notes: 'One record about the last chain day that has a summary; an empty list if there is none yet.',
-  input: Type.Object({ network }),
-  reply: Type.Array(
-    Type.Object({ day: { ...Count, description: 'Number of the chain day since genesis.' }, ...averages }),
-  ),
-  faults: ['validators.windows_changed'],
-  example: {
-    input: {},
-    reply: [
-      {
-        ...{ day: 35, avgValidatorEffectiveness: 96.47, avgCorrectness: 0.9874 },
-        ...{ avgInclusionDelay: 1.02, avgUptime: 0.9912 },
-      },
-    ],
-  },
-})
-
-const share = (description: string) => ({ ...nullable(Num), description })
-
-export const NetworkOverview = Type.Object({
-  timeWindow,
-  startDay: { ...Count, description: 'First chain day.' },
-  endDay: { ...Count, description: 'Last chain day.' },
-  latestEpoch: { ...Count, description: 'Last epoch of `endDay`.' },
-  validatorCount,
-  ...averages,
-  medianValidatorEffectiveness: share('Median of the validators: mean of the days, 0 to 100.'),
-  sumMissedSlots: { ...nullable(Whole), description: 'Slots whose proposer proposed no block.' },
-  missedSlotsPercentage: share('Share of these slots, in percent.'),
-})
-export type NetworkOverview = Static<typeof NetworkOverview>
-
-export const networkOverview = endpoint('validators.networkOverview', {
-  summary: 'Means and medians of the whole network over the last 1, 7 and 30 days.',
-  notes: 'One record for each window; an empty list if no day has a summary yet.',
-  input: Type.Object({ network }),
-  reply: Type.Array(NetworkOverview),
-  faults: ['validators.windows_changed'],
-  example: {
-    input: {},
-    reply: [
-      {
-        ...{ timeWindow: '7d', startDay: 29, endDay: 35, latestEpoch: 8099, validatorCount: 100 },
-        ...{ avgValidatorEffectiveness: 96.41, avgCorrectness: 0.9874, avgInclusionDelay: 1.02, avgUptime: 0.9912 },
-        ...{ medianValidatorEffectiveness: 98.2, sumMissedSlots: 7, missedSlotsPercentage: 1.5625 },
-      },
-    ],
   },
 })

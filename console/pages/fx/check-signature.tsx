@@ -1,7 +1,7 @@
 // Checks a signature of a quote. If it is not valid, shows which field differs.
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'

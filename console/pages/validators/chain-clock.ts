@@ -1,5 +1,6 @@
 // Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
-import type { EffectivenessRecord, ValidatorMetadata } from '#api/wire/validators.ts'
+import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import type { ValidatorStatus } from '#api/wire/validators-find.ts'
 
 export interface ChainClock {

@@ -1,6 +1,7 @@
 // Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
 import type { ReactNode } from 'react'
-import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
+import type { Network } from '#api/wire/validators.ts'
+import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { ether, formatTime, shortenHex } from '../../parts/format.ts'

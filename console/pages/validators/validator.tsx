@@ -1,6 +1,7 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
 import { Fragment, useMemo } from 'react'
-import type { Network, ValidatorMetadata } from '#api/wire/validators.ts'
+import type { Network } from '#api/wire/validators.ts'
+import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { isNotFound } from '../../parts/failures.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'

@@ -3,7 +3,7 @@
 import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { SignatureDiagnosis } from '#api/wire/fx-extensions.ts'
+import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { Clock } from '#runtime/clock.ts'
