@@ -21,6 +21,8 @@ const noise = 0.06
 const volumeOfMoves = 6
 /** The rest is traded in the pool. */
 const bookShare = 0.97
+/** A record has the current price and five past ones. */
+const pricesMax = 12
 
 /** What one market of the event draws. */
 interface Habits {
@@ -39,6 +41,8 @@ export class EventTrading {
   readonly #between: number
   readonly #shift: number
   readonly #habits: readonly Habits[]
+  /** The latest prices by the time of their trade: every market of the event needs them. */
+  readonly #prices = new Map<number, number[]>()
 
   constructor(plan: EventPlan, dates: DemoDates, seed: string) {
     const draws = createSeededRandom(seed).fork('trading')
@@ -122,6 +126,15 @@ export class EventTrading {
 
   #tradedCents(nowMs: number): number[] {
     const atMs = this.lastTradeMs(nowMs)
+    const known = this.#prices.get(atMs)
+    if (known) return known
+    if (this.#prices.size >= pricesMax) this.#prices.clear()
+    const prices = this.#computeCents(atMs)
+    this.#prices.set(atMs, prices)
+    return prices
+  }
+
+  #computeCents(atMs: number): number[] {
     const { markets } = this.#plan
     const weights = markets.map(({ odds, relation }, at) => {
       const { phases } = this.#habits[at] as Habits
