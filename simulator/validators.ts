@@ -28,6 +28,8 @@ export interface DemoValidators {
   resume(context: Pick<AppContext, 'duties'>): Promise<void>
   /** Ingests all finalized epochs of these networks; default: both. The settings must contain the nodes. */
   load(context: AppContext, options?: LoadOptions): Promise<void>
+  /** Called at every start, after `load` if that was necessary. */
+  forgetPast(): Promise<void>
   close(): Promise<void>
 }
 
@@ -55,6 +57,7 @@ export async function startDemoValidators(seed: string, nodes: DemoNodes): Promi
       }
     },
     load: (context, options = {}) => loadValidators(context, demoAccounts(seed), options),
+    forgetPast: () => nodes.forgetPast(),
     close: async () => nodes[Symbol.asyncDispose](),
   }
 }

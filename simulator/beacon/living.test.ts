@@ -57,3 +57,16 @@ test('a long simulation uses bounded memory, and old epochs are still available'
   assert.deepEqual(await network.epoch(333), simulateScenario(scenario, 334).epochs.at(-1))
   assert(network.memoryCounts().checkpoints <= 64)
 })
+
+test('a simulated past is kept, each epoch once, until it is forgotten', async () => {
+  const epochs = 40
+  const { network, scenario } = scene('living/past', epochs)
+  await network.simulatePast()
+  assert.equal(network.memoryCounts().epochs, epochs)
+  const first = network.epoch(0)
+  assert(first !== undefined && !(first instanceof Promise), 'not simulated again')
+  assert.deepEqual(first, simulateScenario(scenario, 1).epochs[0])
+  network.forgetPast()
+  assert.equal(network.memoryCounts().epochs, 12)
+  assert.deepEqual(await network.epoch(0), first)
+})

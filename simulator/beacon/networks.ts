@@ -46,7 +46,7 @@ export function simulateScenario(
   }
 }
 
-const cachedEpochsMax = 12
+const keptEpochsMin = 12
 /** Saved states to continue from. If there are more, every second one is dropped. */
 const checkpointsMax = 64
 
@@ -61,6 +61,7 @@ export class LiveNetwork implements SimulatedNetwork {
   #spacing = 8
   #simulation: Simulation | undefined
   #truth = new Truth()
+  #keptEpochsMax = keptEpochsMin
   /** Epochs are simulated one after another. */
   #queue: Promise<unknown> = Promise.resolve()
 
@@ -83,6 +84,19 @@ export class LiveNetwork implements SimulatedNetwork {
     const turn = this.#queue.then(() => this.#cached.get(epoch) ?? this.#simulateTo(epoch))
     this.#queue = turn.catch(() => {})
     return turn
+  }
+
+  /** Simulates all epochs up to now and keeps them until `forgetPast`, for a reader that begins with the first one. */
+  async simulatePast(): Promise<void> {
+    const headEpoch = Math.floor(this.headSlot / this.plan.slotsPerEpoch)
+    this.#keptEpochsMax = headEpoch + keptEpochsMin
+    await this.epoch(headEpoch)
+  }
+
+  /** Keeps only the last few epochs, as before `simulatePast`. */
+  forgetPast(): void {
+    this.#keptEpochsMax = keptEpochsMin
+    this.#trimCache()
   }
 
   memoryCounts(): { readonly epochs: number; readonly checkpoints: number } {
@@ -124,7 +138,13 @@ export class LiveNetwork implements SimulatedNetwork {
 
   #addToCache(record: EpochRecord): void {
     this.#cached.set(record.epoch, record)
-    const [oldest] = this.#cached.keys()
-    if (this.#cached.size > cachedEpochsMax && oldest !== undefined) this.#cached.delete(oldest)
+    this.#trimCache()
+  }
+
+  #trimCache(): void {
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= this.#keptEpochsMax) return
+      this.#cached.delete(oldest)
+    }
   }
 }

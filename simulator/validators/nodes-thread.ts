@@ -11,4 +11,5 @@ serveThread({
   setGenesis: async ({ network, genesisUnix }: { network: DemoNetwork; genesisUnix: number }) => ({
     value: await (await opening).setGenesis(network, genesisUnix),
   }),
+  forgetPast: async () => ({ value: await (await opening).forgetPast() }),
 })
