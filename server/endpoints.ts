@@ -23,7 +23,7 @@ import { byId } from '#markets/endpoints/by-id.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { eventById, eventBySlug } from '#markets/endpoints/event.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
-import { events, eventsKeyset } from '#markets/endpoints/list-events.ts'
+import { events, eventsKeyset, eventsPagination } from '#markets/endpoints/list-events.ts'
 import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
 import { series } from '#markets/endpoints/list-series.ts'
 import { tags } from '#markets/endpoints/list-tags.ts'
@@ -93,6 +93,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   listKeyset, //       GET  /markets/keyset
   events, //           GET  /events
   eventsKeyset, //     GET  /events/keyset
+  eventsPagination, // GET  /events/pagination
   eventById, //        GET  /events/{id}
   eventBySlug, //      GET  /events/slug/{slug}
   tags, //             GET  /tags

@@ -142,6 +142,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'markets.listKeyset': () => client.markets.listKeyset({ limit: 2 }),
   'markets.events': () => client.markets.events({ closed: false, limit: 3 }),
   'markets.eventsKeyset': () => client.markets.eventsKeyset({ limit: 2 }),
+  'markets.eventsPagination': () => client.markets.eventsPagination({ limit: 2 }),
   'markets.eventById': async () => client.markets.eventById({ id: (await findEvent()).id }),
   'markets.eventBySlug': async () => client.markets.eventBySlug({ slug: (await findEvent()).slug }),
   'markets.tags': () => client.markets.tags(),

@@ -165,6 +165,25 @@ export const eventsKeyset = endpoint('markets.eventsKeyset', {
   example: { input: { limit: 1 }, reply: { events: [event] } },
 })
 
+export const eventsPagination = endpoint('markets.eventsPagination', {
+  summary: 'Events by filter and order, with an offset and their number.',
+  notes: 'The same list as `markets.events`. Counting takes time: use `markets.events` if you do not need the number.',
+  input: events.input,
+  reply: Type.Object({
+    data: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
+    pagination: Type.Object(
+      {
+        hasMore: Type.Boolean({ description: 'There are further pages.' }),
+        totalResults: Type.Integer({ minimum: 0, description: 'Events of the list. At most 100 000 are counted.' }),
+      },
+      { description: 'How many events there are.' },
+    ),
+  }),
+  etag: true,
+  faults: [],
+  example: { input: { limit: 1 }, reply: { data: [event], pagination: { hasMore: true, totalResults: 24 } } },
+})
+
 export const eventById = endpoint('markets.eventById', {
   summary: 'One event by its id, with its complete markets.',
   notes: 'While a feed is read for the first time, an event that is not found is a 503 and not a 404.',

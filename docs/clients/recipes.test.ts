@@ -95,7 +95,9 @@ describe('recipes', () => {
     if (calls.length > 0)
       test(`${page}: every call has the result that the page shows`, async () => {
         const code = calls.map(
-          ({ call }) => `;console.log('result', await Promise.resolve().then(() => ${call}).then(() => 'answers',
+          ({
+            call,
+          }) => `;console.log('result', await Promise.resolve().then(() => ${call}).then((reply) => (reply === null ? 'null' : 'answers'),
             (error) => \`\${error.status} \${error.message}\`.includes('404') ? '404' : 'error'))`,
         )
         const stdout = await runRecipe(page, code.join('\n'))
@@ -207,8 +209,9 @@ describe('rated-python', () => {
     const configuration = find(blocksOf('rated-python.md'), 'yaml') ?? ''
     await using server = await openDemoServer(parse(configuration))
     const headers = { authorization: `Bearer ${server.key}`, 'x-rated-network': 'mainnet' }
-    const rows = [...read('rated-python.md').matchAll(/^\| `eth\..+` \| `(GET|POST) (\S+)` \| (\w+) \|$/gm)]
-    assert.equal(rows.length, 13)
+    const page = read('rated-python.md')
+    const rows = [...page.matchAll(/^\| `eth\..+` \| `(GET|POST) (\S+)` \| (\w+) \|$/gm)]
+    assert.equal(rows.length, page.match(/^\| `/gm)?.length)
     for (const [, method = '', path = '', result] of rows) {
       const { status } = await fetch(server.url + path, { method, headers })
       assert.equal(status, result === 'answers' ? 200 : 404, path)

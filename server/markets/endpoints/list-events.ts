@@ -1,4 +1,4 @@
-// `GET /events` and `GET /events/keyset`, endpoints beyond the specification: lists of events with their markets
+// `GET /events`, `GET /events/pagination` and `GET /events/keyset`, endpoints beyond the specification: lists of events with their markets
 // (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
@@ -9,7 +9,7 @@ import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { amountRange, readCursor, toQuery, writeCursor } from '../lists/list-input.ts'
-import { findPage, type ListQuery } from '../lists/list-query.ts'
+import { countRecords, findPage, type ListQuery } from '../lists/list-query.ts'
 import { bytesMax, joinRecords, refuseCut, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
 
 /** Markets of all events of a page. */
@@ -19,14 +19,31 @@ export const events = createHandler(
   extensions['markets.events'],
   marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
-    const { offset, limit } = input
     const read = await getFeedCoverage(context)
-    const query = await toEventQuery(context.state.recent, input)
-    const page = await findPage(context.state.recent, query, { offset, limit })
-    refuseCut(page, limit)
-    return respondWith(context, request, read, await readEvents(context, page.ids))
+    const { records } = await readOffsetPage(context, input)
+    return respondWith(context, request, read, records)
   },
 )
+
+export const eventsPagination = createHandler(
+  extensions['markets.eventsPagination'],
+  marketsErrorFormat,
+  async (input, context: MarketsContext, request) => {
+    const read = await getFeedCoverage(context)
+    const { query, hasMore, records } = await readOffsetPage(context, input)
+    const pagination = { hasMore, totalResults: await countRecords(context.state.recent, query) }
+    const end = `,"pagination":${JSON.stringify(pagination)}}`
+    return respondWith(context, request, read, Buffer.concat([Buffer.from('{"data":'), records, Buffer.from(end)]))
+  },
+)
+
+async function readOffsetPage(context: MarketsContext, input: Parsed<Extensions['markets.events']>) {
+  const { offset, limit } = input
+  const query = await toEventQuery(context.state.recent, input)
+  const page = await findPage(context.state.recent, query, { offset, limit })
+  refuseCut(page, limit)
+  return { query, hasMore: page.next !== undefined, records: await readEvents(context, page.ids) }
+}
 
 export const eventsKeyset = createHandler(
   extensions['markets.eventsKeyset'],

@@ -77,11 +77,30 @@ export async function findPage(
   page: PageRequest,
   limits = defaultLimits,
 ): Promise<ListPage> {
+  const { query: resolved, named } = await resolveQuery(state, query, limits)
+  return named ? sortNamed(state, resolved, named, page) : walk(state, resolved, page, limits)
+}
+
+/** How many records the list has. A walk that is cut counts the records before the cut. */
+export async function countRecords(state: StateReader, query: ListQuery, limits = defaultLimits): Promise<number> {
+  const { query: resolved, named } = await resolveQuery(state, query, limits)
+  if (named) return (await readNamed(state, resolved, named)).length
+  const { index, filters, rowsMax } = planWalk(resolved, limits)
+  let count = 0
+  for await (const { part } of scanIndex(state, index, undefined, rowsMax, limits)) {
+    const sql = `select count(*) as count from market_list where ${index.where}${part.sql}${filters.sql}`
+    const row = await state.get<{ count: number }>(sql, ...index.values, ...part.values, ...filters.values)
+    count += row?.count ?? 0
+  }
+  return count
+}
+
+/** Finds the records of a list that names them or has a rare tag; any other list is walked. */
+async function resolveQuery(state: StateReader, query: ListQuery, { rareTagMax }: ListLimits) {
   const named = await findNamed(state, query)
-  if (named) return sortNamed(state, query, named, page)
+  if (named) return { query, named }
   const open = { ...query, closed: query.closed ?? false }
-  const tagged = query.tagIds && (await findTagged(state, query.kind, query.tagIds, limits.rareTagMax))
-  return tagged ? sortNamed(state, open, tagged, page) : walk(state, open, page, limits)
+  return { query: open, named: query.tagIds && (await findTagged(state, query.kind, query.tagIds, rareTagMax)) }
 }
 
 interface Condition {
@@ -162,7 +181,16 @@ async function sortNamed(
   named: ReadonlySet<string>,
   { offset, limit, after }: PageRequest,
 ): Promise<ListPage> {
-  const { kind, order, closed, ascending } = query
+  const rows = await readNamed(state, query, named)
+  const sign = query.ascending ? 1 : -1
+  rows.sort((a, b) => sign * comparePositions(a, b))
+  const following = after ? rows.filter((row) => sign * comparePositions(row, after) > 0) : rows
+  return toPage(following.slice(offset, offset + limit + 1), limit)
+}
+
+/** The rows of the named records that match, in no particular order. */
+async function readNamed(state: StateReader, query: ListQuery, named: ReadonlySet<string>): Promise<ListPosition[]> {
+  const { kind, order, closed } = query
   const isClosed = closed === undefined ? [] : [{ sql: 'closed = ?', values: [Number(closed)] }]
   const matches = joinConditions([
     ...isClosed,
@@ -178,10 +206,7 @@ async function sortNamed(
       where kind = ? and id in (${placeholders(part)})${matches.sql}`
     rows.push(...(await state.all<ListPosition>(sql, kind, ...part, ...matches.values)))
   }
-  const sign = ascending ? 1 : -1
-  rows.sort((a, b) => sign * comparePositions(a, b))
-  const following = after ? rows.filter((row) => sign * comparePositions(row, after) > 0) : rows
-  return toPage(following.slice(offset, offset + limit + 1), limit)
+  return rows
 }
 
 function comparePositions(a: ListPosition, b: ListPosition): number {
@@ -200,33 +225,53 @@ async function walk(
   { offset, limit, after }: PageRequest,
   limits: ListLimits,
 ): Promise<ListPage> {
-  const index = walkSql(query)
-  const beyondIndex = [...index.otherRanges, ...tagCondition(query)]
-  const filters = joinConditions([...flagConditions(query), ...beyondIndex])
+  const { index, filters, rowsMax } = planWalk(query, limits)
   if (filters.sql === '') {
     const start = index.beyond(after)
     const sql = `${index.select}${start.sql}${index.orderBy} limit ? offset ?`
     return toPage(await state.all<ListPosition>(sql, ...index.values, ...start.values, limit + 1, offset), limit)
   }
   const wanted = offset + limit + 1
-  const max = beyondIndex.length > 0 ? limits.rowsReadMax : limits.rowsMax
   const found: ListPosition[] = []
+  let last: ListPosition | undefined
+  for await (const { part, end } of scanIndex(state, index, after, rowsMax, limits)) {
+    const values = [...index.values, ...part.values, ...filters.values, wanted - found.length]
+    const sql = `${index.select}${part.sql}${filters.sql}${index.orderBy} limit ?`
+    found.push(...(await state.all<ListPosition>(sql, ...values)))
+    if (found.length >= wanted || !end) return toPage(found.slice(offset), limit)
+    last = end
+  }
+  return { ids: found.slice(offset).map(({ id }) => id), next: last, isCut: true }
+}
+
+function planWalk(query: ListQuery, limits: ListLimits) {
+  const index = walkSql(query)
+  const beyondIndex = [...index.otherRanges, ...tagCondition(query)]
+  const filters = joinConditions([...flagConditions(query), ...beyondIndex])
+  return { index, filters, rowsMax: beyondIndex.length > 0 ? limits.rowsReadMax : limits.rowsMax }
+}
+
+/** Conditions for one part of the index after the other. `end` is the last row of a part; the last part has none. */
+async function* scanIndex(
+  state: StateReader,
+  index: ReturnType<typeof walkSql>,
+  after: ListPosition | undefined,
+  rowsMax: number,
+  { rowsPerScan }: ListLimits,
+): AsyncGenerator<{ part: Condition; end: ListPosition | undefined }> {
   let from = after
-  for (let examined = 0; examined < max; examined += limits.rowsPerScan) {
+  for (let examined = 0; examined < rowsMax; examined += rowsPerScan) {
     const start = index.beyond(from)
     const end = await state.get<ListPosition>(
       `${index.select}${start.sql}${index.orderBy} limit 1 offset ?`,
-      ...[...index.values, ...start.values, limits.rowsPerScan - 1],
+      ...[...index.values, ...start.values, rowsPerScan - 1],
     )
     const stop = index.upTo(end)
-    const values = [...index.values, ...start.values, ...stop.values, ...filters.values, wanted - found.length]
-    const sql = `${index.select}${start.sql}${stop.sql}${filters.sql}${index.orderBy} limit ?`
-    found.push(...(await state.all<ListPosition>(sql, ...values)))
-    if (found.length >= wanted || !end) return toPage(found.slice(offset), limit)
+    yield { part: { sql: start.sql + stop.sql, values: [...start.values, ...stop.values] }, end }
+    if (!end) return
     from = end
     await nextEventLoopTurn()
   }
-  return { ids: found.slice(offset).map(({ id }) => id), next: from, isCut: true }
 }
 
 /** The parts of the statements that walk the index of an order. A range of the ordered column is a range of the index. */
@@ -239,8 +284,10 @@ function walkSql({ kind, order, ascending, closed = false, ranges = [] }: ListQu
     return { sql: ` and (${columns}) ${operator} (${placeholders(values)})`, values }
   }
   const direction = ascending ? '' : ' desc'
+  const where = `kind = ? and closed = ?${own.sql}`
   return {
-    select: `select ${order} as value, number, id from market_list where kind = ? and closed = ?${own.sql}`,
+    where,
+    select: `select ${order} as value, number, id from market_list where ${where}`,
     values: [kind, Number(closed), ...own.values] as Value[],
     otherRanges: rangeConditions(ranges.filter(({ column }) => column !== order)),
     orderBy: ` order by ${columns.replaceAll(',', `${direction},`)}${direction}`,
