@@ -22,6 +22,14 @@ const stepMs = fc.oneof(
 const steps = (maxLength: number) => fc.array(stepMs, { maxLength, size: 'max' })
 
 describe('one name', () => {
+  test('no wait is longer than the window, whatever the fraction of the time', () => {
+    // 3863.658959888827 + 1000 - 3863.658959888827 is more than 1000.
+    const nowMs = 3863.658959888827
+    const log = new SlidingWindow(windowMs)
+    log.add(nowMs)
+    assert.equal(log.waitMs(1, nowMs), windowMs)
+  })
+
   test('no rolling second exceeds the limit, and no call within the limit is refused', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), steps(300), (limit, taken) => {

@@ -23,8 +23,8 @@ export class SlidingWindow {
     if (this.#callsMs.length - this.#first < limit) return 0
     // The next call is possible when this one leaves the window, because then limit - 1 calls are left.
     const oldest = this.#callsMs[this.#callsMs.length - limit] as number
-    // Rounding must not result in 0.
-    return Math.max(oldest + this.#windowMs - nowMs, Number.MIN_VALUE)
+    // In this order, rounding never gives more than the window. It must not give 0 either.
+    return Math.max(this.#windowMs - (nowMs - oldest), Number.MIN_VALUE)
   }
 
   add(nowMs: number): void {
