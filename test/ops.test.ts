@@ -94,7 +94,9 @@ describe('dashboard and alerts', () => {
   let demo: DemoServer
   let known: Map<string, Set<string>>
   before(async () => {
-    demo = await openDemoServer({ plans: { free: { perSecond: 1 } } })
+    // The metrics of the mirror do not need a ClickHouse server.
+    const mirrors = { clickhouse: { url: 'http://127.0.0.1:9/tetrad' } }
+    demo = await openDemoServer({ plans: { free: { perSecond: 1 } }, mirrors })
     // Cause one of each event that is counted only when it happens.
     const low = await demo.keyFor('free')
     const call = (key: string) =>
