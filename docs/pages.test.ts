@@ -19,6 +19,7 @@ const pages = [
   'console.md',
   'export.md',
   'getting-started.md',
+  'mirror.md',
   'operations.md',
   'security.md',
   'conformance.md',
