@@ -3,6 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createClient } from '#api/client.ts'
 import { createMcpServer } from '#operations/mcp/mcp-server.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { note } from './print.ts'
 
 export interface McpOptions {
   /** URL of the server. */
@@ -12,6 +13,8 @@ export interface McpOptions {
 
 /** Resolves when the host has closed standard input. */
 export async function serveMcpOnStdio({ baseUrl, key }: McpOptions): Promise<void> {
+  if (process.stdin.isTTY)
+    note('Waiting for the messages of a host. To configure one, see docs/agents.md. Stop with Ctrl+C.')
   const closed = new Promise((resolve) => process.stdin.once('close', resolve))
   const client = createClient({ baseUrl, key })
   const unreachableAdvice = `. Is a server running at ${baseUrl}?`

@@ -1,5 +1,7 @@
 // Tests `tetrad mcp` with the client of the protocol's own package, over standard input and output.
 import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -135,4 +137,25 @@ describe('tetrad mcp', () => {
     const { contents } = await client.readResource({ uri: 'tetrad://docs/explorer.md' })
     assert.equal((contents[0] as { text: string }).text.startsWith(`# ${guide?.title}\n`), true)
   })
+})
+
+const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+
+test('in a terminal, a note says that it waits for a host', {
+  skip: !hasTerminal && 'needs script of util-linux',
+}, async () => {
+  const child = spawn('script', ['-qefc', '"$NODE" "$LAUNCHER" mcp', '/dev/null'], {
+    env: { ...process.env, NODE: process.execPath, LAUNCHER: launcher },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  let shown = ''
+  for await (const chunk of child.stdout) {
+    const wasWaiting = shown.includes('docs/agents.md')
+    shown += chunk
+    // Ctrl+D ends the input.
+    if (!wasWaiting && shown.includes('docs/agents.md')) child.stdin.write('\u0004')
+  }
+  assert.deepEqual(await ended, [0, null], shown)
+  assert.match(shown, /^Waiting for the messages of a host\./m)
 })

@@ -117,13 +117,15 @@ describe('configured', () => {
   const configured = async (text: string | undefined, env: Record<string, string> = {}) =>
     (await load(text, { env, flags: [port('0')] })).configured
 
-  test('is false with only settings of address, log and aliases, so that the demo is shown', async () => {
+  test('is false with only settings of address, log, aliases and MCP, so that the demo is shown', async () => {
     assert.equal(await configured(undefined), false)
     assert.equal(await configured(undefined, { TETRAD_SERVER_PORT: '1', TETRAD_LOG_LEVEL: 'warn' }), false)
     assert.equal(await configured(undefined, { TETRAD_KEY: 'x', TETRAD_DATA: 'elsewhere' }), false)
     assert.equal(await configured(undefined, { TETRAD_ALIASES_HIDDEN_FIELDS: '["subpool"]' }), false)
     assert.equal(await configured('aliases: { hiddenFields: [subpool] }'), false)
     assert.equal(await configured('aliases:\nlog: { level: warn }\nserver: { port: 1 }'), false)
+    assert.equal(await configured('mcp: { enabled: true }\nserver: { port: 1 }'), false)
+    assert.equal(await configured(undefined, { TETRAD_MCP_ENABLED: 'true' }), false)
   })
 
   test('is true with a file or any other variable', async () => {

@@ -40,7 +40,7 @@ export interface Config {
     readonly variables: readonly string[]
     readonly flags: readonly string[]
   }
-  /** Whether anything except address, log and aliases is configured. Otherwise the server shows the demo. */
+  /** Whether anything except address, log, aliases and MCP is configured. Otherwise the server shows the demo. */
   readonly configured: boolean
 }
 
@@ -100,15 +100,21 @@ export async function loadConfig(request: ConfigRequest): Promise<Config> {
       flags: flags.map(({ where }) => where),
     },
     configured:
-      (yaml !== undefined && !hasOnlyAliases(yaml.value)) || variables.given.some(({ leaf }) => isAboutData(leaf.path)),
+      (yaml !== undefined && !isForDemo(yaml.value)) || variables.given.some(({ leaf }) => isAboutData(leaf.path)),
   }
 }
 
-const isAboutData = ([section = '']: readonly string[]): boolean => !['server', 'log', 'aliases'].includes(section)
+/** Sections that can be tried in the demo. */
+const demoSections = ['aliases', 'mcp']
 
-/** So that aliases can be tried in the demo. Any other file, even an empty one, means that the demo is not wanted. */
-const hasOnlyAliases = (value: unknown): boolean =>
-  isObject(value) && 'aliases' in value && !Object.keys(value).some((section) => isAboutData([section]))
+const isAboutData = ([section = '']: readonly string[]): boolean =>
+  !['server', 'log', ...demoSections].includes(section)
+
+/** Any other file, even an empty one, means that the demo is not wanted. */
+const isForDemo = (value: unknown): boolean =>
+  isObject(value) &&
+  demoSections.some((section) => section in value) &&
+  !Object.keys(value).some((section) => isAboutData([section]))
 
 async function readConfigText(name: string, path: string, needed: boolean): Promise<string | undefined> {
   const refuse = (message: string): never => {
