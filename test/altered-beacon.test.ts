@@ -17,7 +17,7 @@ describe('one altered answer of a beacon node', () => {
   })
 
   testAlteredSeeds('nothing wrong is stored, and what is stored ends with the truth', () => beacon.run, {
-    ...{ count: 2000, perRun: 4, worlds: beaconWorlds },
+    ...{ count: 2000, perRun: 2, worlds: beaconWorlds },
     isBelieved: isBelievedOfBeacon,
   })
 })

@@ -5,7 +5,7 @@ import { chainWorlds, indexAlteredChain, isBelievedOfChain, searchAlteredChain }
 import { testAlteredSeeds } from './altered-seeds.ts'
 import { openContext, type TestContext } from './context.ts'
 
-const seeds = { count: 2000, perRun: 20, worlds: chainWorlds, isBelieved: isBelievedOfChain }
+const seeds = { count: 2000, perRun: 8, worlds: chainWorlds, isBelieved: isBelievedOfChain }
 
 describe('one altered answer of an execution node', () => {
   let database: TestContext

@@ -11,7 +11,7 @@ describe('one altered part of an event stream', () => {
   after(() => events[Symbol.asyncDispose]())
 
   testAlteredSeeds('the listener continues and receives all later events', () => events.run, {
-    ...{ count: 2000, perRun: 20, worlds: eventWorlds },
+    ...{ count: 2000, perRun: 8, worlds: eventWorlds },
     isBelieved: () => false,
   })
 })

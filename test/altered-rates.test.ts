@@ -17,7 +17,7 @@ describe('one altered answer of a rate source', () => {
   })
 
   testAlteredSeeds('a price stays between true rates, and the latest rates end with the truth', () => rates.run, {
-    ...{ count: 2000, perRun: 20, worlds: rateWorlds, kept: [498, 1523] },
+    ...{ count: 2000, perRun: 8, worlds: rateWorlds, kept: [498, 1523] },
     isBelieved: () => false,
   })
 })

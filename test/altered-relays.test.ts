@@ -11,7 +11,7 @@ describe('one altered answer of a relay', () => {
   after(() => relays[Symbol.asyncDispose]())
 
   testAlteredSeeds('what is known about a payload is true', () => relays.run, {
-    ...{ count: 2000, perRun: 20, worlds: relayWorlds },
+    ...{ count: 2000, perRun: 8, worlds: relayWorlds },
     isBelieved: isBelievedOfRelays,
   })
 })

@@ -6,11 +6,13 @@ export const isLongRun: boolean = process.env.TEST_LONG === '1'
 /** For `skip`. */
 export const onlyInLongRun: string | false = isLongRun ? false : 'only in npm run test:long'
 
-const seedsPerRun = 25
+const seedsPerRun = 10
 
-/** The first seed; it changes from run to run. test/run.ts sets and prints it. */
-const firstSeed = Number(process.env.TEST_SEED ?? 0)
+/** The number of the run: it increases from run to run. test/run.ts sets and prints it. */
+const runNumber = Number(process.env.TEST_SEED ?? 0)
 
-/** All `count` seeds in the long run, otherwise the next few. */
-export const seedsOf = (count: number, perRun = seedsPerRun): number[] =>
-  Array.from({ length: isLongRun ? count : Math.min(count, perRun) }, (_, index) => (firstSeed + index) % count)
+/** All `count` seeds in the long run, otherwise those that follow the seeds of the run before. */
+export function seedsOf(count: number, perRun = seedsPerRun): number[] {
+  const length = isLongRun ? count : Math.min(count, perRun)
+  return Array.from({ length }, (_, index) => (runNumber * length + index) % count)
+}
