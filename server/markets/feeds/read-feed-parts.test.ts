@@ -53,7 +53,7 @@ async function leftBy({ state }: TestContext) {
   return Object.fromEntries(rows)
 }
 
-test('a transaction has about 200 records, and the cursor moves with the last part', async () => {
+test('a transaction has about 100 records, and the cursor moves after the last part', async () => {
   await using server = await serveScript({ body: events(0.5) }, { body: [] })
   const { context, feed } = await contextFor(server.url)
   const sizes: number[] = []
@@ -69,10 +69,70 @@ test('a transaction has about 200 records, and the cursor moves with the last pa
   })
   const report = await pass({ ...context, state }, feed)
   assert.deepEqual([report.pages, report.records, report.rejected], [2, 30, 1])
+  // Two events of 22 records are the first to exceed 25 markets.
   const [largest] = sizes.toSorted((a, b) => b - a)
-  assert.ok(largest !== undefined && largest <= 222 && largest >= 150, `${largest} records`)
-  // The lock, three parts of the first page, the empty page that ends the pass.
-  assert.deepEqual(pages.slice(0, 5), [0, 0, 0, 1, 0])
+  assert.ok(largest !== undefined && largest <= 44 && largest >= 30, `${largest} records`)
+  // The lock, 15 parts of the first page, and the cursor.
+  assert.deepEqual(pages.slice(0, 17), [...Array.from({ length: 16 }, () => 0), 1])
+  await context[Symbol.asyncDispose]()
+})
+
+/** New events of one series: each changes the documents of all markets of the series. */
+const eventsOfOneSeries = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    id: `e${at}`,
+    slug: `event-${at}`,
+    series: [{ id: 's', slug: 'series', active: true }],
+    markets: Array.from({ length: 5 }, (_, below) => ({
+      id: `${at}-${below}`,
+      slug: `m-${at}-${below}`,
+      question: 'Open?',
+      active: true,
+    })),
+  }))
+
+test('a transaction writes at most 25 documents, and all of the page are written before the cursor moves', async () => {
+  let count = 4
+  await using server = await serveScript(({ url }) => {
+    const isFirstPage = new URL(url, 'http://feed.test').searchParams.get('offset') === '0'
+    return { body: isFirstPage ? eventsOfOneSeries(count) : [] }
+  })
+  const { context, feed } = await contextFor(server.url)
+  await pass(context, feed)
+  count = 30
+  const documents: number[] = []
+  const deferredAtPage: unknown[] = []
+  const state = stateWith(context.state, {
+    write: (work, options) =>
+      context.state.write(async (tx) => {
+        let written = 0
+        const run: typeof tx.run = (sql, ...values) => {
+          if (sql.startsWith('insert into market_documents')) written += 1
+          return tx.run(sql, ...values)
+        }
+        const result = await work({
+          get: tx.get.bind(tx),
+          all: tx.all.bind(tx),
+          insertMany: tx.insertMany.bind(tx),
+          run,
+        })
+        documents.push(written)
+        const moved = (await readFeedState(tx, 'main'))?.page === 1
+        if (moved) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))
+        return result
+      }, options),
+  })
+  const report = await pass({ ...context, state }, feed)
+  // The first part changes 25 documents and writes them. The following parts change more, so all 150 are written later.
+  assert.deepEqual(
+    documents.filter((written) => written > 0),
+    [25, ...Array.from({ length: 15 }, () => 10)],
+  )
+  assert.equal(report.written, 175)
+  assert.deepEqual(deferredAtPage, [])
+  const shown = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
+  assert.equal(shown.length, 150)
+  for (const { body } of shown) assert.match(Buffer.from(body).toString(), /"id":"e29","slug":"event-29"/)
   await context[Symbol.asyncDispose]()
 })
 
@@ -103,6 +163,6 @@ test('a page that is interrupted at any part and read again gives the same resul
   }
   const whole = await run(0)
   assert.ok(whole.versions.length > 1200)
-  // The first write locks the feed; the next three are the page.
-  for (const cutAt of [2, 3, 4]) assert.deepEqual(await run(cutAt), whole, `cut at write ${cutAt}`)
+  // The first write locks the feed; the next 15 are parts of the page, and then the cursor moves.
+  for (const cutAt of [2, 3, 9, 16, 17]) assert.deepEqual(await run(cutAt), whole, `cut at write ${cutAt}`)
 })

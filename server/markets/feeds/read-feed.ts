@@ -1,6 +1,6 @@
 // Reads markets from an HTTP feed, page by page, at a limited rate. A full pass reads everything, a recent pass what has
-// changed since the last pass. The cursor moves in the transaction that writes the last part of a page (feed-state.ts), so
-// a stop loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
+// changed since the last pass. The cursor moves after all parts of a page have been written (feed-state.ts), so a stop
+// loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchJson } from '#sources/http-client.ts'
@@ -97,7 +97,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
       const newRecords = newRecordsIn(feed, page, before)
       before = overlapKeys(feed, page)
       previous = page
-      const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last })
+      const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last }, signal)
       feedState = written.feedState
       total.pages += 1
       total.records += newRecords.length
@@ -230,50 +230,72 @@ interface PageOfPass extends FeedPage {
   readonly last: boolean
 }
 
-/** Approximate number of records per transaction, because other writers wait for it. A source record is never split. */
-const partRecords = 200
+/**
+ * Approximate number of records, and of markets among them, per transaction, because other writers wait for it. A source
+ * record is never split.
+ */
+const partRecords = 100
+const partMarkets = 25
+/** Of each transaction. A new event of a series changes the documents of all its markets. */
+const documentsMax = 25
 
-/** The records of a page in parts; at least one part. */
+/** The records of a page in parts. */
 async function splitPage(feed: MarketFeed, renames: Renames, location: string, { newRecords }: PageOfPass) {
   let part: MarketRecord[] = []
+  let markets = 0
   const parts = [part]
   for (const [at, value] of newRecords) {
-    if (part.length >= partRecords) {
+    if (part.length >= partRecords || markets >= partMarkets) {
       part = []
+      markets = 0
       parts.push(part)
     }
-    for (const record of decompose(value, feed.record, renames, `${location} record ${at + 1}`)) part.push(record)
+    for (const record of decompose(value, feed.record, renames, `${location} record ${at + 1}`)) {
+      part.push(record)
+      if (record.kind === 'market') markets += 1
+    }
     await nextEventLoopTurn()
   }
   return parts
 }
 
-/** Writes the records and presence of a page, part by part. Rejects and the cursor are written with the last part. */
+/**
+ * Writes the records and presence of a page, part by part, then the documents that the parts have deferred. Rejects and
+ * the cursor are written last.
+ */
 async function writePage(
   context: MarketsContext,
   feed: MarketFeed,
   renames: Renames,
   feedState: FeedState,
   page: PageOfPass,
+  signal: AbortSignal,
 ) {
-  const parts = await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)
+  const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
-  for (const [at, records] of parts.entries()) {
-    const isLast = at === parts.length - 1
-    const result = await context.state.write(async (tx) => {
-      const nowMs = context.clock.now()
-      const report = await writePart(tx, feed, feedState, records, nowMs)
-      if (!isLast) return { report }
-      await storeRejects(tx, feed.id, [...rejects, ...report.rejects], nowMs)
-      return { report, end: await advanceFeed(tx, context, feed, feedState, page, nowMs) }
-    })
-    total.changed += result.report.changed
-    total.written += result.report.written
-    rejects.push(...result.report.rejects)
-    if (result.end) return { ...total, ...result.end, rejected: rejects.length }
+  for (const records of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
+    const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
+    total.changed += report.changed
+    total.written += report.written
+    rejects.push(...report.rejects)
   }
-  throw new Error('the page has no parts')
+  // The first pass writes them at its end.
+  if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), signal)
+  const end = await state.write(async (tx) => {
+    const nowMs = clock.now()
+    await refuseIfTakenOver(tx, feed, feedState)
+    await storeRejects(tx, feed.id, rejects, nowMs)
+    return advanceFeed(tx, context, feed, feedState, page, nowMs)
+  })
+  return { ...total, ...end, rejected: rejects.length }
+}
+
+const isFirstPass = ({ fullAtMs }: FeedState): boolean => fullAtMs === null
+
+async function refuseIfTakenOver(tx: StateWriter, feed: MarketFeed, { holder }: FeedState): Promise<void> {
+  const current = await readFeedState(tx, feed.id)
+  if (current?.holder !== holder) throw new FeedLocked(feed.id, current?.heldUntilMs ?? 0)
 }
 
 async function writePart(
@@ -283,9 +305,9 @@ async function writePart(
   records: readonly MarketRecord[],
   nowMs: number,
 ): Promise<PutReport> {
-  const current = await readFeedState(tx, feed.id)
-  if (current?.holder !== feedState.holder) throw new FeedLocked(feed.id, current?.heldUntilMs ?? 0)
-  const report = await putMarkets(tx, records, nowMs, { source: feed.id, isDeferred: feedState.fullAtMs === null })
+  await refuseIfTakenOver(tx, feed, feedState)
+  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax }
+  const report = await putMarkets(tx, records, nowMs, options)
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
   await dropResolvedRejects(
     tx,

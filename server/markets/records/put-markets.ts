@@ -4,7 +4,8 @@
 // 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
 //    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
 // 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
-//    partial update. With `isDeferred`, documents of other markets may follow later; each one is always consistent.
+//    partial update. With `isDeferred`, or beyond `documentsMax`, documents of other markets may follow later; each one
+//    is always consistent.
 // 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly, and,
 //    if the reference of a record changed, those that show the reference.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
@@ -89,7 +90,11 @@ export interface PutOptions {
    * bulk writes: otherwise the documents of a series with a thousand events are written a thousand times.
    */
   readonly isDeferred?: boolean
+  /** If more documents are affected, does the same as `isDeferred` and writes at most this many. */
+  readonly documentsMax?: number
 }
+
+const unlimited = 2 ** 31
 
 /** The cost of storing a record, in rows read. */
 const recordSteps = 20
@@ -98,7 +103,7 @@ export async function putMarkets(
   tx: StateWriter,
   records: Iterable<MarketRecord>,
   nowMs: number,
-  { source = 'import', isDeferred = false }: PutOptions = {},
+  { source = 'import', isDeferred = false, documentsMax = unlimited }: PutOptions = {},
 ): Promise<PutReport> {
   const log = await VersionLog.open(tx, nowMs)
   const batch: PutBatch = { tx, nowMs, log, touched: new TouchedRecords(), drift: new DriftCount(), known: [] }
@@ -127,9 +132,9 @@ export async function putMarkets(
     if (outcome === 'stale') stale += 1
   }
   await batch.drift.store(tx, source, nowMs)
-  if (isDeferred) await deferDocuments(tx, batch.touched)
-  const markets = isDeferred ? batch.known : await findMarketsShowing(tx, batch.touched)
-  const written = await writeDocuments(tx, markets, log.atMs)
+  const affected = isDeferred ? undefined : await findMarketsShowing(tx, batch.touched, documentsMax)
+  if (!affected) await deferDocuments(tx, batch.touched)
+  const written = await writeDocuments(tx, affected ?? batch.known.slice(0, documentsMax), log.atMs)
   await log.close(written > 0)
   return { changed, written, stale, rejects }
 }

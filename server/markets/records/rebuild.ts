@@ -22,21 +22,29 @@ export class TouchedRecords {
   }
 }
 
-/** Follows the links from the touched records to the markets that show them. */
-export async function findMarketsShowing(tx: StateReader, touched: TouchedRecords): Promise<string[]> {
+/**
+ * Follows the links from the touched records to the markets that show them, and adds what it finds to `touched`. Returns
+ * undefined if there may be more than `countMax` of them.
+ */
+export async function findMarketsShowing(
+  tx: StateReader,
+  touched: TouchedRecords,
+  countMax: number,
+): Promise<string[] | undefined> {
   const markets: string[] = []
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   // Iterating a map also visits entries that are added during the iteration.
   for (const { kind, id } of touched.all.values()) {
     if (kind === 'market') {
       markets.push(id)
+      if (markets.length > countMax) return undefined
       continue
     }
     const parents = await tx.all<{ from_kind: KindName; from_id: string }>(
-      'select from_kind, from_id from market_links where to_kind = ? and to_id = ?',
-      kind,
-      id,
+      'select from_kind, from_id from market_links where to_kind = ? and to_id = ? limit ?',
+      ...[kind, id, countMax + 1],
     )
+    if (parents.length > countMax) return undefined
     for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
     await yielder.spend(statementSteps + parents.length)
   }
@@ -49,8 +57,9 @@ export async function deferDocuments(tx: StateWriter, touched: TouchedRecords): 
   await tx.insertMany('market_deferred_documents', ['kind', 'id'], rows, 'on conflict (kind, id) do nothing')
 }
 
-/** Rows per transaction, because other writers wait for it. */
-const deferredBatch = 200
+/** Rows and documents per transaction, because other writers wait for it. Writing ten documents takes about 8 ms. */
+const raisedBatch = 200
+const documentsBatch = 10
 
 /** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
 export async function writeDeferred(state: State, nowMs: () => number, signal?: AbortSignal): Promise<number> {
@@ -70,7 +79,7 @@ const belowMarkets = kindNames.filter((kind) => kind !== 'market')
 async function raiseDeferred(tx: StateWriter): Promise<boolean> {
   const rows = await tx.all<{ kind: KindName; id: string }>(
     `select kind, id from market_deferred_documents where kind in (${belowMarkets.map(() => '?').join()}) limit ?`,
-    ...[...belowMarkets, deferredBatch],
+    ...[...belowMarkets, raisedBatch],
   )
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const { kind, id } of rows) {
@@ -88,7 +97,7 @@ async function raiseDeferred(tx: StateWriter): Promise<boolean> {
 async function writeDeferredBatch(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
   const rows = await tx.all<{ id: string }>(
     "select id from market_deferred_documents where kind = 'market' order by id limit ?",
-    deferredBatch,
+    documentsBatch,
   )
   if (rows.length === 0) return undefined
   const log = await VersionLog.open(tx, nowMs)
