@@ -46,6 +46,21 @@ test('if the duties cannot be opened, the state and the lock are released', asyn
   assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
+test('duties stay in the WAL file longer than the state', async () => {
+  await using here = await folder()
+  const stores = await openStores(here.dir)
+  const walBytes = async (name: string) => (await stat(join(here.dir, `${name}.sqlite-wal`))).size
+  const scores = 'x'.repeat(2 ** 22)
+  await stores.state.write((tx) => tx.run('create table big (epoch integer, scores text)'))
+  for (let epoch = 0; epoch < 4; epoch++) {
+    await stores.state.write((tx) => tx.run('insert into big values (?, ?)', epoch, scores))
+    await stores.duties.write((tx) => tx.run('insert into inactivity_scores values (1, ?, ?)', epoch, scores))
+  }
+  assert.ok((await walBytes('state')) < 2 * scores.length)
+  assert.ok((await walBytes('duties')) > 4 * scores.length)
+  await stores.close()
+})
+
 test('the error names a data folder that cannot be created', async () => {
   await using here = await folder()
   await writeFile(join(here.dir, 'file'), '')

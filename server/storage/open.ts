@@ -94,7 +94,8 @@ async function inspectState(
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore<State>> {
   if (isShared(options)) return inspectShared(options, dutiesMigrations, 'duties')
-  return inspectSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs: options.busyWaitMs ?? dutiesBusyWaitMs })
+  const busyWaitMs = options.busyWaitMs ?? dutiesBusyWaitMs
+  return inspectSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs, isBulk: true })
 }
 
 const isShared = ({ state = '' }: StoreOptions): boolean => state !== ''

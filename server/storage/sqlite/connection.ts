@@ -7,18 +7,25 @@ import type { Row, Value } from '../state.ts'
 export const statementsMax = 500
 /** The WAL file is truncated to this size after a large transaction. */
 const walBytesKept = 64 * 1024 * 1024
+/** 32 MiB. Pages that are written again before the next checkpoint are copied from the WAL only once. */
+const bulkCheckpointPages = 8192
+
+export interface ConnectionOptions {
+  /** For a database whose rows are written in bulk and soon replaced by others: fewer bytes are written to the disk. */
+  readonly isBulk?: boolean | undefined
+}
 
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, Prepared>()
   readonly #dataVersion: StatementSync
 
-  static open(file: string, purpose: 'read' | 'write'): Connection {
+  static open(file: string, purpose: 'read' | 'write', { isBulk = false }: ConnectionOptions = {}): Connection {
     const db = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0, defensive: true })
     try {
       db.exec('pragma trusted_schema = off')
       if (purpose === 'read') db.exec('pragma query_only = on')
-      else beginWal(db, file)
+      else beginWal(db, file, isBulk)
       return new Connection(db)
     } catch (error) {
       db.close()
@@ -106,11 +113,13 @@ function toRow(names: readonly string[], values: readonly Value[]): Row {
   return row
 }
 
-function beginWal(db: DatabaseSync, file: string): void {
+function beginWal(db: DatabaseSync, file: string, isBulk: boolean): void {
   const mode = db.prepare('pragma journal_mode = wal').get()?.journal_mode
   if (mode !== 'wal') {
     const detail = `${file} is on a disk without shared memory between processes; use a local disk (mode: ${mode})`
     throw new Fault('store.unavailable', { detail })
   }
   db.exec(`pragma synchronous = full; pragma journal_size_limit = ${walBytesKept}`)
+  // An insert of many rows keeps copies of the pages that it changes until it ends: in memory instead of a file.
+  if (isBulk) db.exec(`pragma wal_autocheckpoint = ${bulkCheckpointPages}; pragma temp_store = memory`)
 }

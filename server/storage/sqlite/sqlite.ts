@@ -17,7 +17,7 @@ import { ReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, WriteQueue } from '../write-queue.ts'
-import { Connection } from './connection.ts'
+import { Connection, type ConnectionOptions } from './connection.ts'
 import { isBusy, renameSqlite } from './errors.ts'
 
 const writesWaitingMax = 10_000
@@ -34,7 +34,7 @@ const busyStepMs = 10
 
 const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
 
-export interface SqliteOptions {
+export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
 }
@@ -102,7 +102,7 @@ class SqliteState implements State {
   }
 
   async open(): Promise<void> {
-    this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write'))
+    this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write', this.#options))
     this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
   }
 
