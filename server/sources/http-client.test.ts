@@ -103,6 +103,24 @@ test('connections are used again after a response, and after a refused one with 
   assert.ok(new Set(ports).size <= 2, String(ports))
 })
 
+test('a GET request on a connection that the server has closed is sent again on a new one', async () => {
+  const requestsOn = new WeakMap<object, number>()
+  const methods: string[] = []
+  await using server = await serve(({ method = '', socket }, response) => {
+    const count = (requestsOn.get(socket) ?? 0) + 1
+    requestsOn.set(socket, count)
+    methods.push(method)
+    if (count > 1) socket.destroy()
+    else response.end('text')
+  })
+  assert.equal(await fetchText(server.url, limits), 'text')
+  assert.equal(await fetchText(server.url, limits), 'text')
+  assert.deepEqual(methods, ['GET', 'GET', 'GET'])
+  // A request that may have an effect is not repeated.
+  await assert.rejects(fetchText(server.url, { ...limits, method: 'POST' }), failsWith('network', /ECONNRESET/))
+  assert.deepEqual(methods.slice(3), ['POST'])
+})
+
 test('a refused response without an end is reported by its status and the start of its text', async () => {
   await using server = await serve((_, response) => response.writeHead(500).write('pruned'))
   await assert.rejects(fetchText(server.url, { ...limits, keepsErrorText: true }), (error: unknown) => {

@@ -1,7 +1,7 @@
 // Outgoing HTTP requests. Every request has a time limit and a size limit. Redirects are refused, because they could send
 // credentials to another host. Errors are FetchErrors for operators; of a URL they contain only the host, because
 // providers put keys into every other part.
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { pipeline, type Readable, type Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { parseJson } from '#api/json.ts'
@@ -100,26 +100,33 @@ async function fetched<T>(
   const { request } = url.protocol === 'https:' ? await import('node:https') : http
   // Why the request was ended here. The error that follows from it is of no interest.
   let ended: FetchError | undefined
-  const exchange = request(url, {
-    method: options.method ?? 'GET',
-    headers: { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'tetrad', ...options.headers },
-  })
+  let exchange: ClientRequest | undefined
+  const { method = 'GET' } = options
+  const headers = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'tetrad', ...options.headers }
+  const send = (): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { method, headers })
+      exchange = sent
+      sent.on('response', resolve)
+      sent.on('error', (error) => {
+        const isRepeated = method === 'GET' && !ended && wasIdleConnectionClosed(sent, error)
+        if (isRepeated) resolve(send())
+        else reject(error)
+      })
+      sent.end(options.body)
+    })
   const end = (error: FetchError) => {
     ended ??= error
-    exchange.destroy(ended)
+    exchange?.destroy(ended)
   }
   const stop = () => end(new FetchError('stopped', `the request to ${label} was aborted`))
   const late = () => end(new FetchError('timeout', `${label} did not respond within ${options.timeoutMs} ms`))
   const timer = setTimeout(late, options.timeoutMs)
   options.signal?.addEventListener('abort', stop, { once: true })
   try {
-    const received = new Promise<IncomingMessage>((resolve, reject) => {
-      exchange.on('response', resolve)
-      exchange.on('error', reject)
-    })
     if (options.signal?.aborted) stop()
-    else exchange.end(options.body)
-    const response = await received
+    if (ended) throw ended
+    const response = await send()
     if (!isAccepted(statusOf(response))) await refuse(response, address, label, options)
     return await read(response, label)
   } catch (error) {
@@ -129,6 +136,10 @@ async function fetched<T>(
     options.signal?.removeEventListener('abort', stop)
   }
 }
+
+/** The source closed an idle connection while the request was sent. This says nothing about the source. */
+const wasIdleConnectionClosed = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
+  reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')
 
 const statusOf = (response: IncomingMessage): number => response.statusCode ?? 0
 
