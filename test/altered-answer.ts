@@ -24,6 +24,8 @@ export interface AlterationReport {
   readonly question: string
   /** Where in the answer: `result.transactions.0.value`. Empty: the whole answer. */
   readonly path: string
+  /** The other place of two swapped values. */
+  readonly otherPath?: string
   readonly before: string
   readonly after: string
 }
@@ -253,11 +255,14 @@ export class AnswerAlterer {
     for (const member of this.#draws.shuffled(members).slice(0, 60)) {
       const { container, name, path, question } = member
       const before = textOf(container[name])
-      if (!alterMember(kind, this.#draws, member)) continue
+      const altered = alterMember(kind, this.#draws, member)
+      if (altered === false) continue
       const body = JSON.stringify(root.document)
       // Written in another way, but the same.
       if (body === answer.body || body === undefined) return undefined
-      this.report = { kind, question, path, before: shortText(before), after: shortText(textOf(container[name])) }
+      const other = typeof altered === 'string' && { otherPath: path.slice(0, path.length - name.length) + altered }
+      const after = shortText(textOf(container[name]))
+      this.report = { kind, question, path, ...other, before: shortText(before), after }
       return { ...answer, body }
     }
     return undefined
@@ -353,8 +358,8 @@ const isDecimal = (value: unknown): value is string => typeof value === 'string'
 /** A number as it is written in JSON; `JSON.stringify` would write 1e3 as 1000. */
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
-/** Alters the member in place. False if this kind does not apply to it. */
-function alterMember(kind: ValueAlteration, draws: SeededRandom, { container, name }: Member): boolean {
+/** Alters the member in place. False if this kind does not apply to it, a name if it was swapped with that member. */
+function alterMember(kind: ValueAlteration, draws: SeededRandom, { container, name }: Member): boolean | string {
   const value = container[name]
   const set = (next: unknown): boolean => {
     if (next === undefined) return false
@@ -443,7 +448,8 @@ function offByOne(draws: SeededRandom, value: unknown): unknown {
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
-function swapWithNeighbour(draws: SeededRandom, container: Container, name: string): boolean {
+/** Returns the name of the other member. */
+function swapWithNeighbour(draws: SeededRandom, container: Container, name: string): string | false {
   const names = Object.keys(container)
   const value = container[name]
   const others = names.filter((other) => other !== name && typeof container[other] === typeof value)
@@ -455,7 +461,7 @@ function swapWithNeighbour(draws: SeededRandom, container: Container, name: stri
   if (textOf(container[other]) === textOf(value)) return false
   container[name] = container[other]
   container[other] = value
-  return true
+  return other
 }
 
 function inScientificNotation(value: unknown): unknown {

@@ -168,7 +168,9 @@ export function alterNext(source: SourceName, seed: string, skipped: number): Al
   const alterText = (question: string, answer: Answer) => {
     const alterer = new AnswerAlterer(draws, 0)
     const altered = alterer.next(question, answer)
-    return alterer.report && !isBelieved[source](alterer.report) ? altered : undefined
+    const { report } = alterer
+    const reports = report ? [report, { ...report, path: report.otherPath ?? report.path }] : []
+    return report && !reports.some(isBelieved[source]) ? altered : undefined
   }
   return (question, answer, bytes) => {
     if (isDone || left-- > 0) return undefined

@@ -380,12 +380,12 @@ class Run {
     )
   }
 
-  async #until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  async #until(what: string, isTrue: () => Promise<boolean>, detail = () => ''): Promise<void> {
     for (let tries = 0; tries < 300; tries++) {
       if (await isTrue()) return
       await sleep(tries < 100 ? 50 : 200)
     }
-    assert.fail(`did not happen: ${what}; /readyz: ${JSON.stringify(await this.#failing())}`)
+    assert.fail(`did not happen: ${what} ${detail()}; /readyz: ${JSON.stringify(await this.#failing())}`)
   }
 
   async #failing(): Promise<readonly { readonly name: string; readonly message: string }[]> {
@@ -707,12 +707,15 @@ class Run {
     const settings = settingsOf(this.#sources)
     const { url } = await this.#host.call('start', { name: 'clean', dataDir: clean, logFile: this.#logFile, settings })
     this.#url = url
-    await this.#until('the clean server has read everything', async () => {
+    let unread: readonly object[] = []
+    const hasRead = async () => {
       if ((await this.#failing()).length > 0) return false
       const { text } = await this.#fetch('/coverage')
       const { streams } = JSON.parse(text) as { streams: { name: string; status: string }[] }
-      return streams.every(({ name, status }) => status === 'healthy' || name.includes('desk'))
-    })
+      unread = streams.filter(({ name, status }) => status !== 'healthy' && !name.includes('desk'))
+      return unread.length === 0
+    }
+    await this.#until('the clean server has read everything', hasRead, () => JSON.stringify(unread))
     await this.#settle()
     assert.deepEqual(responses, await this.#dutyResponses(key), 'responses about duties')
     await this.#host.call('stop', { name: 'clean' })
