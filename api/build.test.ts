@@ -60,7 +60,7 @@ const script = `
   import { createClient, FxError, signable } from '@tetrad/api'
   const client = createClient({ baseUrl: process.argv[2], key: 'tetrad:a:b', retries: 1, sleep: async () => {} })
   const days = []
-  for await (const { day, earnings } of client.validators.aggregateEffectivenessAll({ indices: [1] })) days.push(day, String(earnings))
+  for await (const { day, earnings } of client.records('validators.aggregateEffectiveness', { indices: [1] })) days.push(day, String(earnings))
   const failed = await client.fx.createQuote({}).catch((error) => error)
   const late = await client.markets.bySlug({ slug: 'a' }, { timeoutMs: 50, retries: 0 }).catch((error) => error)
   console.log(JSON.stringify({ days, code: failed instanceof FxError && failed.code, late: late.reason, signable: typeof signable }))
@@ -162,7 +162,7 @@ const calls = `
   const question: string | undefined = market.question
   const quote = await client.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'instant' })
   const fee: string = quote.fee
-  for await (const record of client.validators.aggregateEffectivenessAll({ indices: [1], from: 12 })) {
+  for await (const record of client.records('validators.aggregateEffectiveness', { indices: [1], from: 12 })) {
     const earnings: number | bigint | null | undefined = record.earnings
     console.log(earnings, question, fee, FxError)
   }
@@ -180,7 +180,7 @@ const calls = `
   createClient({ baseUrl: unset, key: unset, baseUrls: { fx: unset }, waitMaxMs: undefined, fetch: undefined, ...none })
   await client.fx.createQuote({ from: { currency: 'USDC', amount: unset }, to: { currency: 'EURC', amount: unset },
     tenor: 'instant', type: undefined, recipientAddress: unset, idempotencyKey: unset }, none)
-  client.validators.effectivenessAll({ validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
+  client.records('validators.effectiveness', { validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
   client.markets.watchChanges({ slugs: undefined }, { signal: undefined, failuresMax: undefined, idleMs: undefined })
   // @ts-expect-error: what is needed must be there
   await client.markets.bySlug({ slug: unset })

@@ -9,7 +9,7 @@ import type {
   ReplyOf,
   ValidatorsMethods,
 } from './calls.ts'
-import { type MarketPageMethods, marketPageMethods, type PageMethods, pageMethods } from './pages.ts'
+import { type PageMethods, pageMethods } from './pages.ts'
 import { type Addresses, baseOf, toRequest } from './request.ts'
 import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
 import { type CallEndpoint, type ClientEnvironment, type SendOptions, send } from './send.ts'
@@ -25,7 +25,7 @@ export {
   TransportError,
   ValidatorsError,
 } from './errors.ts'
-export type { PageOptions } from './pages.ts'
+export type { PagedId, PageOptions, RecordOf } from './pages.ts'
 export type { ResponseMeta } from './send.ts'
 export { type QuoteSigner, type SignOptions, signQuote } from './sign-quote.ts'
 export { signable } from './signable.ts'
@@ -38,13 +38,13 @@ export interface ClientOptions extends Addresses, SendOptions, EnvironmentOption
   readonly key?: string | undefined
 }
 
-export interface Client {
+export interface Client extends PageMethods {
   /** Calls any endpoint by its id. The methods below use it. */
   call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
   readonly explorer: ExplorerMethods
   readonly fx: FxMethods & { readonly signQuote: typeof signQuote }
-  readonly validators: ValidatorsMethods & PageMethods
-  readonly markets: MarketsMethods & MarketPageMethods & WatchMethods
+  readonly validators: ValidatorsMethods
+  readonly markets: MarketsMethods & WatchMethods
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -70,13 +70,11 @@ export function createClient(options: ClientOptions): Client {
     Object.assign(methods[group] as object, { [name]: method })
   }
   const call = async (id: AnyId, input: object, own: CallOptions = {}) => callEndpoint(id, { ...input }, own)
-  Object.assign(methods.validators as object, pageMethods(callEndpoint))
   Object.assign(methods.fx as object, { signQuote })
   const address = (input: object) =>
     toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
-  Object.assign(methods.markets as object, marketPageMethods(callEndpoint))
   Object.assign(methods.markets as object, watchMethods(address, callEndpoint, environment, scrub))
-  return { call, ...methods } as unknown as Client
+  return { call, ...pageMethods(callEndpoint), ...methods } as unknown as Client
 }
 
 /** Options of the call override those of the client. */

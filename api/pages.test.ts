@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { clientOf, failureOf } from '../test/scripted-client.ts'
 import { type ScriptedServer, serveScript } from '../test/scripted-server.ts'
+import { contract } from './contract.ts'
+import { extensions } from './extensions.ts'
+import { type PagedId, pagedEndpoints } from './pages.ts'
 
 describe('pages', () => {
   /** Two pages of 4.5; `link` creates the link to the second one. */
@@ -21,7 +24,7 @@ describe('pages', () => {
   test('4.5: iterates over all pages by `next`, with the path of the base URL and the network header', async () => {
     await using server = await twoPages(() => '/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
     const { client } = clientOf(server, { baseUrl: `${server.url}/under` })
-    const days = await Array.fromAsync(client.validators.aggregateEffectivenessAll(input), ({ day }) => day)
+    const days = await Array.fromAsync(client.records('validators.aggregateEffectiveness', input), ({ day }) => day)
     assert.deepStrictEqual(days, [2, 1])
     const [first, second] = server.requests
     assert.equal(first?.url, '/under/v0/eth/validators/effectiveness?indices=1,2')
@@ -33,7 +36,7 @@ describe('pages', () => {
     test(`a link to ${elsewhere} is requested at the base URL of the client (behaviour/http.md#client-pages)`, async () => {
       await using server = await twoPages(() => elsewhere)
       const { client } = clientOf(server)
-      const pages = await Array.fromAsync(client.validators.aggregateEffectivenessPages(input))
+      const pages = await Array.fromAsync(client.pages('validators.aggregateEffectiveness', input))
       assert.equal(pages.length, 2)
       assert.equal(server.requests[1]?.url, '/v0/eth/validators/effectiveness?from=1')
     })
@@ -47,10 +50,10 @@ describe('pages', () => {
     )
     const { client } = clientOf(server)
     const input = { validator_index_or_pubkey: 12, limit: 1 }
-    const days = await Array.fromAsync(client.validators.effectivenessAll(input), ({ day }) => day)
+    const days = await Array.fromAsync(client.records('validators.effectiveness', input), ({ day }) => day)
     assert.deepStrictEqual(days, [1, 2])
     assert.equal(server.requests[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
-    const pages = await Array.fromAsync(client.validators.effectivenessPages(input))
+    const pages = await Array.fromAsync(client.pages('validators.effectiveness', input))
     assert.equal(pages.length, 1)
   })
 
@@ -59,14 +62,14 @@ describe('pages', () => {
     await using endless = await serveScript(() => ({ body: { data: [], next: `/x?from=${from++}` } }))
     const { client } = clientOf(endless)
     const options = { pagesMax: 3 }
-    const all = Array.fromAsync(client.validators.aggregateEffectivenessPages(input, options))
+    const all = Array.fromAsync(client.pages('validators.aggregateEffectiveness', input, options))
     assert.match((await failureOf(all)).message, /more than 3 pages/)
     assert.equal(endless.requests.length, 3)
     await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
-    const same = Array.fromAsync(clientOf(stuck).client.validators.aggregateEffectivenessPages(input))
+    const same = Array.fromAsync(clientOf(stuck).client.pages('validators.aggregateEffectiveness', input))
     assert.match((await failureOf(same)).message, /that of this page/)
     await using odd = await serveScript({ body: { data: [] } })
-    const unread = Array.fromAsync(clientOf(odd).client.validators.aggregateEffectivenessPages(input))
+    const unread = Array.fromAsync(clientOf(odd).client.pages('validators.aggregateEffectiveness', input))
     assert.match((await failureOf(unread)).message, /is not valid/)
   })
 
@@ -74,13 +77,91 @@ describe('pages', () => {
     const page = (id: string, next_cursor?: string) => ({ body: { markets: [{ id }], next_cursor } })
     await using server = await serveScript(page('1', 'a'), page('2'), page('1', 'a'), page('1', 'a'), page('1', 'a'))
     const { client } = clientOf(server)
-    const ids = await Array.fromAsync(client.markets.listAll({ order: 'volume' }), ({ id }) => id)
+    const ids = await Array.fromAsync(client.records('markets.listKeyset', { order: 'volume' }), ({ id }) => id)
     assert.deepEqual(ids, ['1', '2'])
     const urls = server.requests.map(({ url }) => url)
     assert.deepEqual(urls, ['/markets/keyset?order=volume', '/markets/keyset?order=volume&after_cursor=a'])
-    const repeated = Array.fromAsync(client.markets.listAll())
+    const repeated = Array.fromAsync(client.records('markets.listKeyset', {}))
     assert.match((await failureOf(repeated)).message, /cursor of the next page is that of this page/)
-    const limited = Array.fromAsync(client.markets.listAll({}, { pagesMax: 1 }))
+    const limited = Array.fromAsync(client.records('markets.listKeyset', {}, { pagesMax: 1 }))
     assert.match((await failureOf(limited)).message, /more than 1 pages/)
   })
+
+  test('quotes: the next request has the cursor in `before`, and null ends the list', async () => {
+    const page = (id: string, next: string | null) => ({ body: { quotes: [{ id }], next } })
+    await using server = await serveScript(page('c', 'c'), page('b', null))
+    const quotes = await Array.fromAsync(clientOf(server).client.records('fx.quotes', { limit: 1 }), ({ id }) => id)
+    assert.deepEqual(quotes, ['c', 'b'])
+    assert.deepEqual(urlsOf(server), ['/v1/exchange/fx/quotes?limit=1', '/v1/exchange/fx/quotes?limit=1&before=c'])
+  })
+
+  test('lists with an offset: it grows by the number of records, from the given one, until a page is empty', async () => {
+    await using server = await serveScript({ body: [{ id: '1' }, { id: '2' }] }, { body: [{ id: '3' }] }, { body: [] })
+    const { client } = clientOf(server)
+    const ids = await Array.fromAsync(client.records('markets.tags', { limit: 2, offset: 4 }), ({ id }) => id)
+    assert.deepEqual(ids, ['1', '2', '3'])
+    assert.deepEqual(
+      urlsOf(server),
+      [4, 6, 7].map((offset) => `/tags?limit=2&offset=${offset}`),
+    )
+  })
+
+  test('search: pages are numbered, until there are no more', async () => {
+    const page = (id: string, hasMore: boolean) => ({
+      body: { events: [{ id }], tags: [], pagination: { hasMore, totalResults: 2 } },
+    })
+    await using server = await serveScript(page('1', true), page('2', false))
+    const { client } = clientOf(server)
+    const ids = await Array.fromAsync(client.records('markets.publicSearch', { q: 'rain' }), ({ id }) => id)
+    assert.deepEqual(ids, ['1', '2'])
+    assert.deepEqual(urlsOf(server), ['/public-search?q=rain', '/public-search?q=rain&page=2'])
+  })
+
+  test('changes: `more: false` ends the list, although there is a cursor', async () => {
+    const page = (cursor: string, more: boolean) => ({ body: { changes: [{ cursor }], next: cursor, more } })
+    await using server = await serveScript(page('7', true), page('8', false))
+    const { client } = clientOf(server)
+    const cursors = await Array.fromAsync(client.records('markets.changes', {}), ({ cursor }) => cursor)
+    assert.deepEqual(cursors, ['7', '8'])
+    assert.deepEqual(urlsOf(server), ['/markets/changes', '/markets/changes?after=7'])
+  })
+
+  test('a page without its list of records is an error', async () => {
+    await using server = await serveScript({ body: { next: null } })
+    const all = Array.fromAsync(clientOf(server).client.records('validators.list', {}))
+    assert.match((await failureOf(all)).message, /no list of records/)
+  })
+
+  test('every endpoint whose input or reply has a position in a list can be iterated, by the right members', () => {
+    const positions = ['offset', 'page', 'cursor', 'before', 'after', 'after_cursor']
+    const paged: string[] = []
+    for (const { id, input, reply, stream } of Object.values({ ...contract, ...extensions }) as AnyEndpoint[]) {
+      const members = reply.properties ?? {}
+      const hasPosition = positions.some((name) => name in (input.properties ?? {}))
+      if (!stream && (hasPosition || 'next' in members || 'next_cursor' in members)) paged.push(id)
+    }
+    assert.deepEqual(Object.keys(pagedEndpoints).sort(), paged.sort())
+    for (const [id, { records, next }] of Object.entries(pagedEndpoints)) {
+      const { input, reply } = { ...contract, ...extensions }[id as PagedId] as unknown as AnyEndpoint
+      const list = records === null ? reply : reply.properties?.[records]
+      assert.equal(list?.type, 'array', id)
+      const to = typeof next === 'object' ? next.to : { link: undefined, offset: 'offset', number: 'page' }[next]
+      assert.ok(to === undefined || to in (input.properties ?? {}), id)
+      if (typeof next === 'object') assert.ok(next.from in (reply.properties ?? {}), id)
+    }
+  })
 })
+
+interface AnySchema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, AnySchema>>
+}
+
+interface AnyEndpoint {
+  readonly id: string
+  readonly input: AnySchema
+  readonly reply: AnySchema
+  readonly stream?: unknown
+}
+
+const urlsOf = ({ requests }: ScriptedServer): (string | undefined)[] => requests.map(({ url }) => url)

@@ -1,118 +1,135 @@
-// Iterators over the paged endpoints of groups C and D. Group C has links: only the query of a link to the next page is
-// used, with the base URL of the client, so no link can send the key to another host, and proxies may change host and path
-// (behaviour/http.md#client-pages). Group D has cursors.
+// Iterators over every endpoint that returns pages (behaviour/http.md#client-pages). Of a link to the next page only the
+// query is used, with the base URL of the client. So no link can send the key to another host, and proxies may change host
+// and path.
 import type { InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
 import type { CallEndpoint, SendOptions } from './send.ts'
+
+/** How the next page is requested. Undefined and null in a reply mean that there is none. */
+type NextPage =
+  /** `next` is a link. */
+  | 'link'
+  /** A member of the reply becomes an input of the next request, unless the reply has `more: false`. */
+  | { readonly from: string; readonly to: string }
+  /** The offset grows by the number of records. The page after the last one is empty. */
+  | 'offset'
+  /** `page` is a number from 1, and `pagination.hasMore` of the reply is true if there are more. */
+  | 'number'
+
+interface Paging {
+  /** The member with the records; null: the reply is the list of records. */
+  readonly records: string | null
+  readonly next: NextPage
+}
+
+export const pagedEndpoints = {
+  'fx.quotes': { records: 'quotes', next: { from: 'next', to: 'before' } },
+  'validators.aggregateEffectiveness': { records: 'data', next: 'link' },
+  'validators.effectiveness': { records: 'results', next: 'link' },
+  'validators.explain': { records: 'results', next: 'link' },
+  'validators.list': { records: 'data', next: 'link' },
+  'validators.effectivenessV0': { records: 'data', next: 'link' },
+  'validators.find': { records: 'validators', next: 'link' },
+  'validators.operators': { records: 'data', next: 'link' },
+  'validators.operatorEffectiveness': { records: 'data', next: 'link' },
+  'validators.entities': { records: 'entities', next: 'offset' },
+  'markets.list': { records: null, next: 'offset' },
+  'markets.listKeyset': { records: 'markets', next: { from: 'next_cursor', to: 'after_cursor' } },
+  'markets.events': { records: null, next: 'offset' },
+  'markets.eventsKeyset': { records: 'events', next: { from: 'next_cursor', to: 'after_cursor' } },
+  'markets.tags': { records: null, next: 'offset' },
+  'markets.series': { records: null, next: 'offset' },
+  'markets.publicSearch': { records: 'events', next: 'number' },
+  'markets.changesBySlug': { records: 'changes', next: { from: 'next', to: 'cursor' } },
+  'markets.changes': { records: 'changes', next: { from: 'next', to: 'after' } },
+} as const satisfies Partial<Record<AnyId, Paging>>
+
+type Paged = typeof pagedEndpoints
+export type PagedId = keyof Paged
+
+type ListIn<Reply, Member> = Member extends keyof Reply ? Reply[Member] : Reply
+/** A record of a page. */
+export type RecordOf<Id extends PagedId> =
+  ListIn<ReplyOf<Id>, Paged[Id]['records']> extends readonly (infer Item)[] ? Item : never
 
 export interface PageOptions extends SendOptions {
   /** The iterator throws after this number of pages; default 10 000. */
   readonly pagesMax?: number | undefined
 }
 
-type Aggregate = 'validators.aggregateEffectiveness'
-type Single = 'validators.effectiveness'
-type Explain = 'validators.explain'
-type Find = 'validators.find'
-
 export interface PageMethods {
-  aggregateEffectivenessPages(input: InputOf<Aggregate>, options?: PageOptions): AsyncGenerator<ReplyOf<Aggregate>>
-  aggregateEffectivenessAll(
-    input: InputOf<Aggregate>,
-    options?: PageOptions,
-  ): AsyncGenerator<ReplyOf<Aggregate>['data'][number]>
-  effectivenessPages(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>>
-  effectivenessAll(input: InputOf<Single>, options?: PageOptions): AsyncGenerator<ReplyOf<Single>['results'][number]>
-  explainPages(input: InputOf<Explain>, options?: PageOptions): AsyncGenerator<ReplyOf<Explain>>
-  findPages(input: InputOf<Find>, options?: PageOptions): AsyncGenerator<ReplyOf<Find>>
+  /** The replies of a paged endpoint, page by page. The input is that of the first page. */
+  pages<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: PageOptions): AsyncGenerator<ReplyOf<Id>>
+  /** The records of all pages of a paged endpoint. */
+  records<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: PageOptions): AsyncGenerator<RecordOf<Id>>
 }
 
-export function pageMethods(callEndpoint: CallEndpoint): PageMethods {
-  const aggregate = (input: InputOf<Aggregate>, options: PageOptions = {}) =>
-    pages<ReplyOf<Aggregate>>(callEndpoint, 'validators.aggregateEffectiveness', input, options)
-  const single = (input: InputOf<Single>, options: PageOptions = {}) =>
-    pages<ReplyOf<Single>>(callEndpoint, 'validators.effectiveness', input, options)
-  return {
-    aggregateEffectivenessPages: aggregate,
-    effectivenessPages: single,
-    explainPages: (input, options = {}) => pages<ReplyOf<Explain>>(callEndpoint, 'validators.explain', input, options),
-    findPages: (input, options = {}) => pages<ReplyOf<Find>>(callEndpoint, 'validators.find', input, options),
-    async *aggregateEffectivenessAll(input, options) {
-      for await (const page of aggregate(input, options)) yield* page.data
-    },
-    async *effectivenessAll(input, options) {
-      for await (const page of single(input, options)) yield* page.results
-    },
-  }
+interface PageRequest {
+  readonly input: Members
+  /** Replaces the query. */
+  readonly query?: URLSearchParams
 }
 
-type Markets = 'markets.listKeyset'
-type Events = 'markets.eventsKeyset'
-
-export interface MarketPageMethods {
-  listAll(
-    input?: Omit<InputOf<Markets>, 'after_cursor'>,
-    options?: PageOptions,
-  ): AsyncGenerator<ReplyOf<Markets>['markets'][number]>
-  eventsAll(
-    input?: Omit<InputOf<Events>, 'after_cursor'>,
-    options?: PageOptions,
-  ): AsyncGenerator<ReplyOf<Events>['events'][number]>
-}
-
-export const marketPageMethods = (callEndpoint: CallEndpoint): MarketPageMethods => ({
-  async *listAll(input = {}, options = {}) {
-    for await (const page of cursorPages<ReplyOf<Markets>>(callEndpoint, 'markets.listKeyset', input, options))
-      yield* page.markets
-  },
-  async *eventsAll(input = {}, options = {}) {
-    for await (const page of cursorPages<ReplyOf<Events>>(callEndpoint, 'markets.eventsKeyset', input, options))
-      yield* page.events
-  },
-})
-
-async function* cursorPages<P extends { readonly next_cursor?: string }>(
-  callEndpoint: CallEndpoint,
-  id: AnyId,
-  input: object,
-  options: PageOptions,
-): AsyncGenerator<P> {
-  const pagesMax = options.pagesMax ?? pagesMaxDefault
-  let cursor: string | undefined
-  for (let count = 1; count <= pagesMax; count++) {
-    const page = (await callEndpoint(id, { ...input, after_cursor: cursor }, options)) as P
-    yield page
-    if (page.next_cursor === undefined) return
-    if (page.next_cursor === cursor) throw unreadable(id, 'the cursor of the next page is that of this page')
-    cursor = page.next_cursor
-  }
-  throw tooManyPages(id, pagesMax)
-}
+type Members = Readonly<Record<string, unknown>>
 
 const pagesMaxDefault = 10_000
 
-async function* pages<P extends { readonly next: string | null }>(
+export const pageMethods = (callEndpoint: CallEndpoint): PageMethods => ({
+  pages: (id, input, options = {}) => readPages(callEndpoint, id, { ...input }, options) as AsyncGenerator<never>,
+  async *records(id, input, options = {}) {
+    for await (const page of readPages(callEndpoint, id, { ...input }, options))
+      yield* recordsOf(id, page) as readonly never[]
+  },
+})
+
+async function* readPages(
   callEndpoint: CallEndpoint,
-  id: AnyId,
-  input: object,
+  id: PagedId,
+  input: Members,
   options: PageOptions,
-): AsyncGenerator<P> {
+): AsyncGenerator<unknown> {
   const pagesMax = options.pagesMax ?? pagesMaxDefault
-  let query: URLSearchParams | undefined
+  let request: PageRequest | undefined = { input }
   for (let count = 1; count <= pagesMax; count++) {
-    const page = (await callEndpoint(id, { ...input }, options, query)) as P
-    yield page
-    if (page.next === null) return
-    const following = queryOf(id, page.next)
-    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page is that of this page')
-    query = following
+    const reply: unknown = await callEndpoint(id, request.input, options, request.query)
+    yield reply
+    request = nextRequest(id, request, reply)
+    if (!request) return
   }
-  throw tooManyPages(id, pagesMax)
+  throw unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
 }
 
-const tooManyPages = (id: AnyId, pagesMax: number): TransportError =>
-  unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
+/** Undefined after the last page. */
+function nextRequest(id: PagedId, { input, query }: PageRequest, reply: unknown): PageRequest | undefined {
+  const { next }: Paging = pagedEndpoints[id]
+  const members = reply as Members
+  if (next === 'link') {
+    if (members.next === null) return undefined
+    const following = queryOf(id, members.next)
+    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page is that of this page')
+    return { input, query: following }
+  }
+  if (next === 'offset') {
+    const { length } = recordsOf(id, reply)
+    return length === 0 ? undefined : { input: { ...input, offset: Number(input.offset ?? 0) + length } }
+  }
+  if (next === 'number') {
+    const { hasMore } = (members.pagination ?? {}) as { hasMore?: unknown }
+    return hasMore === true ? { input: { ...input, page: Number(input.page ?? 1) + 1 } } : undefined
+  }
+  const cursor = members[next.from]
+  if (cursor == null || members.more === false) return undefined
+  if (cursor === input[next.to]) throw unreadable(id, 'the cursor of the next page is that of this page')
+  return { input: { ...input, [next.to]: cursor } }
+}
+
+function recordsOf(id: PagedId, reply: unknown): readonly unknown[] {
+  const { records }: Paging = pagedEndpoints[id]
+  const list = records === null ? reply : (reply as Members)[records]
+  if (!Array.isArray(list)) throw unreadable(id, 'the page has no list of records')
+  return list
+}
 
 function queryOf(id: AnyId, link: unknown): URLSearchParams {
   const mark = typeof link === 'string' ? link.indexOf('?') : -1

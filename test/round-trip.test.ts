@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type Client, createClient } from '#api/client.ts'
+import { type Client, createClient, type InputOf, type PagedId } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { openapi } from '#api/openapi.ts'
 import { headers as documentedHeaders } from '#api/openapi-responses.ts'
+import { pagedEndpoints } from '#api/pages.ts'
 import type { AnyId } from '#api/routes.ts'
 import type { Tag } from '#api/wire/markets.ts'
 import { checker } from '#core/schema-check.ts'
@@ -232,7 +233,8 @@ describe('round trip', () => {
     const whole = await client.validators.aggregateEffectiveness({ ...input, size: 1000 })
     assert.ok(whole.total > 5)
     const walked: unknown[] = []
-    for await (const record of client.validators.aggregateEffectivenessAll({ ...input, size: 2 })) walked.push(record)
+    for await (const record of client.records('validators.aggregateEffectiveness', { ...input, size: 2 }))
+      walked.push(record)
     assert.deepEqual(walked, whole.data)
     assert.equal(walked.length, whole.total)
   })
@@ -242,7 +244,7 @@ describe('round trip', () => {
     const whole = await client.validators.effectiveness({ ...input, limit: 1000 })
     assert.equal(whole.pages, 1)
     const walked: unknown[] = []
-    for await (const record of client.validators.effectivenessAll({ ...input, limit: 7 })) walked.push(record)
+    for await (const record of client.records('validators.effectiveness', { ...input, limit: 7 })) walked.push(record)
     assert.deepEqual(walked, whole.results)
     const stored = await storedRows(world.server.context, 'mainnet', 'days')
     const own = stored.filter(({ validator }) => validator === Number(input.validator_index_or_pubkey))
@@ -254,11 +256,45 @@ describe('round trip', () => {
     const markets = await client.markets.list({ order: 'endDate', limit: 500 })
     assert.ok(markets.length > 20)
     const walked: unknown[] = []
-    for await (const market of client.markets.listAll({ order: 'endDate', limit: 20 })) walked.push(market)
+    for await (const market of client.records('markets.listKeyset', { order: 'endDate', limit: 20 }))
+      walked.push(market)
     assert.deepEqual(walked, markets)
     const events: unknown[] = []
-    for await (const event of client.markets.eventsAll({ limit: 5 })) events.push(event)
+    for await (const event of client.records('markets.eventsKeyset', { limit: 5 })) events.push(event)
     assert.deepEqual(events, await client.markets.events({ limit: 100 }))
+  })
+
+  test('every other list: the iterator visits every record once, in order, whatever the page size', async () => {
+    for (let count = 0; count < 3; count++) await createQuote()
+    const { index, day } = world.samples.badDay
+    const one = { validator_index_or_pubkey: index }
+    const pool = world.samples.pools[0] ?? ''
+    const { slug } = world.samples
+    const lists: { readonly [Id in PagedId]?: { input: InputOf<Id>; size: keyof InputOf<Id>; of: [number, number] } } =
+      {
+        'fx.quotes': { input: {}, size: 'limit', of: [2, 100] },
+        'validators.explain': { input: { ...one, fromDay: day - 5, toDay: day }, size: 'limit', of: [2, 100] },
+        'validators.list': { input: { operatorsIds: [pool], idType: 'pool' }, size: 'size', of: [9, 1000] },
+        'validators.effectivenessV0': { input: one, size: 'size', of: [8, 1000] },
+        'validators.find': { input: { pool }, size: 'limit', of: [9, 100] },
+        'validators.operators': { input: {}, size: 'size', of: [1, 100] },
+        'validators.operatorEffectiveness': { input: { operator_id: pool }, size: 'size', of: [8, 1000] },
+        'validators.entities': { input: {}, size: 'limit', of: [1, 100] },
+        'markets.list': { input: {}, size: 'limit', of: [30, 500] },
+        'markets.events': { input: {}, size: 'limit', of: [4, 100] },
+        'markets.tags': { input: {}, size: 'limit', of: [6, 100] },
+        'markets.series': { input: {}, size: 'limit', of: [1, 50] },
+        'markets.publicSearch': { input: { q: 'will' }, size: 'limit_per_type', of: [2, 50] },
+        'markets.changesBySlug': { input: { slug }, size: 'limit', of: [1, 100] },
+      }
+    for (const [id, { input, size, of }] of Object.entries(lists)) {
+      const [small, large] = of.map((records) => ({ ...input, [size]: records })) as [never, never]
+      const { records } = pagedEndpoints[id as PagedId]
+      const reply: unknown = await client.call(id as PagedId, large)
+      const whole = (records === null ? reply : (reply as Record<string, unknown>)[records]) as unknown[]
+      assert.ok(whole.length > of[0] && whole.length < of[1], `${id}: ${whole.length} records`)
+      assert.deepEqual(await Array.fromAsync(client.records(id as PagedId, small)), whole, id)
+    }
   })
 
   test('a signed download link works unless it was changed', async () => {

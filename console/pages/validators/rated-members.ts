@@ -110,7 +110,8 @@ export function useDailyFigures(
       const lines = new Map(
         indices.map((index) => [index, Array.from({ length: last + 1 - first }, (): number | null => null)]),
       )
-      const records = client.validators.aggregateEffectivenessAll(
+      const records = client.records(
+        'validators.aggregateEffectiveness',
         {
           network,
           indices: [...indices],
