@@ -1,9 +1,10 @@
 // Quotes of the key and current rates: extensions of group B. A server without them is not checked.
 import { type Check, expect, expectReply, expectSame, requireExtension, Skipped, toList } from '../check.ts'
+import { expectSamePages } from '../list-pages.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { createQuote } from './quotes.ts'
 
-const [quotes, rates] = ['fx.quotes', 'fx.rates'] as const
+const rates = 'fx.rates'
 /** Created until two have different times. */
 const quotesMax = 20
 /** Rates are rounded to 15 digits. */
@@ -25,12 +26,8 @@ export const fxListChecks: readonly Check[] = [
       // Quotes with the same time have no order.
       for (let attempt = 1; attempt < quotesMax && older.createdAt === newer.createdAt; attempt++)
         [older, newer] = [newer, await createQuote(server)]
-      const list = async (input: object) =>
-        expectReply(quotes, requireExtension(quotes, await server.call(quotes, { ...input })))
-      expectSame((await list({ limit: 2 })).quotes, [newer, older], 'the list has not the last two quotes')
-      const { next } = await list({ limit: 1 })
-      expect(next !== null, 'the first page has no next')
-      expectSame((await list({ limit: 1, before: next })).quotes, [older], 'the next page has not the older quote')
+      const listed = await expectSamePages(server, { id: 'fx.quotes', size: 'limit', count: 2 })
+      expectSame(listed, [newer, older], 'the list does not have the last two quotes')
     },
   },
   {

@@ -12,6 +12,7 @@ import {
   Skipped,
   toList,
 } from '../check.ts'
+import { expectSamePages } from '../list-pages.ts'
 import { slugOf } from '../samples.ts'
 import type { ServerResponse, ServerUnderTest } from '../server-under-test.ts'
 
@@ -28,7 +29,7 @@ async function callExtension(server: ServerUnderTest, id: AnyId, input: Members)
 const listMarkets = async (server: ServerUnderTest, input: Members) =>
   expectList('markets.list', await callExtension(server, 'markets.list', input))
 
-const idsOf = (records: readonly Members[]): unknown[] => records.map(({ id }) => id)
+const idOf = ({ id }: Members): unknown => id
 
 /** The event of the sample market, by its id. */
 async function fetchEvent(server: ServerUnderTest): Promise<Members> {
@@ -84,21 +85,10 @@ export const marketListChecks: readonly Check[] = [
     rule,
     requirement: 'offsets and cursors lead through the same list',
     async run(server) {
-      const whole = await listMarkets(server, { limit: 4 })
-      if (whole.length < 4) throw new Skipped('there are fewer than four open markets')
-      const second = await listMarkets(server, { limit: 2, offset: 2 })
-      expectSame(idsOf(second), idsOf(whole.slice(2)), 'offset=2 does not skip two markets')
-      const ids: unknown[] = []
-      let cursor: unknown
-      for (let page = 1; page <= 2; page++) {
-        const id = 'markets.listKeyset'
-        const input = { limit: 2, ...(page > 1 && { after_cursor: cursor }) }
-        const reply = expectReply(id, await server.call(id, input, { key: null }))
-        ids.push(...idsOf(toList(reply.markets, 'markets')))
-        cursor = reply.next_cursor
-        if (page === 1) expect(typeof cursor === 'string', 'the first page has no next_cursor')
-      }
-      expectSame(ids, idsOf(whole), 'pages by cursor differ from the list')
+      const list = { size: 'limit', count: 3, changes: { key: null } } as const
+      const byOffset = await expectSamePages(server, { id: 'markets.list', ...list })
+      const byCursor = await expectSamePages(server, { id: 'markets.listKeyset', ...list })
+      expectSame(byCursor.map(idOf), byOffset.map(idOf), 'pages by cursor differ from the list')
     },
   },
   {
@@ -154,11 +144,7 @@ export const marketListChecks: readonly Check[] = [
     rule,
     requirement: 'tags are listed with an offset',
     async run(server) {
-      const id = 'markets.tags'
-      const whole = expectList(id, await callExtension(server, id, { limit: 2 }))
-      if (whole.length < 2) throw new Skipped('there are fewer than two tags')
-      const second = expectList(id, await callExtension(server, id, { limit: 1, offset: 1 }))
-      expectSame(second, whole.slice(1), 'offset=1 does not skip one tag')
+      await expectSamePages(server, { id: 'markets.tags', size: 'limit', count: 2, changes: { key: null } })
     },
   },
   {

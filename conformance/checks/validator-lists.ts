@@ -13,6 +13,7 @@ import {
   Skipped,
   toList,
 } from '../check.ts'
+import { expectSamePages } from '../list-pages.ts'
 import { validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -48,14 +49,7 @@ export const validatorListChecks: readonly Check[] = [
     rule: 'behaviour/validators.md#list-of-validators',
     requirement: 'pages have the given size, and the links lead through the list',
     async run(server) {
-      const id = 'validators.list'
-      const whole = toList((await fetchPage(server, id, { size: 2 })).data, 'data')
-      if (whole.length < 2) throw new Skipped('the server has fewer than two validators')
-      const first = await fetchPage(server, id, { size: 1 })
-      expectSame(first.data, whole.slice(0, 1), 'size=1 does not return the first validator')
-      expect(typeof first.next === 'string', 'there is no link to the next page')
-      const second = expectReply(id, await server.call(id, {}, { link: first.next }))
-      expectSame(second.data, whole.slice(1), 'the next page does not have the second validator')
+      await expectSamePages(server, { id: 'validators.list', size: 'size', count: 2 })
     },
   },
   {
@@ -97,15 +91,10 @@ export const validatorListChecks: readonly Check[] = [
       const id = 'validators.operatorEffectiveness'
       const [operator] = await fetchOperators(server)
       const name = { operator_id: operator?.id, idType: operator?.idType }
-      const whole = toList((await fetchPage(server, id, { ...name, size: 3 })).data, 'data')
-      if (whole.length < 3) throw new Skipped('the operator has fewer than three days')
-      const days = whole.map(({ day }) => Number(day))
+      const records = await expectSamePages(server, { id, input: name, size: 'size', count: 3 })
+      const days = records.map(({ day }) => Number(day))
       const sorted = days.toSorted((a, b) => b - a)
       expectSame(days, sorted, 'the newest day does not come first')
-      const first = await fetchPage(server, id, { ...name, size: 1 })
-      expect(typeof first.next === 'string', 'there is no link to the next page')
-      const second = expectReply(id, await server.call(id, name, { link: first.next }))
-      expectSame(second.data, whole.slice(1, 2), 'the next page does not have the second day')
     },
   },
   {
