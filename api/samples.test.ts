@@ -43,10 +43,10 @@ test('curl: every endpoint has a sample that the shell parses correctly', () => 
 
 test('curl: quotes in values are escaped', () => {
   const input = { ...contract['fx.createQuote'].example.input, idempotencyKey: "it's" }
-  const said = words(curlOf('fx.createQuote', base, input, key))
-  assert.ok(said.includes("idempotency-key: it's"))
-  assert.ok(said.includes(`authorization: Bearer ${key}`))
-  assert.deepEqual(JSON.parse(said.at(-1) ?? '').from, contract['fx.createQuote'].example.input.from)
+  const parts = words(curlOf('fx.createQuote', base, input, key))
+  assert.ok(parts.includes("idempotency-key: it's"))
+  assert.ok(parts.includes(`authorization: Bearer ${key}`))
+  assert.deepEqual(JSON.parse(parts.at(-1) ?? '').from, contract['fx.createQuote'].example.input.from)
 })
 
 test('curl: the key can come from the environment', () => {

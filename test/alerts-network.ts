@@ -30,8 +30,8 @@ const validatorCount = 64
 const behaviour: Behaviour = {
   mistakeRates(validator, epoch) {
     const isOut = isIn(validator, 20, 30) && isIn(epoch, 3, 6)
-    const isLapse = validator === 3 && epoch === 4
-    return { ...noMistakes, noVote: isOut || isLapse ? 1 : 0, missed: validator === 8 && epoch === 4 ? 1 : 0 }
+    const isMissed = validator === 3 && epoch === 4
+    return { ...noMistakes, noVote: isOut || isMissed ? 1 : 0, missed: validator === 8 && epoch === 4 ? 1 : 0 }
   },
   operationsAt: ({ slot }) => ({
     ...noOperations,

@@ -239,3 +239,59 @@ test(`no file has more than ${linesMax} lines, except those listed with a reason
     'these files do not exist',
   )
 })
+
+/** Words that are no names here, because the field has another word for the concept. */
+const wordsToReplace = new Map(
+  Object.entries({
+    abilities: 'capabilities',
+    admit: 'authorize',
+    arrival: 'request',
+    asked: 'input, query',
+    breath: 'event loop turn',
+    departure: 'response',
+    desk: 'context',
+    door: 'HTTP server',
+    enrol: 'sync registry',
+    fence: 'transaction guard',
+    gathering: 'group commit',
+    house: 'app',
+    keyframes: 'snapshots',
+    lapse: 'missed duty',
+    ledger: 'usage counter',
+    manner: 'query settings',
+    mill: 'epoch processor',
+    nobody: 'anonymous, empty',
+    said: 'text, message',
+    seams: 'continuity',
+    shelf: 'cache',
+    sightings: 'presence',
+    standing: 'coverage, status',
+    stranger: 'anonymous caller',
+    told: 'reported',
+    upkeep: 'operations',
+  }),
+)
+
+/** Variables, parameters, functions, types and members. */
+function declaredNames(text: string): string[] {
+  const code = text
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/(^|\s)\/\/.*$/gm, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, '')
+  const found = code.matchAll(
+    /\b(?:const|let|function|class|interface|type|async|readonly)\s+#?([A-Za-z]\w*)|(?<=[({,]\s*)([a-z]\w*)(?=\s*[:,)=}])/g,
+  )
+  return [...found].map(([, declared, member]) => declared ?? member ?? '')
+}
+
+test('names use the words of the field', () => {
+  const names = "// const house = 1\nconst myDesk = 'door'\nfunction openShelf({ fence, mill: b }: X) {}\n"
+  assert.deepEqual(declaredNames(names), ['myDesk', 'openShelf', 'fence', 'mill'])
+  const violations = sources.flatMap(({ file, text }) =>
+    declaredNames(text).flatMap((name) => {
+      const word = name.split(/(?=[A-Z])|_/).find((part) => wordsToReplace.has(part.toLowerCase()))
+      return word ? [`${file}: ${name}; use: ${wordsToReplace.get(word.toLowerCase())}`] : []
+    }),
+  )
+  assert.deepEqual(violations, [])
+})

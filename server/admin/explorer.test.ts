@@ -72,17 +72,17 @@ describe('GET /console/explorer/entities/{slug}', () => {
       },
       { chainid: '5', name: 'Harbour', description: 'An exchange', notes: 'closed', updatedAt, coverage: null },
     ])
-    const desk = { entity: 'harbour', source: 'desk', confidence: 90, updatedAt }
+    const tagged = { entity: 'harbour', source: 'desk', confidence: 90, updatedAt }
     assert.deepEqual(entity.addresses, [
       {
         chainid: '1',
         address: address(1),
         labels: [
-          { ...desk, name: 'Harbour: hot', evidence: 'https://example.org/1' },
+          { ...tagged, name: 'Harbour: hot', evidence: 'https://example.org/1' },
           { name: 'Harbour 1', entity: 'harbour', source: 'crowd', confidence: 40, updatedAt },
         ],
       },
-      { chainid: '1', address: address(2), labels: [{ ...desk, name: 'Harbour: cold' }] },
+      { chainid: '1', address: address(2), labels: [{ ...tagged, name: 'Harbour: cold' }] },
     ])
     assert.deepEqual(
       entity.funded.map((funding) => [funding.address, funding.fundingAddress, funding.label?.name]),

@@ -199,20 +199,20 @@ describe('POST /console/keys/{id}/secret', () => {
     const rotate = (body: object, of = id) =>
       site.request(`/console/keys/${of}/secret`, { method: 'POST', cookie, body })
     // 404 means that the key was accepted.
-    const said = async (key: string) =>
+    const statusOf = async (key: string) =>
       (await site.request('/v0/eth/validators/1', { headers: { authorization: `Bearer ${key}` } })).status
-    assert.equal(await said(before.key), 404)
+    assert.equal(await statusOf(before.key), 404)
     const reply = await rotate({})
     assert.equal(reply.status, 200)
     const after = reply.json<NewKeyReply>()
     assert.equal(after.id, id)
-    assert.deepEqual([await said(before.key), await said(after.key)], [401, 404])
+    assert.deepEqual([await statusOf(before.key), await statusOf(after.key)], [401, 404])
     await revokeKey(site.context.state, id, site.context.clock)
     const refused = await rotate({})
     assert.equal(refused.status, 400)
     assert.match(refused.body, /restore is required for a revoked key/)
     const restored = (await rotate({ restore: true })).json<NewKeyReply>()
-    assert.deepEqual([await said(after.key), await said(restored.key)], [401, 404])
+    assert.deepEqual([await statusOf(after.key), await statusOf(restored.key)], [401, 404])
     assert.equal((await rotate({}, 'unknown')).status, 404)
     assert.ok(site.lines.every((line) => !line.includes(splitKey(after.key)?.secret ?? '-')))
   })

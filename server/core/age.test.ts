@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { ageText, formatAgeOf } from './age.ts'
 
 test('ages have a suitable unit', () => {
-  const said = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
-  assert.deepEqual(said, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
+  const texts = [0, 119, 120, 7199, 7200, 172_799, 172_800].map(ageText)
+  assert.deepEqual(texts, ['0 s', '119 s', '2 min', '120 min', '2.0 h', '48.0 h', '2.0 days'])
 })
 
 test('future times are ahead of the clock; less than half a second is 0 s old', () => {

@@ -653,9 +653,9 @@ describe('logs and metrics', () => {
     const reply = () => Promise.reject(new Fault('store.unavailable', { detail }))
     await using server = await openTestServer({}, { lines, reply })
     for (let call = 0; call < 5; call += 1) await fetch(`${server.url}/markets/slug/a`)
-    const said = lines.filter((line) => line.includes('"msg":"request failed"'))
-    assert.equal(said.length, 1)
-    assert.ok(said[0]?.includes(detail))
+    const failures = lines.filter((line) => line.includes('"msg":"request failed"'))
+    assert.equal(failures.length, 1)
+    assert.ok(failures[0]?.includes(detail))
     assert.equal(lines.filter((line) => line.includes('"outcome":"store.unavailable"')).length, 5)
   })
 

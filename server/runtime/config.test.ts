@@ -350,9 +350,11 @@ describe('problems in variables and flags have their name', () => {
 
   test('credentials in URLs are not repeated', async () => {
     const secret = 'hunter2'
-    const said = await problemsOf(`fx:\n  sources: [{ id: a, kind: http-jsn, url: "ht tp://u:${secret}@h/${secret}" }]`)
-    assert.ok(said.length > 0)
-    assert.ok(!said.join().includes(secret))
+    const problems = await problemsOf(
+      `fx:\n  sources: [{ id: a, kind: http-jsn, url: "ht tp://u:${secret}@h/${secret}" }]`,
+    )
+    assert.ok(problems.length > 0)
+    assert.ok(!problems.join().includes(secret))
     assert.equal(presentable(`https://u:${secret}@rates.example/v1?k=${secret}`), 'https://rates.example/…')
     assert.equal(presentable('https://tetrad.example'), 'https://tetrad.example')
   })

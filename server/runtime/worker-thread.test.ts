@@ -14,11 +14,11 @@ const faultFile = new URL('../core/fault.ts', import.meta.url).href
 const code = `
   import { serveThread, threadStart } from ${JSON.stringify(here)}
   import { Fault } from ${JSON.stringify(faultFile)}
-  let asked = 0
+  let calls = 0
   const kept = new Float64Array(4)
   serveThread({
     add: async ({ a, b }) => ({ value: a + b + threadStart().more }),
-    count: async () => ({ value: ++asked }),
+    count: async () => ({ value: ++calls }),
     column: async () => { const column = Float64Array.of(1, 2, 3); return { value: { column }, transfer: [column.buffer] } },
     gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
     left: async () => ({ value: kept.length }),

@@ -124,7 +124,7 @@ class Feed {
     const old = this.#old.get(id)
     if (!old || this.#draws.happens(0.5)) this.#old.set(id, value)
     if (old && this.#hasFault('old')) return old
-    if (this.#hasFault('unknown')) return { ...value, houseRules: [this.#draws.whole(0, 9)], 'x-new': true }
+    if (this.#hasFault('unknown')) return { ...value, localRules: [this.#draws.whole(0, 9)], 'x-new': true }
     if (this.#hasFault('wrong')) return { ...value, active: 'perhaps', bestBid: '0.5' }
     if (this.#hasFault('nameless')) return { ...value, slug: null }
     return value

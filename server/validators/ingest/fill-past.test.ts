@@ -208,7 +208,7 @@ test('a server reads one segment per poll, retries hourly, reports pruned states
   const add = (fields: { until?: number; untilEpoch?: number }, message: string) =>
     void lines.push([message.replace(/;.*/, ''), fields.until ?? fields.untilEpoch])
   const log = { ...silentLog, info: add, warn: add } as unknown as Log
-  const asked: number[] = []
+  const attempts: number[] = []
   const steps: (PastStep | Error)[] = []
   let watchChanges = 0
   const follower = {
@@ -217,7 +217,7 @@ test('a server reads one segment per poll, retries hourly, reports pruned states
       return watchChanges
     },
     fillPast: async (_: AbortSignal, before = 0): Promise<PastStep> => {
-      asked.push(before)
+      attempts.push(before)
       const step = steps.shift() ?? { is: 'complete' as const }
       if (step instanceof Error) throw step
       return step
@@ -229,9 +229,9 @@ test('a server reads one segment per poll, retries hourly, reports pruned states
   })
   const pollWith = async (...next: (PastStep | Error)[]) => {
     steps.push(...next)
-    const before = asked.length
+    const before = attempts.length
     await poll(signal)
-    return asked.slice(before)
+    return attempts.slice(before)
   }
   const all = Number.POSITIVE_INFINITY
   const epochs = { from: 6, until: 9 }

@@ -62,13 +62,13 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   await follower.catchUp(new AbortController().signal)
 
   let kills = 0
-  for (let said: string | undefined; said !== 'done'; ) {
+  for (let lastLine: string | undefined; lastLine !== 'done'; ) {
     // A new process needs about twenty requests before it writes. The last one is not killed.
     killAt = kills < 6 ? node.requests.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
     running = startProcess(child(broken.dir, broken.settings.store, node.url))
-    for (let line = await running.line(); line !== undefined; line = await running.line()) said = line
+    for (let line = await running.line(); line !== undefined; line = await running.line()) lastLine = line
     await running.kill()
-    if (said !== 'done') kills += 1
+    if (lastLine !== 'done') kills += 1
     assert(kills < 12, 'ingest does not finish')
   }
   assert(kills >= 3, `only ${kills} kills`)

@@ -115,9 +115,9 @@ test('a second node that is down, behind or without blocks does not stop ingest,
   await using one = await openNode(world)
   await using behind = await openNode(world, { finalized: () => 1 })
   await using without = await openNode(world, { lacks: () => true, finalized: () => world.finalized })
-  const nobody = 'http://127.0.0.1:1'
+  const unreachable = 'http://127.0.0.1:1'
   for (const [url, reason] of [
-    [nobody, /cannot be reached \(ECONNREFUSED\)$/],
+    [unreachable, /cannot be reached \(ECONNREFUSED\)$/],
     [behind.url, /: it is behind; its finalized epoch is 1$/],
     [without.url, /: it has no block of epoch \d$/],
   ] as const) {
