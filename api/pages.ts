@@ -38,6 +38,7 @@ export const pagedEndpoints = {
   'markets.listKeyset': { records: 'markets', next: { from: 'next_cursor', to: 'after_cursor' } },
   'markets.events': { records: null, next: 'offset' },
   'markets.eventsKeyset': { records: 'events', next: { from: 'next_cursor', to: 'after_cursor' } },
+  'markets.eventsPagination': { records: 'data', next: 'offset' },
   'markets.tags': { records: null, next: 'offset' },
   'markets.series': { records: null, next: 'offset' },
   'markets.publicSearch': { records: 'events', next: 'number' },

@@ -1,6 +1,16 @@
-// Quotes of the key and current rates: extensions of group B. A server without them is not checked.
-import { type Check, expect, expectReply, expectSame, requireExtension, Skipped, toList } from '../check.ts'
+// Quotes of the key, currencies and current rates: extensions of group B. A server without them is not checked.
+import {
+  type Check,
+  expect,
+  expectFailure,
+  expectReply,
+  expectSame,
+  requireExtension,
+  Skipped,
+  toList,
+} from '../check.ts'
 import { expectSamePages } from '../list-pages.ts'
+import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { createQuote } from './quotes.ts'
 
@@ -28,6 +38,32 @@ export const fxListChecks: readonly Check[] = [
         [older, newer] = [newer, await createQuote(server)]
       const listed = await expectSamePages(server, { id: 'fx.quotes', size: 'limit', count: 2 })
       expectSame(listed, [newer, older], 'the list does not have the last two quotes')
+    },
+  },
+  {
+    id: 'fx.list.quote',
+    rule: 'behaviour/fx.md#read-quotes-back',
+    requirement: 'a quote of the key is found by its id, as created; an unknown id returns 404',
+    async run(server) {
+      const id = 'fx.quote'
+      const created = await createQuote(server)
+      const found = requireExtension(id, await server.call(id, { id: created.id }))
+      expectSame(expectReply(id, found), created, 'the quote differs from the one created')
+      const missing = await server.call(id, { id: '00000000-0000-4000-8000-000000000000' })
+      expectFailure(id, missing, 'record.not_found')
+    },
+  },
+  {
+    id: 'fx.list.currencies',
+    rule: 'behaviour/fx.md#offered-pairs',
+    requirement: 'the currencies of a quote are listed, each once',
+    async run(server) {
+      const id = 'fx.currencies'
+      const { currencies } = expectReply(id, requireExtension(id, await server.call(id)))
+      const listed = toList(currencies, 'currencies').map(({ currency }) => currency)
+      expect(new Set(listed).size === listed.length, 'a currency is listed twice')
+      for (const currency of Object.values(pairOf(server)))
+        expect(listed.includes(currency), `${currency} is not listed`)
     },
   },
   {

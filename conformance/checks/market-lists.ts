@@ -9,6 +9,7 @@ import {
   expectReply,
   expectSame,
   type Members,
+  requireExtension,
   Skipped,
   toList,
 } from '../check.ts'
@@ -137,6 +138,41 @@ export const marketListChecks: readonly Check[] = [
       expectSame(expectList('markets.events', listed), [event], 'the list returns another event')
       const missing = await server.call('markets.eventById', { id: 'no-such-event-anywhere-here' })
       expectFailure('markets.eventById', missing, 'record.not_found')
+    },
+  },
+  {
+    id: 'markets.list.events',
+    rule,
+    requirement: 'offsets and cursors lead through the same list of events, and its number is returned',
+    async run(server) {
+      const pages = { size: 'limit', count: 2, changes: { key: null } } as const
+      const whole = await expectSamePages(server, { id: 'markets.events', ...pages })
+      const byCursor = await expectSamePages(server, { id: 'markets.eventsKeyset', ...pages })
+      expectSame(byCursor.map(idOf), whole.map(idOf), 'pages by cursor differ from the list')
+      const id = 'markets.eventsPagination'
+      const numbered = await expectSamePages(server, { id, ...pages })
+      expectSame(numbered.map(idOf), whole.map(idOf), 'the list with its number differs from the list')
+      const input = { id: whole.map(idOf), limit: 1 }
+      for (const [offset, hasMore] of [[0, true] as const, [1, false] as const]) {
+        const { pagination } = expectReply(id, await server.call(id, { ...input, offset }, { key: null }))
+        expectSame(pagination, { hasMore, totalResults: 2 }, `the page with offset ${offset} of two events is wrong`)
+      }
+    },
+  },
+  {
+    id: 'markets.id',
+    rule: 'behaviour/markets.md#lookup-by-id',
+    requirement: 'a market is found by its id, as it is found by its slug; an unknown id returns 404',
+    async run(server) {
+      await listMarkets(server, { limit: 1 })
+      const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug: await slugOf(server) }))
+      const found = requireExtension(
+        'markets.byId',
+        await server.call('markets.byId', { id: market.id }, { key: null }),
+      )
+      expectSame(expectReply('markets.byId', found), market, 'the id returns another market')
+      const missing = await server.call('markets.byId', { id: 'no-such-market-anywhere-here' }, { key: null })
+      expectFailure('markets.byId', missing, 'record.not_found')
     },
   },
   {

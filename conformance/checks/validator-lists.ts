@@ -22,8 +22,8 @@ const rule = 'behaviour/validators.md#operators'
 const fetchPage = async (server: ServerUnderTest, id: AnyId, input: Members) =>
   expectReply(id, requireExtension(id, await server.call(id, input)))
 
-const fetchList = async (server: ServerUnderTest, id: AnyId) =>
-  expectList(id, requireExtension(id, await server.call(id)))
+const fetchList = async (server: ServerUnderTest, id: AnyId, input: Members = {}) =>
+  expectList(id, requireExtension(id, await server.call(id, input)))
 
 async function fetchOperators(server: ServerUnderTest): Promise<readonly Members[]> {
   const { data } = await fetchPage(server, 'validators.operators', { window: '7d' })
@@ -81,6 +81,20 @@ export const validatorListChecks: readonly Check[] = [
       expect(found.id === first?.id, `requested ${first?.id}, got ${found.id}`)
       const missing = await server.call('validators.operator', { operator_id: 'no such operator anywhere here' })
       expectFailure('validators.operator', missing, 'record.not_found')
+    },
+  },
+  {
+    id: 'validators.list.percentiles',
+    rule,
+    requirement: 'the effectiveness of operators is listed for the ranks 0 to 100, and does not fall',
+    async run(server) {
+      const records = await fetchList(server, 'validators.operatorPercentiles', { window: '7d' })
+      if (records.length === 0) throw new Skipped('no operator has figures')
+      const ranks = records.map(({ rank }) => rank)
+      expectSame(ranks, [...Array(101).keys()], 'the ranks are not 0 to 100')
+      const values = records.map(({ value }) => Number(value))
+      const sorted = values.toSorted((a, b) => a - b)
+      expectSame(values, sorted, 'a higher rank has a lower effectiveness')
     },
   },
   {
