@@ -1,19 +1,20 @@
 // Tests calls on a worker thread: results, errors, aborting, and a thread that dies.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
-import { openThread, type WorkerThread } from './worker-thread.ts'
+import { openThread, type ThreadOptions, type WorkerThread } from './worker-thread.ts'
 
 const here = new URL('./worker-thread.ts', import.meta.url).href
 const faultFile = new URL('../core/fault.ts', import.meta.url).href
 const code = `
   import { serveThread, threadStart } from ${JSON.stringify(here)}
   import { Fault } from ${JSON.stringify(faultFile)}
+  import { readFileSync } from 'node:fs'
   let calls = 0
   const kept = new Float64Array(4)
   serveThread({
@@ -28,6 +29,8 @@ const code = `
     take: async ({ column }) => ({ value: column.length }),
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     die: async () => process.exit(3),
+    // The 19th field of the statistics, counted after the name in parentheses.
+    nice: async () => ({ value: Number(readFileSync('/proc/thread-self/stat', 'utf8').split(') ')[1].split(' ')[16]) }),
     signalWhenSent: async ({ sent }) => {
       setImmediate(() => { Atomics.store(sent, 0, 1); Atomics.notify(sent, 0) })
       return { value: 'sent' }
@@ -35,11 +38,11 @@ const code = `
   })
 `
 
-async function open(): Promise<WorkerThread & AsyncDisposable> {
+async function open(options: ThreadOptions = {}): Promise<WorkerThread & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-thread-'))
   const file = join(dir, 'thread.ts')
   await writeFile(file, code)
-  const thread = openThread(pathToFileURL(file), { more: 100 })
+  const thread = openThread(pathToFileURL(file), { more: 100 }, options)
   return {
     ...thread,
     async [Symbol.asyncDispose]() {
@@ -132,4 +135,13 @@ test('a reply that arrives while the thread closes does not drop the reference t
   await thread.close()
   await failed
   assert.equal(unref.mock.callCount(), 0)
+})
+
+test('a background thread has a lower priority than the others', async (t) => {
+  if (process.platform !== 'linux') return t.skip('threads have no priority of their own')
+  await using usual = await open()
+  await using background = await open({ isBackground: true })
+  const own = getPriority()
+  assert.equal(await usual.call('nice', undefined), own)
+  assert.equal(await background.call('nice', undefined), Math.min(19, own + 10))
 })

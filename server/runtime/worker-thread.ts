@@ -4,7 +4,11 @@
 // 1. `openThread` creates one thread. It starts with the first call, and again with the first call after it has died.
 // 2. Every call ends: with the result, with the error that was thrown, or with the end of the thread.
 // 3. An aborted call aborts the signal of its handler and waits for it, so that no abandoned work goes on.
-import { availableParallelism } from 'node:os'
+// 4. A background thread has a lower priority than the main thread, so that requests are handled first if there are fewer
+//    cores than threads that work.
+import { readlinkSync } from 'node:fs'
+import { availableParallelism, constants, getPriority, setPriority } from 'node:os'
+import { basename } from 'node:path'
 import { parentPort, type ResourceLimits, type Transferable, Worker, workerData } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
 
@@ -47,8 +51,24 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** The thread gets `start` from `threadStart()`. `resourceLimits`: of its heap; default: those of the process. */
-export function openThread(file: URL, start: unknown, resourceLimits: ResourceLimits = {}): WorkerThread {
+export interface ThreadOptions {
+  /** Of its heap; default: those of the process. */
+  readonly resourceLimits?: ResourceLimits
+  /** For work that no request waits for (4). */
+  readonly isBackground?: boolean
+}
+
+interface ThreadData {
+  readonly start: unknown
+  readonly isBackground: boolean
+}
+
+/** The thread gets `start` from `threadStart()`. */
+export function openThread(
+  file: URL,
+  start: unknown,
+  { resourceLimits = {}, isBackground = false }: ThreadOptions = {},
+): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
@@ -58,7 +78,8 @@ export function openThread(file: URL, start: unknown, resourceLimits: ResourceLi
     waiting.clear()
   }
   const begin = (): Worker => {
-    const begun = new Worker(file, { workerData: start, resourceLimits })
+    const data: ThreadData = { start, isBackground }
+    const begun = new Worker(file, { workerData: data, resourceLimits })
     begun.on('message', (reply: ThreadReply) => {
       const pendingCall = waiting.get(reply.id)
       // A reply during close(): calling unref() now could end the process before the thread has terminated.
@@ -95,10 +116,11 @@ export function openThread(file: URL, start: unknown, resourceLimits: ResourceLi
 }
 
 /** In the thread: the `start` of `openThread`. */
-export const threadStart = <T>(): T => workerData as T
+export const threadStart = <T>(): T => (workerData as ThreadData).start as T
 
 /** In the thread: handles calls until it is closed. */
 export function serveThread(handlers: ThreadHandlers): void {
+  if ((workerData as ThreadData).isBackground) lowerPriority()
   const running = new Map<number, AbortController>()
   parentPort?.on('message', async (request: ThreadRequest) => {
     const { id } = request
@@ -116,6 +138,16 @@ export function serveThread(handlers: ThreadHandlers): void {
       running.delete(id)
     }
   })
+}
+
+/** Only Linux has a priority for each thread. Without the permission, the thread keeps its priority. */
+function lowerPriority(): void {
+  if (process.platform !== 'linux') return
+  try {
+    const threadId = Number(basename(readlinkSync('/proc/thread-self')))
+    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
+    setPriority(threadId, Math.min(PRIORITY_LOW, getPriority(threadId) + PRIORITY_BELOW_NORMAL))
+  } catch {}
 }
 
 /** Errors lose their class between threads. Faults are restored, because they determine the response. */

@@ -4,11 +4,11 @@ import { openThread } from '#runtime/worker-thread.ts'
 import type { DemoNodes, NodeUrls } from './nodes.ts'
 
 /** Three times what the simulation needs. By default, V8 lets much more garbage accumulate before it collects it. */
-const limits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
+const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
 
 /** The thread starts at once. With the system clock. */
 export function openNodesThread(seed: string): DemoNodes {
-  const thread = openThread(new URL('./nodes-thread.ts', import.meta.url), seed, limits)
+  const thread = openThread(new URL('./nodes-thread.ts', import.meta.url), seed, { resourceLimits })
   const urls = thread.call<NodeUrls>('urls', undefined)
   // An error is reported by `urls()`.
   urls.catch(() => {})

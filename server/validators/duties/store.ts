@@ -62,7 +62,7 @@ const dividedFrom = 64
 export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
   const file = new URL('./thread.ts', import.meta.url)
   const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, location))
-  const writer = openThread(file, location)
+  const writer = openThread(file, location, { isBackground: true })
   const waiting = readers.map(() => 0)
   const change = (at: number, by: number) => {
     waiting[at] = (waiting[at] as number) + by

@@ -59,7 +59,7 @@ export interface EpochProcessors extends AsyncDisposable {
 export function openEpochProcessors(starts: readonly EpochProcessorStart[]): EpochProcessors {
   // If the thread has died, it starts again with the present watch lists.
   const current = [...starts]
-  const thread = openThread(new URL('./processor-thread.ts', import.meta.url), current)
+  const thread = openThread(new URL('./processor-thread.ts', import.meta.url), current, { isBackground: true })
   return {
     of: (network) => ({
       isOnOtherThread: true,
