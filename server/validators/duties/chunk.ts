@@ -43,7 +43,7 @@ export class ChunkReader {
   /** The first selected cell. */
   #first = 0
   /** The rank of each selected cell; −1: absent. Not filled if all cells are present. */
-  #ranks = new Int32Array(1024)
+  #ranks = new Int32Array()
 
   constructor(columns: number) {
     this.#columns = columns

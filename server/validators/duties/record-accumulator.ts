@@ -30,8 +30,9 @@ export class RecordAccumulator {
   readonly #scores: Readonly<Record<Score, ScoreTotals>>
   readonly #firstGrain: Int32Array
   readonly #readers: readonly SourceReader[]
-  /** Finished records, by column (`columnNames`). */
-  readonly #done: readonly number[][]
+  /** Columns of finished records (`columnNames`), with room for more. */
+  #done: readonly Float64Array[]
+  #doneCount = 0
 
   constructor(
     { byValidator }: RecordQuery,
@@ -64,7 +65,7 @@ export class RecordAccumulator {
     this.#scores = { attester: totals(), proposer: totals(), validator: totals() }
     this.#firstGrain = new Int32Array(count).fill(-1)
     this.#readers = sources.map((source) => new SourceReader(source, this.#windowOf))
-    this.#done = columnNames(wanted).map(() => [])
+    this.#done = columnNames(wanted).map(() => new Float64Array())
   }
 
   /** Adds the validator's cells of a row. */
@@ -125,27 +126,28 @@ export class RecordAccumulator {
     for (const reader of this.#readers) reader.flush(this.#byWindow, this.#windowSums)
     const sums = this.#windowSums.map((column) => column?.flush())
     toMeasures(sums, this.#byWindow)
-    const firstGrains = this.#firstGrain.filter((grain) => grain >= 0)
+    const firstGrain = this.#firstGrain
+    this.#reserveRecords(firstGrain.length)
     const [windows, validators, days, hours, ...figures] = this.#done as [
-      ...[number[], number[], number[], number[]],
-      ...number[][],
+      ...[Float64Array, Float64Array, Float64Array, Float64Array],
+      ...Float64Array[],
     ]
-    for (const grain of firstGrains) {
-      const { window, day, hour } = this.#grains[grain] as Grain
-      windows.push(window)
-      validators.push(validator)
-      days.push(day)
-      hours.push(hour)
-    }
     const columns = [
       ...this.#wanted.measures.map((measure) => sums[measures.indexOf(measure)] as Float64Array),
       ...this.#wanted.scores.flatMap((score) => [this.#scores[score].sums, this.#scores[score].counts]),
     ]
-    columns.forEach((column, at) => {
-      const done = figures[at] as number[]
-      for (const grain of firstGrains) done.push(column[this.#windowOf[grain] as number] as number)
-    })
-    this.#firstGrain.fill(-1)
+    for (const [at, column] of columns.entries())
+      copyWindows(column, firstGrain, figures[at] as Float64Array, this.#doneCount)
+    for (let window = 0; window < firstGrain.length; window++) {
+      if ((firstGrain[window] as number) < 0) continue
+      const grain = this.#grains[firstGrain[window] as number] as Grain
+      windows[this.#doneCount] = grain.window
+      validators[this.#doneCount] = validator
+      days[this.#doneCount] = grain.day
+      hours[this.#doneCount] = grain.hour
+      this.#doneCount += 1
+    }
+    firstGrain.fill(-1)
     for (const column of sums) column?.fill(0)
     for (const { sums: scored, counts } of Object.values(this.#scores)) {
       scored.fill(0)
@@ -153,10 +155,30 @@ export class RecordAccumulator {
     }
   }
 
+  #reserveRecords(more: number): void {
+    const [needed, room] = [this.#doneCount + more, this.#done[0]?.length ?? 0]
+    if (needed <= room) return
+    this.#done = this.#done.map((column) => {
+      const grown = new Float64Array(Math.max(needed, 2 * room))
+      grown.set(column)
+      return grown
+    })
+  }
+
   finish(): RecordSums {
     if (!this.#byValidator) this.#finishWindows(0)
-    return recordSums(this.#done, this.#wanted)
+    return recordSums(
+      this.#done.map((column) => column.subarray(0, this.#doneCount)),
+      this.#wanted,
+    )
   }
+}
+
+/** Copies the values of the windows that have figures. */
+function copyWindows(values: Float64Array, firstGrain: Int32Array, into: Float64Array, from: number): void {
+  let at = from
+  for (let window = 0; window < values.length; window++)
+    if ((firstGrain[window] as number) >= 0) into[at++] = values[window] as number
 }
 
 /** Larger than any count of one validator and day. */

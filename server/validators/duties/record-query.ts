@@ -107,9 +107,9 @@ function hourPlan(query: RecordQuery): Plan {
 
 async function dayPlan(reader: StateReader, query: RecordQuery): Promise<Plan> {
   const { days, cut, windowOf } = query
-  const grains = Array.from({ length: days.until - days.from }, (_, at): Grain => {
-    return { day: days.from + at, hour: -1, window: windowOf[at] as number }
-  })
+  const grains: Grain[] = []
+  for (let day = days.from; day < days.until; day++)
+    grains.push({ day, hour: -1, window: windowOf[day - days.from] as number })
   const whole = cut
     ? { from: Math.max(days.from, cut.wholeDays.from), until: Math.min(days.until, cut.wholeDays.until) }
     : days
@@ -140,20 +140,36 @@ function cutSources(query: RecordQuery, hours: Range, whole: Range): Source[] {
 }
 
 async function daySources(reader: StateReader, query: RecordQuery, days: Range): Promise<Source[]> {
-  const parts = partsOf(query, days)
-  const [first, last] = [parts[0], parts.at(-1)]
-  if (!first || !last) return []
-  const grainOf = new Int32Array(last.part - first.part + 1).fill(-1)
-  for (const part of parts) grainOf[part.part - first.part] = dayIn(query, part) - query.days.from
+  const { first, grainOf } = grainsOfParts(query, days)
+  const end = first + grainOf.length
+  if (first === end) return []
   const sources: Source[] = []
   const units = await allUnits(reader, networkId(query.network))
   for (const [levelIndex, level] of dayLevels.entries()) {
     for (const unit of units[levelIndex] ?? []) {
-      if (unit * level.units > last.part || (unit + 1) * level.units <= first.part) continue
-      const start = Math.max(first.part, unit * level.units)
-      const grains = grainOf.slice(start - first.part, (unit + 1) * level.units - first.part)
+      if (unit * level.units >= end || (unit + 1) * level.units <= first) continue
+      const start = Math.max(first, unit * level.units)
+      const grains = grainOf.slice(start - first, (unit + 1) * level.units - first)
       if (grains.some((grain) => grain >= 0)) sources.push(sourceOf(query, level, unit, start % level.units, grains))
     }
   }
   return sources
+}
+
+/** The grain of each day part of these days, from part number `first` on; −1: the number has no epochs. */
+function grainsOfParts(query: RecordQuery, days: Range): { readonly first: number; readonly grainOf: Int32Array } {
+  const { time, isUtc } = query
+  const [chain, utc] = [chainDays(time), utcDays(time)]
+  const [own, other]: [DayCalendar, DayCalendar] = isUtc ? [utc, chain] : [chain, utc]
+  const grains: number[] = []
+  let first = 0
+  for (let day = days.from; day < days.until; day++) {
+    const { from, until } = own.epochsOf(day)
+    if (from >= until) continue
+    const [firstPart, lastPart] = [day + other.dayOf(from), day + other.dayOf((until - 1) as Epoch)]
+    if (grains.length === 0) first = firstPart
+    while (first + grains.length < firstPart) grains.push(-1)
+    while (first + grains.length <= lastPart) grains.push(day - query.days.from)
+  }
+  return { first, grainOf: Int32Array.from(grains) }
 }

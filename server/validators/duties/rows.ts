@@ -9,8 +9,28 @@ const idsMax = 256
 /** Rows per statement when a range is read. */
 const rowsPerQuery = 256
 
+/** Statements by their key, because building them for every query takes longer than finding them. */
+const statements = new Map<string, string>()
+
+function statementOf(key: string, build: () => string): string {
+  const known = statements.get(key)
+  if (known !== undefined) return known
+  const sql = build()
+  statements.set(key, sql)
+  return sql
+}
+
 const byIds = (table: string, count: number): string =>
-  `select id, data from ${table} where id in (${new Array(count).fill('?').join()})`
+  statementOf(
+    `${table} ${count}`,
+    () => `select id, data from ${table} where id in (${new Array(count).fill('?').join()})`,
+  )
+
+/** The rows of several tables, with the index of their table. */
+const byTableAndIds = (tables: readonly string[], count: number): string =>
+  statementOf(`${tables.join()} ${count}`, () =>
+    tables.map((table, at) => byIds(table, count).replace('select', `select ${at} as place,`)).join(' union all '),
+  )
 
 export interface PackedRow {
   readonly id: number
@@ -47,10 +67,10 @@ export async function dataOfTables(
   const found = new Map(tables.map(([table]) => [table, new Map<number, Uint8Array>()]))
   const [size] = idsPerQuery
   if (tables.length > 1 && tables.every(([, ids]) => ids.length <= size)) {
-    const sql = tables.map(([table]) => byIds(table, size).replace('select', `select '${table}' as name,`))
+    const names = tables.map(([table]) => table)
     const values = tables.flatMap(([, ids]) => padded(ids, size))
-    const rows = await reader.all<PackedRow & { readonly name: string }>(sql.join(' union all '), ...values)
-    for (const { name, id, data } of rows) found.get(name)?.set(id, data)
+    const rows = await reader.all<PackedRow & { readonly place: number }>(byTableAndIds(names, size), ...values)
+    for (const { place, id, data } of rows) found.get(names[place] as string)?.set(id, data)
     return found
   }
   for (const [table, ids] of tables) found.set(table, await dataByIds(reader, table, ids))
@@ -61,7 +81,11 @@ export const dataByIds = async (
   reader: StateReader,
   table: string,
   ids: readonly number[],
-): Promise<Map<number, Uint8Array>> => new Map((await rowsByIds(reader, table, ids)).map(({ id, data }) => [id, data]))
+): Promise<Map<number, Uint8Array>> => {
+  const found = new Map<number, Uint8Array>()
+  for (const { id, data } of await rowsByIds(reader, table, ids)) found.set(id, data)
+  return found
+}
 
 /** All rows of a range of ids, in order, in batches. */
 export async function* rowsBetween(

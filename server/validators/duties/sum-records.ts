@@ -52,10 +52,12 @@ export async function sumRecords(
     signal?.throwIfAborted()
     const batch = query.validators.slice(at, at + validatorsAtOnce)
     const rows = await rowsOf(reader, sources, batch)
+    const rowsOfSource = sources.map(({ level }) => rows.get(level.table) as ReadonlyMap<number, Uint8Array>)
     for (const validator of batch) {
-      for (const [sourceIndex, source] of sources.entries()) {
-        const data = rows.get(source.level.table)?.get(source.firstId + groupOf(source.level, validator))
-        if (data) accumulator.add(sourceIndex, data, validator)
+      for (let at = 0; at < sources.length; at++) {
+        const { level, firstId } = sources[at] as Source
+        const data = rowsOfSource[at]?.get(firstId + groupOf(level, validator))
+        if (data) accumulator.add(at, data, validator)
       }
       for (const [at, { group, data }] of unstored.entries())
         if (group === groupOf(levels.days, validator)) accumulator.add(sources.length + at, data, validator)
@@ -102,7 +104,7 @@ export const columnNames = ({ measures, scores }: SumInput['wanted']): readonly 
 ]
 
 /** From columns in that order. They share one buffer, so that they are sent to another thread together. */
-export function recordSums(columns: readonly (readonly number[])[], wanted: SumInput['wanted']): RecordSums {
+export function recordSums(columns: readonly Float64Array[], wanted: SumInput['wanted']): RecordSums {
   const count = columns[0]?.length ?? 0
   const all = new Float64Array(columns.length * count)
   const [window, validator, day, hour, ...figures] = columns.map((values, at) => {
@@ -120,8 +122,9 @@ export function recordSums(columns: readonly (readonly number[])[], wanted: SumI
 }
 
 function exactSums(sums: Float64Array, measure: Measure): Float64Array {
-  const inexact = sums.find((sum) => !(Number.isSafeInteger(sum) || Number.isNaN(sum)))
-  assert(inexact === undefined, `${measure}: ${inexact} is not an exact whole number`)
+  for (const sum of sums)
+    if (!(Number.isSafeInteger(sum) || Number.isNaN(sum)))
+      assert.fail(`${measure}: ${sum} is not an exact whole number`)
   return sums
 }
 
@@ -129,25 +132,44 @@ function exactSums(sums: Float64Array, measure: Measure): Float64Array {
  * Joins the results of a divided query. Unless there is one record per validator, adds up the records of each window.
  */
 export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInput): RecordSums {
-  const joined = columnNames(wanted).map((): number[] => [])
   const recordOfWindow = new Map<number, number>()
-  for (const { window, validator, day, hour, sums, scores } of parts) {
-    const columns = [
-      ...[window, validator, day, hour],
+  let count = 0
+  /** For each part: the place of its records in the result. */
+  const places = parts.map(({ window: windows }) =>
+    Int32Array.from(windows, (window) => {
+      const known = query.byValidator ? undefined : recordOfWindow.get(window)
+      if (known !== undefined) return known
+      recordOfWindow.set(window, count)
+      return count++
+    }),
+  )
+  const joined = columnNames(wanted).map((_, at) => {
+    const column = new Float64Array(count)
+    return at < keyColumns.length ? column.fill(Number.POSITIVE_INFINITY) : column
+  })
+  for (const [part, { window, validator, day, hour, sums, scores }] of parts.entries()) {
+    const place = places[part] as Int32Array
+    for (const [at, values] of [window, validator, day, hour].entries())
+      keepLeast(joined[at] as Float64Array, values, place)
+    const figures = [
       ...wanted.measures.map((name) => sums[name] as Float64Array),
       ...wanted.scores.flatMap((name) => [scores[name]?.sums, scores[name]?.counts] as [Float64Array, Float64Array]),
     ]
-    for (let record = 0; record < window.length; record++) {
-      const target = query.byValidator ? undefined : recordOfWindow.get(window[record] as number)
-      if (target === undefined) recordOfWindow.set(window[record] as number, joined[0]?.length as number)
-      for (let at = 0; at < columns.length; at++) {
-        const [own, value] = [joined[at] as number[], columns[at]?.[record] as number]
-        if (target === undefined) own.push(value)
-        else
-          own[target] =
-            at < keyColumns.length ? Math.min(own[target] as number, value) : (own[target] as number) + value
-      }
-    }
+    for (const [at, values] of figures.entries()) addAt(joined[keyColumns.length + at] as Float64Array, values, place)
   }
   return recordSums(joined, wanted)
+}
+
+function keepLeast(into: Float64Array, values: Float64Array, places: Int32Array): void {
+  for (let at = 0; at < places.length; at++) {
+    const place = places[at] as number
+    into[place] = Math.min(into[place] as number, values[at] as number)
+  }
+}
+
+function addAt(into: Float64Array, values: Float64Array, places: Int32Array): void {
+  for (let at = 0; at < places.length; at++) {
+    const place = places[at] as number
+    into[place] = (into[place] as number) + (values[at] as number)
+  }
 }
