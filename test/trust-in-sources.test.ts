@@ -12,12 +12,18 @@ import { openNode } from '#explorer/nodes.ts'
 import { findMid, type Rate } from '#fx/pricing/mid.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
+import { createExecutionResponder } from '#simulator/beacon/execution.ts'
+import { depositContract } from '#simulator/beacon/plan.ts'
+import { openRpc } from '#sources/evm/rpc.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { traceRecipient } from '#sources/evm/trace-transfers.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { openRelays } from '#validators/alerts/relays.ts'
+import { DepositReader } from '#validators/ingest/deposits/deposits.ts'
+import { createExecutionSource } from '#validators/ingest/read/execution.ts'
 import type { Answer } from './altered-answer.ts'
 import { openChainWorld } from './altered-chain.ts'
+import { beaconBlock, executionChainId, simulateExecutionChain } from './altered-execution.ts'
 import { serveAnswers } from './altering-proxy.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from './context.ts'
 import { JumpingClock } from './jumping-clock.ts'
@@ -246,5 +252,76 @@ describe('a market feed', () => {
   test('with cursors, is trusted about records that it leaves out, until the next full pass', async () => {
     assert.deepEqual(await readAfter([market(1), market(3)], 0), ['1 right', 'nothing', '3 right'])
     assert.deepEqual(await readAfter([market(1), market(3)], 1), right)
+  })
+})
+
+describe('the execution node of a network', () => {
+  let database: TestContext
+  before(async () => {
+    database = await openContext()
+  })
+  after(() => database[Symbol.asyncDispose]())
+
+  const chain = simulateExecutionChain(0)
+  const { signal } = new AbortController()
+
+  /** The node of the whole chain, which changes some results. */
+  function openWrongNode(method: string, change: (result: Any, params: Any) => Any) {
+    const respond = createExecutionResponder(chain, executionChainId)
+    const alteration = alterResults(method, change)
+    const post: Post = async (_, { body = '' }) => {
+      const answer = { status: 200, type: 'application/json', body: await respond(body) }
+      return String(alteration.next(body, answer).body)
+    }
+    const rpc = [{ url: 'http://sim/', perSecond: 0, batchMax: 100, timeoutMs: 1000 }]
+    return openRpc({ chain: executionChainId, rpc, clock: new JumpingClock(testNowMs), post })
+  }
+  const block = [...chain.blocks.values()].find(({ payload }) => payload.transactions.length > 1) ?? assert.fail()
+  const rewards = async (method: string, change: (result: Any) => Any) => {
+    const source = createExecutionSource(openWrongNode(method, change))
+    const own = block.payload.feeRecipient
+    return (await source.read([beaconBlock(block)], () => own, signal)).get(block.slot)
+  }
+
+  test('is trusted about transfers, gas and gas prices of a block', async () => {
+    const truth = (await rewards('none', () => {})) ?? assert.fail()
+    const moreGas = await rewards('eth_getBlockReceipts', (receipts) => {
+      receipts[0].gasUsed = `0x${(Number(receipts[0].gasUsed) * 2).toString(16)}`
+    })
+    assert.ok((moreGas?.priorityFee ?? 0) > truth.priorityFee)
+    const payment = await rewards('eth_getBlockByHash', ({ transactions }) => {
+      const [from, to] = [`0x${'99'.repeat(20)}`, block.payload.feeRecipient]
+      Object.assign(transactions.at(-1), { from, to, value: '0xde0b6b3a7640000' })
+    })
+    assert.equal(payment?.external, 1_000_000_000)
+  })
+
+  test('is trusted about the sender of a deposit, and about the newest deposits until the next one', async () => {
+    const stored = async (method: string, change: (result: Any) => Any) => {
+      await database.state.write(async (tx) => {
+        for (const table of ['deposit_senders', 'cursors']) await tx.run(`delete from ${table}`)
+      })
+      const reader = new DepositReader(database.state, 'hoodi', openWrongNode(method, change), depositContract)
+      const { deposits } = await reader.catchUp(signal)
+      const rows = await database.state.all<{ address: Uint8Array }>('select distinct address from deposit_senders')
+      return { deposits, addresses: rows.map(({ address }) => Buffer.from(address).toString('hex')) }
+    }
+    const { deposits } = await stored('none', () => {})
+    assert.ok(deposits > 1)
+    const other = '77'.repeat(20)
+    const wrong = await stored('eth_getTransactionByHash', (transaction) => ({ ...transaction, from: `0x${other}` }))
+    assert.deepEqual(wrong, { deposits, addresses: [other] })
+    assert.equal((await stored('eth_getLogs', (logs) => logs.slice(0, -1))).deposits, deposits - 1)
+  })
+
+  test('is not trusted about the final block if it is wrong once: no later block counts as read', async () => {
+    const untilBlock = async (change: (result: Any) => Any) => {
+      await database.state.write((tx) => tx.run('delete from cursors'))
+      const rpc = openWrongNode('eth_getBlockByNumber', change)
+      return (await new DepositReader(database.state, 'hoodi', rpc, depositContract).catchUp(signal)).untilBlock
+    }
+    const truth = await untilBlock(() => {})
+    let requests = 0
+    assert.equal(await untilBlock((final) => (requests++ === 0 ? { ...final, number: '0xfffff' } : final)), truth)
   })
 })

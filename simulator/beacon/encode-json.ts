@@ -64,7 +64,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
   gas_used: '0',
   timestamp: '0',
   extra_data: '0x',
-  base_fee_per_gas: '0',
+  base_fee_per_gas: String(payload.baseFeeWei),
   block_hash: payload.hash,
   transactions: payload.transactions.map((_, at) => text(transactionBytes(at))),
   ...(isFrom(fork, 'capella') && {

@@ -11,15 +11,32 @@ interface JsonRpcRequest {
   readonly params: readonly unknown[]
 }
 
+export interface ExecutionOptions {
+  /** False: the node returns receipts one by one only. */
+  readonly hasBlockReceipts?: boolean
+}
+
 export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
-  const node = new Execution(network, chainId)
+  const respond = createExecutionResponder(network, chainId)
   return startSimulatedServer(async (_, text, response) => {
-    const requests = JSON.parse(text) as JsonRpcRequest | readonly JsonRpcRequest[]
+    response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(text))
+  })
+}
+
+/** The node without a server: returns the response to the body of a request. */
+export function createExecutionResponder(
+  network: SimulatedNetwork,
+  chainId: string,
+  options: ExecutionOptions = {},
+): (body: string) => Promise<string> {
+  const node = new Execution(network, chainId, options)
+  return async (body) => {
+    const requests = JSON.parse(body) as JsonRpcRequest | readonly JsonRpcRequest[]
     const replies = Array.isArray(requests)
       ? await Promise.all(requests.map((request: JsonRpcRequest) => node.reply(request)))
       : await node.reply(requests as JsonRpcRequest)
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
-  })
+    return JSON.stringify(replies)
+  }
 }
 
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`
@@ -37,10 +54,12 @@ interface Filter {
 class Execution {
   readonly #network: SimulatedNetwork
   readonly #chainId: string
+  readonly #hasBlockReceipts: boolean
 
-  constructor(network: SimulatedNetwork, chainId: string) {
+  constructor(network: SimulatedNetwork, chainId: string, { hasBlockReceipts = true }: ExecutionOptions) {
     this.#network = network
     this.#chainId = chainId
+    this.#hasBlockReceipts = hasBlockReceipts
   }
 
   async reply({ id, method, params }: JsonRpcRequest) {
@@ -59,7 +78,9 @@ class Execution {
       case 'eth_getBlockByHash':
         return this.#payload(String(first), (payload) => blockJson(payload))
       case 'eth_getBlockReceipts':
-        return this.#payload(String(first), receiptsJson)
+        return this.#hasBlockReceipts ? this.#payload(String(first), receiptsJson) : undefined
+      case 'eth_getTransactionReceipt':
+        return this.#receipt(String(first))
       case 'eth_getLogs':
         return this.#logs(first as Filter)
       case 'eth_getTransactionByHash':
@@ -77,6 +98,17 @@ class Execution {
     const slot = slotIn(hash)
     const payload = (await this.#epochOf(slot))?.blocks.get(slot)?.payload
     return payload?.hash === hash ? show(payload) : null
+  }
+
+  async #receipt(transaction: string): Promise<unknown> {
+    for (let epoch = 0; ; epoch++) {
+      const record = await this.#network.epoch(epoch)
+      if (!record) return null
+      for (const { payload } of record.blocks.values()) {
+        const found = receiptsJson(payload).find(({ transactionHash }) => transactionHash === transaction)
+        if (found) return found
+      }
+    }
   }
 
   /** The last block before the finalized epoch, and the record of its epoch. */

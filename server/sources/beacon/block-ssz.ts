@@ -102,6 +102,7 @@ function payloadFrom(view: View, fork: Fork): Payload {
     feeRecipient: view.hex(32, 20),
     prevRandao: view.part(372, 404).bytes,
     number: view.u64(404),
+    baseFeeWei: BigInt(`0x${Buffer.from(view.part(440, 472).bytes).reverse().toString('hex')}`),
     hash: view.hex(472, 32),
     transactions: transactions.countVariable(),
     lastTransactions: transactions.lastVariable(3).map(({ bytes }) => bytes),

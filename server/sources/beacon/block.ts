@@ -24,6 +24,7 @@ export interface Payload {
   readonly number: number
   readonly hash: string
   readonly feeRecipient: string
+  readonly baseFeeWei: bigint
   readonly transactions: number
   /** The last three, encoded. One of them may be the payment of a builder. */
   readonly lastTransactions: readonly Uint8Array[]

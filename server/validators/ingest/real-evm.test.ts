@@ -41,13 +41,17 @@ describe('execution rewards of a proposer', { skip }, () => {
   async function blockFor(slot: number, feeRecipient: string): Promise<Block> {
     await evm.request('hardhat_setCoinbase', feeRecipient)
     await evm.mine()
-    const mined = await evm.request<{ hash: string; miner: string; transactions: string[] }>(
+    const mined = await evm.request<{ hash: string; miner: string; baseFeePerGas: string; transactions: string[] }>(
       'eth_getBlockByNumber',
       'latest',
       false,
     )
     assert.equal(mined.miner, feeRecipient.toLowerCase())
-    const payload = { hash: mined.hash, feeRecipient: mined.miner, transactions: mined.transactions.length }
+    const { hash, baseFeePerGas, transactions } = mined
+    const payload = {
+      ...{ hash, feeRecipient: mined.miner, baseFeeWei: BigInt(baseFeePerGas) },
+      transactions: transactions.length,
+    }
     return { slot, payload } as unknown as Block
   }
   const pay = (from: Sender, to: string, value: bigint, tipGwei: string) =>

@@ -62,8 +62,9 @@ export class DepositReader {
 
   /** Reads up to the last finalized block. */
   async catchUp(signal: AbortSignal): Promise<DepositProgress> {
-    const [final] = await this.#rpc.results([headerCall('finalized')], { signal })
-    const end = Number((final as { number: string }).number) + 1
+    // Nothing else shows which block is final, so it is requested twice and the lower one counts.
+    const finals = await this.#rpc.results([headerCall('finalized'), headerCall('finalized')], { signal })
+    const end = Math.min(...finals.map((final) => Number((final as { number: string }).number))) + 1
     let cursor = await this.#readCursor()
     while (cursor.block < end && !signal.aborted) {
       const until = Math.min(end, cursor.block + this.#blocks)

@@ -142,8 +142,8 @@ const fullBlock = {
   ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
 }
 const addressOf = () => own
-const of = (slot: number, transactions: number) =>
-  ({ slot, payload: { hash: `0x${slot}`, transactions } }) as unknown as Block
+const of = (slot: number, transactions: number, feeRecipient = own) =>
+  ({ slot, payload: { hash: `0x${slot}`, transactions, feeRecipient, baseFeeWei: 10n * gwei } }) as unknown as Block
 const { signal } = new AbortController()
 
 test('blocks are requested by hash; blocks without transactions have no rewards and are not requested', async () => {
@@ -162,8 +162,12 @@ test('blocks are requested by hash; blocks without transactions have no rewards 
   assert.equal(second?.validate?.(receipts), undefined)
   for (const invalid of [{}, { miner: '0xAA' }, []]) assert.notEqual(first?.validate?.(invalid), undefined)
   assert.equal(first?.validate?.({ ...fullBlock, hash: '0x3' }), 'the block has another hash')
+  assert.equal(first?.validate?.({ ...fullBlock, miner: '0xab' }), 'the block has another fee recipient')
+  assert.equal(first?.validate?.({ ...fullBlock, baseFeePerGas: '0x1' }), 'the block has another base fee')
   const shorter = { ...fullBlock, transactions: fullBlock.transactions.slice(1) }
   assert.equal(first?.validate?.(shorter), 'the block has another number of transactions')
+  const cheap = receipts.map((receipt) => ({ ...receipt, effectiveGasPrice: hex(10n * gwei - 1n) }))
+  assert.equal(second?.validate?.(cheap), 'a gas price is below the base fee')
   const withoutStatus = receipts.map(({ status: _, ...receipt }) => receipt)
   for (const invalid of [{}, [{}], [{ gasUsed: '7' }], receipts.slice(1), receipts.toReversed(), withoutStatus]) {
     assert.notEqual(second?.validate?.(invalid), undefined)
@@ -217,7 +221,7 @@ test('nodes and fee recipients are taken from the settings', async () => {
     const read = async (execution: object) => {
       const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
       const source = openExecution(settings.validators.networks.mainnet.execution, systemClock)
-      return source && [...(await source.read([of(2, 2)], () => undefined, signal)).keys()]
+      return source && [...(await source.read([of(2, 2, recipient)], () => undefined, signal)).keys()]
     }
     assert.equal(await read({}), undefined)
     assert.deepEqual(await read({ rpc: [{ url }] }), [])

@@ -37,7 +37,7 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
       hasBlockReceipts = !outcomes.some(isUnknownMethod)
       if (hasBlockReceipts) return outcomes.map((outcome) => resultOrThrow<readonly RpcReceipt[]>(outcome))
     }
-    const calls = blocks.map(({ transactions }) => transactions.map(receiptCall))
+    const calls = blocks.map((block) => block.transactions.map((transaction) => receiptCall(transaction, block)))
     const all = (await rpc.results(calls.flat(), { signal })) as RpcReceipt[]
     const receipts: RpcReceipt[][] = []
     for (const { length } of calls) receipts.push(all.splice(0, length))
@@ -70,16 +70,16 @@ const blockCall = (payload: Payload): RpcCall => ({
 })
 
 /** Nodes without this method are asked for single receipts. */
-const blockReceiptsCall = ({ hash, transactions }: RpcBlock): RpcCall => ({
+const blockReceiptsCall = ({ hash, transactions, baseFeePerGas }: RpcBlock): RpcCall => ({
   method: 'eth_getBlockReceipts',
   params: [hash],
-  validate: (result) => validateReceipts(result, transactions),
+  validate: (result) => validateReceipts(result, transactions, baseFeePerGas),
 })
 
-const receiptCall = (transaction: RpcTransaction): RpcCall => ({
+const receiptCall = (transaction: RpcTransaction, { baseFeePerGas }: RpcBlock): RpcCall => ({
   method: 'eth_getTransactionReceipt',
   params: [transaction.hash],
-  validate: (result) => validateReceipts([result], [transaction]),
+  validate: (result) => validateReceipts([result], [transaction], baseFeePerGas),
 })
 
 function resultOrThrow<T>(outcome: RpcOutcome): T {
@@ -114,7 +114,7 @@ interface RpcReceipt {
 
 const isHex = (value: unknown): boolean => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
 
-/** It must be the block that the beacon chain names. */
+/** It must be the block that the beacon chain names. What the beacon block contains itself is compared. */
 function validateBlock(result: unknown, payload: Payload): string | undefined {
   const { hash, miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
   const isComplete =
@@ -125,18 +125,26 @@ function validateBlock(result: unknown, payload: Payload): string | undefined {
     transactions.every((transaction) => [transaction?.hash, transaction?.from, transaction?.value].every(isHex))
   if (!isComplete) return 'the block is incomplete'
   if (!isSameHex(payload.hash, hash)) return 'the block has another hash'
+  if (!isSameHex(payload.feeRecipient, miner)) return 'the block has another fee recipient'
+  if (BigInt(baseFeePerGas as string) !== payload.baseFeeWei) return 'the block has another base fee'
   return transactions.length === payload.transactions ? undefined : 'the block has another number of transactions'
 }
 
 /** There must be one per transaction, in the same order, because the last ones are treated differently. */
-function validateReceipts(result: unknown, transactions: readonly RpcTransaction[]): string | undefined {
+function validateReceipts(
+  result: unknown,
+  transactions: readonly RpcTransaction[],
+  baseFeePerGas: string,
+): string | undefined {
   if (!Array.isArray(result) || result.length !== transactions.length) return 'the receipts are incomplete'
   const isComplete = result.every((receipt) =>
     [receipt?.gasUsed, receipt?.effectiveGasPrice, receipt?.status].every(isHex),
   )
   if (!isComplete) return 'the receipts are incomplete'
   const isInOrder = transactions.every(({ hash }, at) => isSameHex(hash, result[at].transactionHash))
-  return isInOrder ? undefined : 'the receipts do not match the transactions'
+  if (!isInOrder) return 'the receipts do not match the transactions'
+  const paysBaseFee = result.every(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) >= BigInt(baseFeePerGas))
+  return paysBaseFee ? undefined : 'a gas price is below the base fee'
 }
 
 const isOneOf = (addresses: readonly string[], address: string | null): boolean =>

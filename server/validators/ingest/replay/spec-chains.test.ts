@@ -56,7 +56,7 @@ const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.slic
 
 function blockOf(json: BlockJson): Block {
   const { attestations, withdrawals, prevRandao, syncBits, requests, ...block } = json
-  const payload = { number: 0, hash: '0x', feeRecipient: '0x', transactions: 1, withdrawals }
+  const payload = { number: 0, hash: '0x', feeRecipient: '0x', baseFeeWei: 0n, transactions: 1, withdrawals }
   return {
     ...block,
     fork: 'fulu',
