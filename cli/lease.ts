@@ -1,8 +1,8 @@
 // Ingest commands that share a PostgreSQL database with servers use the same leases as the servers
 // (behaviour/operations.md#ingest-commands). On SQLite they need no lease.
 import { type LeaseContext, runUnderLease } from '#ingest/lease.ts'
-import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { LeaseLost } from '#ingest/lease-lost.ts'
+import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import type { Duties } from '#storage/duties.ts'
 import { CommandFailure } from './failure.ts'
 

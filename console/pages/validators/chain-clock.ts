@@ -1,7 +1,7 @@
 // Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
-import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import type { ValidatorStatus } from '#api/wire/validators-find.ts'
+import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 
 export interface ChainClock {
   readonly epoch: number
