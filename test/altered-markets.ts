@@ -178,6 +178,8 @@ export function isBelievedOfMarkets({ kind, question, path }: AlterationReport):
   const hasOverlap = /limit=3&offset/.test(question)
   // Another record, or another time of a record.
   if (/(^|\.)(id|slug|updatedAt)$/.test(path)) return true
+  // A record inside another only adds fields.
+  if (kind === 'unknown field' && /\.(tags|events|series)\.\d+$/.test(path)) return true
   // A page without overlap can be another one, or leave out records.
   if (hasOverlap) return false
   return (

@@ -207,10 +207,10 @@ describe('a market feed', () => {
     ...{ id: String(id), slug: `m-${id}`, question: 'right' },
     ...{ updatedAt: new Date(testNowMs - 86_400_000).toISOString(), ...fields },
   })
-  const truth = [market(1), market(2), market(3)]
+  const right = [market(1), market(2), market(3)]
 
   /** Reads the feed once with these records, and then several times with the true ones. */
-  async function readAfter(records: readonly object[], passes: number) {
+  async function readAfter(records: readonly object[], passes: number, truth: readonly object[] = right) {
     let page: readonly object[] = records
     await using server = await serveAnswers(() => ({ body: JSON.stringify({ data: page }) }))
     await using database = await openContext()
@@ -225,17 +225,17 @@ describe('a market feed', () => {
     const ask = async (slug: string) => {
       const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
       if (outcome.is !== 'bytes') return outcome.is
-      const { id, question } = JSON.parse(Buffer.from(outcome.bytes).toString())
-      return `${id} ${question}`
+      const { id, question, tags = [] } = JSON.parse(Buffer.from(outcome.bytes).toString())
+      return [id, question, ...tags.map(({ label }: { label?: string }) => label)].join(' ')
     }
     return [await ask('m-1'), await ask('m-2'), await ask('m-3')]
   }
-  const right = ['1 right', '2 right', '3 right']
+  const rightAnswers = ['1 right', '2 right', '3 right']
 
   test('is trusted about values until the next full pass', async () => {
     const wrong = [market(1, { question: 'wrong' }), market(2), market(3)]
     assert.deepEqual(await readAfter(wrong, 0), ['1 wrong', '2 right', '3 right'])
-    assert.deepEqual(await readAfter(wrong, 1), right)
+    assert.deepEqual(await readAfter(wrong, 1), rightAnswers)
   })
 
   test('is trusted about a later time that is not in the future, until the record changes', async () => {
@@ -246,12 +246,19 @@ describe('a market feed', () => {
   test('is trusted about ids and slugs until the other market has vanished', async () => {
     const wrong = [market(1, { id: '9' }), market(2, { slug: 'm-x' }), market(3)]
     assert.deepEqual(await readAfter(wrong, 0), ['9 right', 'nothing', '3 right'])
-    assert.deepEqual(await readAfter(wrong, 3), right)
+    assert.deepEqual(await readAfter(wrong, 3), rightAnswers)
   })
 
   test('with cursors, is trusted about records that it leaves out, until the next full pass', async () => {
     assert.deepEqual(await readAfter([market(1), market(3)], 0), ['1 right', 'nothing', '3 right'])
-    assert.deepEqual(await readAfter([market(1), market(3)], 1), right)
+    assert.deepEqual(await readAfter([market(1), market(3)], 1), rightAnswers)
+  })
+
+  test('is trusted about a field of a nested record until it sends that field again', async () => {
+    const tagged = (tag: object) => [market(1, { tags: [{ id: '7', slug: 'tag-7', ...tag }] })]
+    const [without, other] = [tagged({}), tagged({ label: 'Other' })]
+    assert.equal((await readAfter(tagged({ label: 'Wrong' }), 3, without))[0], '1 right Wrong')
+    assert.equal((await readAfter(tagged({ label: 'Wrong' }), 1, other))[0], '1 right Other')
   })
 })
 

@@ -20,6 +20,8 @@ export type SourceName = (typeof sourceNames)[number]
 
 /** The time between two steps of a run. */
 export const stepMs = 1_800_000
+/** The feed is read completely after this many steps. */
+export const fullPassSteps = 12
 const blockSeconds = 600
 const blocksBefore = 30
 const slotSeconds = 600
@@ -145,7 +147,7 @@ const settingsOf = (gates: Sources['gates'], { style }: MarketWorld, rangeBlocks
     feeds: [
       {
         ...{ id: 'main', url: gates.feed.url, perSecond: 1000, timeoutMs, ...style },
-        ...{ everyMs: stepMs, fullEveryMs: 12 * stepMs, staleMs: 4 * stepMs },
+        ...{ everyMs: stepMs, fullEveryMs: fullPassSteps * stepMs, staleMs: 4 * stepMs },
       },
     ],
   },

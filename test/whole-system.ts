@@ -33,7 +33,15 @@ import { DrivenClock } from './driven-clock.ts'
 import { copyEmptyStores } from './template.ts'
 import { drawEvents, eventText, type KillTime, type SystemEvent, shrinkEvents } from './whole-system-events.ts'
 import type { HostCalls } from './whole-system-host.ts'
-import { alterNext, openSources, type SourceName, type Sources, sourceNames, stepMs } from './whole-system-sources.ts'
+import {
+  alterNext,
+  fullPassSteps,
+  openSources,
+  type SourceName,
+  type Sources,
+  sourceNames,
+  stepMs,
+} from './whole-system-sources.ts'
 
 const hostFile = join(import.meta.dirname, 'whole-system-host.ts')
 /** With fewer, a fault of a source may not have been noticed yet. */
@@ -51,6 +59,7 @@ const anything = /./
 const lateFinality = /^[6-8] epochs behind$/
 /** How long the effects of a fault may last. */
 const graceSteps = 6
+const recoverySteps = 4
 const recoveryStepsMax = 48
 const perSecond = 3
 const perDay = 40
@@ -155,6 +164,8 @@ class Run {
   /** Accepted calls whose counts may not be stored yet. */
   #uncounted: number[] = []
   #lostCalls = 0
+  /** Wrong values of a record are corrected by a full pass. */
+  #needsFullPass = false
 
   static async open(sources: Sources, dir: string, disk: string): Promise<Run> {
     mkdirSync(disk, { recursive: true })
@@ -245,6 +256,7 @@ class Run {
       case 'reorg':
         return this.#sources.chain.reorg(event.depth)
       case 'alter':
+        if (event.source === 'feed') this.#needsFullPass = true
         this.#sources.gates[event.source].alter = alterNext(event.source, event.seed, event.skipped)
         this.#excuse(findingOf[event.source][0], 2 * graceSteps)
         return
@@ -655,7 +667,7 @@ class Run {
     let left: readonly object[] = []
     for (let tries = 0; tries < recoveryStepsMax; tries++) {
       await this.#pass(1)
-      if (tries < 4) continue
+      if (tries < (this.#needsFullPass ? fullPassSteps : recoverySteps)) continue
       left = await this.#failing()
       if (left.length === 0) left = (await this.#doctor()).filter(({ level }) => level !== 'ok')
       if (left.length === 0 && this.#hasLatestRates()) return
