@@ -1,5 +1,5 @@
 // `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or reads epochs
-// of a network again (repair-epochs.ts). With a data folder both may run beside the server, because repeated writes
+// of a network again (repair-epochs.ts). With a data folder both may run next to a server, because repeated writes
 // change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
 import { type Command, Option } from 'commander'
 import { faults } from '#api/faults.ts'

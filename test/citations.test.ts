@@ -1,5 +1,5 @@
 // The code cites sections of docs/behaviour and pages of docs/decisions where it depends on them. Both must exist, and
-// every decision must be listed in the index.
+// every decision must be listed in the index. ARCHITECTURE.md names tables, which must exist too.
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
@@ -48,4 +48,13 @@ test('there are at most 40 decisions, each in the index with its title', () => {
     const title = /^# (.+)$/m.exec(read(`docs/decisions/${name}`))?.[1]
     assert.ok(index.includes(`- [${title}](${name})`), name)
   }
+})
+
+test('the tables that ARCHITECTURE.md names exist', () => {
+  const rows = [...read('ARCHITECTURE.md').matchAll(/^\| (`[a-z_…]+`(?:, `[a-z_…]+`)*) \|.*\|$/gm)]
+  const tables = rows.flatMap(([, cell = '']) => cell.replaceAll(/[`…]/g, '').split(', '))
+  const schema = globSync('server/storage/schema/*.ts', { cwd: root }).map(read).join()
+  assert.ok(tables.includes('fundings') && tables.includes('duty_days'))
+  const missing = tables.filter((table) => !new RegExp(`create table ${table}|'${table}'`).test(schema))
+  assert.deepEqual(missing, [])
 })

@@ -133,7 +133,7 @@ test('a wake signal ends the wait, also if it came during the attempt', async ()
   assert.equal(attempts, 1)
   bell.wake()
   for (let turn = 0; turn < 5; turn++) await settle()
-  assert.equal(attempts, 3, 'nobody rang again')
+  assert.equal(attempts, 3, 'nothing started another poll')
   stop.abort()
   await polling
 })

@@ -163,7 +163,7 @@ describe('problems in the file have file, line and column, what is expected and 
       'inlineMax: 5\n',
       ['tetrad.yaml:1:1  inlineMax is not a known name; did you mean explorer.labels.inlineMax?'],
     ],
-    ['a name nobody knows', 'zzzzzz: 1\n', ['tetrad.yaml:1:1  zzzzzz is not a known name']],
+    ['an unknown name', 'zzzzzz: 1\n', ['tetrad.yaml:1:1  zzzzzz is not a known name']],
     ['a name of the language', '__proto__: { port: 1 }\n', ['tetrad.yaml:1:1  __proto__ is not a known name']],
     [
       'a list entry that misses something, and a number that should be text',

@@ -35,7 +35,7 @@ test('the defaults contradict nothing', () => {
   assert.deepEqual(problemsOf({}), [])
 })
 
-test('names used twice, unknown names and ranges the wrong way round are told together', () => {
+test('duplicate names, unknown names and reversed ranges are reported together', () => {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/v1' }
   assert.deepEqual(
     problemsOf({
@@ -63,7 +63,7 @@ test('a range names both of its ends: the one at fault may be a default', () => 
   ])
 })
 
-test('an amount with too many digits is told how many it may have', () => {
+test('an amount with too many digits is reported with the allowed number', () => {
   for (const max of ['1'.repeat(19), '1.1234567']) {
     const [problem] = read({ limits: { max } }).problems
     assert.equal(

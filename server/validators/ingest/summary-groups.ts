@@ -7,17 +7,17 @@ import { entitiesVersion } from '../registry/entities.ts'
 export async function readGroups(state: State, network: Network): Promise<ValidatorGroups> {
   const version = await entitiesVersion(state, network)
   const groups: { kind: 'pool' | 'operator'; name: string }[] = []
-  const [validators, places]: [number[], number[]] = [[], []]
+  const [validators, groupIndices]: [number[], number[]] = [[], []]
   for (const [kind, sql] of queries) {
-    const groupIndices = new Map<string, number>()
+    const indexOfName = new Map<string, number>()
     for await (const { name, validator } of state.each<{ name: string; validator: number }>(sql, network)) {
-      const group = groupIndices.get(name) ?? groups.push({ kind, name }) - 1
-      groupIndices.set(name, group)
+      const group = indexOfName.get(name) ?? groups.push({ kind, name }) - 1
+      indexOfName.set(name, group)
       validators.push(validator)
-      places.push(group)
+      groupIndices.push(group)
     }
   }
-  return { version, groups, validators: Int32Array.from(validators), groupIndices: Int32Array.from(places) }
+  return { version, groups, validators: Int32Array.from(validators), groupIndices: Int32Array.from(groupIndices) }
 }
 
 const queries = [

@@ -123,7 +123,7 @@ describe('unfinalized blocks', () => {
     await at.catchUp()
     assert.equal(at.simulated.meanwhile, undefined)
     const kept = await readUnfinalizedBlocks(at.context.state, '1')
-    assert.equal(kept.length, 9, 'the hook and the eight that fit together')
+    assert.equal(kept.length, 9, 'the anchor block and the eight that link to it')
     await at.catchUp()
     await assertIndexMatches(at)
   })
