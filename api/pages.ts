@@ -39,7 +39,6 @@ export const pagedEndpoints = {
   'markets.events': { records: null, next: 'offset' },
   'markets.eventsPagination': { records: 'data', next: 'offset' },
   'markets.eventsKeyset': { records: 'events', next: { from: 'next_cursor', to: 'after_cursor' } },
-  'markets.eventsPagination': { records: 'data', next: 'offset' },
   'markets.tags': { records: null, next: 'offset' },
   'markets.series': { records: null, next: 'offset' },
   'markets.publicSearch': { records: 'events', next: 'number' },
