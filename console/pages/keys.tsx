@@ -175,6 +175,7 @@ function KeyRows({ keys, actions }: RowsProps) {
   return (
     <Table
       name="API keys"
+      className="stacked"
       columns={['Name', 'Plan', 'Interfaces', 'Status', 'Last used', 'Expires']}
       hiddenColumn="Actions"
     >
@@ -183,8 +184,8 @@ function KeyRows({ keys, actions }: RowsProps) {
           <td>
             <a href={hrefOf('keys', [key.id])}>{key.name}</a> <div className="soft mono nowrap">{key.id}</div>
           </td>
-          <td>{key.plan}</td>
-          <td className="small">
+          <td data-label="Plan">{key.plan}</td>
+          <td className="small" data-label="Interfaces">
             {key.groups.join(', ')}
             {key.admin && <span className="badge warn">admin</span>}
           </td>
@@ -194,9 +195,13 @@ function KeyRows({ keys, actions }: RowsProps) {
               <div className="soft small">old secret works until {formatTime(key.oldSecretUntil)}</div>
             )}
           </td>
-          <td className="small">{key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}</td>
-          <td className="small">{key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}</td>
-          <td className="right">
+          <td className="small nowrap" data-label="Last used">
+            {key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}
+          </td>
+          <td className="small" data-label="Expires">
+            {key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}
+          </td>
+          <td className="right nowrap">
             {actionsByState[key.state].map((action) => (
               <button
                 key={action}

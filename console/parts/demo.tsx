@@ -6,8 +6,8 @@ export function DemoBanner() {
   if (session.demoKey === undefined) return null
   return (
     <div className="demo" role="note">
-      <strong>Demo data.</strong> All names, prices and ratings are generated. Time is compressed: a slot of its mainnet
-      lasts 90 minutes, and a day has 4 epochs. To use your own data, run <code>tetrad init</code>.
+      <strong>Demo data.</strong> All names, prices and ratings are generated. Time is compressed: on mainnet, a slot
+      lasts 90 minutes and a day has 4 epochs. To use your own data, run <code className="nowrap">tetrad init</code>.
     </div>
   )
 }

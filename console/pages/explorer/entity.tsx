@@ -100,7 +100,11 @@ function EntityChains({ chains }: { readonly chains: EntityView['chains'] }) {
 function AddressTable({ addresses }: { readonly addresses: EntityView['addresses'] }) {
   const chainName = useChainName()
   return (
-    <Table name="Addresses of this entity" columns={['Label', 'Address', 'Chain', 'Source', 'Confidence', 'Updated']}>
+    <Table
+      name="Addresses of this entity"
+      className="stacked"
+      columns={['Label', 'Address', 'Chain', 'Source', 'Confidence', 'Updated']}
+    >
       {addresses.map(({ chainid, address, labels }) => (
         <Fragment key={`${chainid}/${address}`}>
           {labels.map((label) => (
@@ -112,11 +116,13 @@ function AddressTable({ addresses }: { readonly addresses: EntityView['addresses
                 </a>
               </td>
               <td>{chainName(chainid)}</td>
-              <td>
+              <td data-label="Source">
                 {label.source} <EvidenceLink url={label.evidence} />
               </td>
-              <td>{label.confidence} %</td>
-              <td className="nowrap">{formatTime(label.updatedAt).slice(0, 10)}</td>
+              <td data-label="Confidence">{label.confidence} %</td>
+              <td className="nowrap" data-label="Updated">
+                {formatTime(label.updatedAt).slice(0, 10)}
+              </td>
             </tr>
           ))}
         </Fragment>

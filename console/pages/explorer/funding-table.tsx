@@ -19,6 +19,7 @@ export function FundingTable({ name, fundings, hasTransactions }: FundingTablePr
   return (
     <Table
       name={name}
+      className="stacked"
       columns={[
         ...['Funded address', 'Funded by', 'Amount', 'Time', 'Chain'],
         ...(hasTransactions ? ['Transaction'] : ['Finality']),
@@ -30,13 +31,17 @@ export function FundingTable({ name, fundings, hasTransactions }: FundingTablePr
           <td>
             <AddressLink chain={funding.chainid} address={funding.address} label={funding.label} />
           </td>
-          <td>
+          <td data-label="Funded by">
             <AddressLink chain={funding.chainid} address={funding.fundingAddress} label={funding.funderLabel} />
           </td>
-          <td className="num">{coins(funding.chainid, funding.value)}</td>
-          <td className="nowrap">{formatTime(Number(funding.timeStamp))}</td>
+          <td className="num" data-label="Amount">
+            {coins(funding.chainid, funding.value)}
+          </td>
+          <td className="nowrap" data-label="Time">
+            {formatTime(Number(funding.timeStamp))}
+          </td>
           <td>{chainName(funding.chainid)}</td>
-          <td>
+          <td data-label={hasTransactions ? 'Transaction' : 'Finality'}>
             {hasTransactions ? (
               <TransactionLink hash={funding.fundingTxn} />
             ) : funding.finality === 'head' ? (

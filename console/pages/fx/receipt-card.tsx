@@ -32,7 +32,7 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
               {base}/{quote}
             </td>
             <td className="num mono">{rate}</td>
-            <td>{formatTime(at)}</td>
+            <td className="nowrap">{formatTime(at)}</td>
             <td>{used ? 'yes' : <span className="warn">no: too far from the other sources</span>}</td>
           </tr>
         ))}

@@ -75,7 +75,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     ['recipient', recipient, 'Address that receives the token'],
   ]
   return (
-    <Table name="Fields of the typed data" columns={['Field', 'Value', 'Meaning']}>
+    <Table name="Fields of the typed data" className="stacked" columns={['Field', 'Value', 'Meaning']}>
       {rows.map(([field, value, meaning]) => (
         <tr key={field}>
           <td className="nowrap">

@@ -5,7 +5,7 @@ import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { isVisibleChange, timeStampField } from './history.ts'
 import { hrefWith } from './market-href.ts'
-import { fieldLabel } from './market-values.ts'
+import { fieldLabel, isDerived } from './market-values.ts'
 import { formatValue } from './values.ts'
 
 interface ChangesProps {
@@ -98,6 +98,7 @@ interface ChangeProps {
 
 function Change({ change: { at, kind, id, slug, change, fields }, href, isShown }: ChangeProps) {
   const visibleFields = fields.filter(({ field }) => field !== timeStampField)
+  const derivedFields = visibleFields.filter(({ field }) => isDerived(field))
   return (
     <li className={isShown ? 'shown' : undefined}>
       <a className="when" href={href} title="Show the market at this time">
@@ -111,15 +112,26 @@ function Change({ change: { at, kind, id, slug, change, fields }, href, isShown 
         )}
         {isShown && <span className="badge warn">shown above</span>}
         {changeLabels[change]}
-        <div className="fields">
-          {visibleFields.map(({ field, before, after }) => (
-            <span key={field}>
-              <span className="soft">{fieldLabel(field)}</span> {formatValue(before)} →{' '}
-              <strong>{formatValue(after)}</strong>
-            </span>
-          ))}
-        </div>
+        <FieldChanges fields={visibleFields.filter(({ field }) => !isDerived(field))} />
+        {derivedFields.length > 0 && (
+          <details>
+            <summary>
+              {derivedFields.length} derived {derivedFields.length === 1 ? 'figure' : 'figures'}
+            </summary>
+            <FieldChanges fields={derivedFields} />
+          </details>
+        )}
       </div>
     </li>
   )
 }
+
+const FieldChanges = ({ fields }: Pick<MarketChange, 'fields'>) => (
+  <div className="fields">
+    {fields.map(({ field, before, after }) => (
+      <span key={field}>
+        <span className="soft">{fieldLabel(field)}</span> {formatValue(before)} → <strong>{formatValue(after)}</strong>
+      </span>
+    ))}
+  </div>
+)

@@ -6,6 +6,7 @@ import {
   fieldLabel,
   formatPercent,
   groupThousands,
+  isDerived,
   listIn,
   marketStatus,
   outcomesOf,
@@ -75,4 +76,10 @@ test('a known token is shown by its name, another by its address', () => {
   assert.equal(currencyOf({ denominationToken: '0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174' }), 'USDC')
   assert.equal(currencyOf({ denominationToken: `0x${'1'.repeat(40)}` }), '0x111111…111111')
   assert.equal(currencyOf({}), undefined)
+})
+
+test('figures that the source computes from others are derived', () => {
+  const derived = ['volumeNum', 'volume24hr', 'volume1wkClob', 'liquidityAmm', 'oneDayPriceChange', 'spread']
+  assert.deepEqual(derived.filter(isDerived), derived)
+  assert.deepEqual(['volume', 'liquidity', 'outcomePrices', 'bestBid', 'question', 'closed'].filter(isDerived), [])
 })

@@ -96,6 +96,11 @@ export function formatPercent(price: string): string {
 export const fieldLabel = (field: string): string =>
   field.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
 
+const derivedPattern = /(Clob|Amm|PriceChange)$|^volume\d|^(volumeNum|liquidityNum|competitive|spread)$/
+
+/** Whether the source computes the field from others: shares of venues, sums of a period, price changes, duplicates. */
+export const isDerived = (field: string): boolean => derivedPattern.test(field)
+
 /** Tokens that markets are denominated in, by contract. */
 const tokenNames: Readonly<Record<string, string>> = {
   '0x2791bca1f2de4661ed88a30c99a7a9449aa84174': 'USDC',

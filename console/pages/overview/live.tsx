@@ -45,6 +45,7 @@ function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
       )}
       <Table
         name="All sources"
+        className="stacked"
         columns={['Source', 'Status', 'Last success', 'Latency', 'Details']}
         figures={['Latency']}
       >
@@ -67,8 +68,12 @@ function Source({ source }: { readonly source: SourceView }) {
       <td>
         <span className={`badge status ${tone}`}>{label}</span>
       </td>
-      <td>{lastGoodAt === null ? '–' : `${formatDuration((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}</td>
-      <td className="num">{latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}</td>
+      <td data-label="Last success">
+        {lastGoodAt === null ? '–' : `${formatDuration((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}
+      </td>
+      <td className="num" data-label="Latency">
+        {latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}
+      </td>
       <td className="soft">{message}</td>
     </tr>
   )

@@ -164,7 +164,10 @@ function PartTable({ title, part }: PartTableProps) {
         </tfoot>
       </table>
       {part.total === undefined && (
-        <p className="small soft">Unknown amounts need an execution node. The server had none for these days.</p>
+        <p className="small soft">
+          Unknown, because the server had no execution node on some of these days, or because a block may have paid a
+          validator without a withdrawal address.
+        </p>
       )}
     </div>
   )
