@@ -94,8 +94,12 @@ describe('search', () => {
   const found = (query: string) => searcher.find(query).map(({ path, anchor }) => `${path}#${anchor}`)
 
   for (const [query, answer] of [
-    ['rotate a key', 'operations.html#keys'],
-    ['rotating keys', 'operations.html#keys'],
+    ['rotate a key', 'operations.html#api-keys'],
+    ['rotating keys', 'operations.html#api-keys'],
+    ['rotate an API key', 'operations.html#api-keys'],
+    ['hardhat', 'getting-started.html#a-local-test-chain'],
+    ['change the port', 'getting-started.html#settings'],
+    ['rate limit 429', 'behaviour/http.html#rate-limits'],
     ['x-tetrad-coverage', 'markets.html#confidence-headers'],
     ['archive node', 'validators.html#archive-nodes'],
     ['Permit2', 'fx.html#'],
