@@ -76,6 +76,10 @@ describe('Markets page', { skip: noBrowser }, () => {
     assert.equal(await outcomes.count(), 2)
     assert.match((await outcomes.first().textContent()) ?? '', /^Yes\d+ %$/)
     await page.getByRole('img', { name: 'Prices over time' }).waitFor()
+    const newest = page.locator('.changes li', { hasText: 'derived figures' }).first()
+    assert.doesNotMatch(await newest.innerText(), /clob/)
+    await newest.getByText('derived figures').click()
+    assert.match(await newest.innerText(), /volume24hr clob/)
     await browser.accessible(page)
     await page.getByRole('button', { name: 'Show first funding' }).click()
     await page

@@ -45,6 +45,40 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     },
   )
 
+  await t.test('a chain that is searched on request shows no progress', async () => {
+    const page = await browser.page('/#/overview', {
+      key: '',
+      before: async (opened) => {
+        await opened.route('**/coverage', async (route) => {
+          const response = await route.fetch()
+          const body = (await response.json()) as { streams: { name: string }[] }
+          const streams = body.streams.map((stream) =>
+            stream.name === 'chain 1' ? { ...stream, status: 'on demand', from: 0, until: 0, read: 0 } : stream,
+          )
+          await route.fulfill({ response, json: { ...body, streams } })
+        })
+      },
+    })
+    const chain = page.locator('.stream', { hasText: 'Ethereum (1)' })
+    await chain.getByText('The node is searched on request.').waitFor()
+    assert.doesNotMatch((await chain.textContent()) ?? '', /0 of 0|unknown/)
+    await browser.leave(page)
+  })
+
+  await t.test('on a narrow screen, a row of a key is a list with names of its values', async () => {
+    const { token } = await createLink(browser.demo.server.context)
+    const page = await browser.page(`/#/sign-in/${token}`, { key: '', viewport: { width: 390, height: 800 } })
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.goto(`${browser.demo.url}/#/keys`)
+    const table = page.getByRole('region', { name: 'API keys' })
+    await table.getByRole('button', { name: /^Edit demo/ }).waitFor()
+    assert.equal(await table.evaluate((region) => region.scrollWidth > region.clientWidth), false)
+    const plan = table.locator('td[data-label="Plan"]').first()
+    assert.match(await plan.evaluate((cell) => getComputedStyle(cell, '::before').content), /Plan: /)
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
   await t.test('the history of the server covers requests that this tab has not seen', async () => {
     const { demo } = browser
     const client = createClient({ baseUrl: demo.url, key: demo.key })

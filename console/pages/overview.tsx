@@ -125,16 +125,40 @@ function GroupCard({ group, report }: { readonly group: (typeof groups)[number];
   )
 }
 
-function Stream({ stream, report }: { readonly stream: StreamView; readonly report: Status }) {
+interface StreamProps {
+  readonly stream: StreamView
+  readonly report: Status
+}
+
+function Stream({ stream, report }: StreamProps) {
   const chainName = useChainName()
   const chain = stream.group === 'explorer' ? /^chain (\d+)$/.exec(stream.name)?.[1] : undefined
-  const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)
   return (
     <div className="stream">
       <div className="spread">
         <strong>{chain === undefined ? stream.name : chainName(chain)}</strong>
         <span className={`badge ${tones[stream.status]}`}>{stream.status}</span>
       </div>
+      {stream.status === 'on demand' ? (
+        <p className="soft small">The node is searched on request. Nothing is read ahead of time.</p>
+      ) : (
+        <StreamProgress stream={stream} report={report} />
+      )}
+      {stream.nodes === 'disagree' && (
+        <p className="bad small">The nodes disagree, so nothing is stored. Run `tetrad doctor` for their names.</p>
+      )}
+      {stream.nodes === 'not compared' && (
+        <p className="soft small">Not all nodes could be compared with each other.</p>
+      )}
+      <GapReasons stream={stream} />
+    </div>
+  )
+}
+
+function StreamProgress({ stream, report }: StreamProps) {
+  const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)
+  return (
+    <>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
       <p className="soft small">
         {stream.read !== null && stream.from !== null && stream.until !== null && (
@@ -148,9 +172,7 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
             .{' '}
           </>
         )}
-        {stream.ageSeconds === null
-          ? 'Age of the newest data: unknown.'
-          : `Newest data ${formatDuration(Math.max(0, stream.ageSeconds))} old.`}
+        {stream.ageSeconds !== null && `Newest data ${formatDuration(Math.max(0, stream.ageSeconds))} old.`}
         {progress && progress.done > 0 && (
           <>
             {' '}
@@ -162,14 +184,7 @@ function Stream({ stream, report }: { readonly stream: StreamView; readonly repo
           </>
         )}
       </p>
-      {stream.nodes === 'disagree' && (
-        <p className="bad small">The nodes disagree, so nothing is stored. Run `tetrad doctor` for their names.</p>
-      )}
-      {stream.nodes === 'not compared' && (
-        <p className="soft small">Not all nodes could be compared with each other.</p>
-      )}
-      <GapReasons stream={stream} />
-    </div>
+    </>
   )
 }
 
