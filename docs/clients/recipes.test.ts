@@ -13,8 +13,6 @@ import { promisify } from 'node:util'
 import { createPublicClient, forkEnvironmentConfig } from '@polymarket/client'
 import { parse } from 'yaml'
 import { type OpenapiDocument, openapi } from '#api/openapi.ts'
-import type { MarketRecord } from '#markets/records/normalize.ts'
-import { putMarkets } from '#markets/records/put-markets.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 
 const run = promisify(execFile)
@@ -144,30 +142,6 @@ describe('recipes', () => {
   })
 })
 
-/** Forms in which feeds write values. Each is a part of a record. */
-const variants: readonly object[] = [
-  { question: '', description: '', category: '', image: '', icon: '', resolutionSource: '' },
-  { conditionId: '', questionID: '', resolvedBy: '', umaResolutionStatus: '', negRiskRequestID: '' },
-  { description: null, endDate: null, clobTokenIds: null, volumeNum: null, feeSchedule: null },
-  { liquidity: '0', volume: '1234567.890123', fee: '20000000000000000', lowerBound: null, upperBound: null },
-  { volume: 12.5, liquidity: 0, umaBond: 500, umaReward: '5' },
-  { volumeNum: '12.5', spread: '0.001', bestBid: 0, bestAsk: 1, lastTradePrice: 0.5, oneDayPriceChange: -0.25 },
-  { closedTime: '2026-01-02 03:04:05+00', umaEndDate: '2026-01-02T03:04:05Z', endDateIso: '2026-01-02' },
-  { createdAt: '2026-01-02T03:04:05.678901Z', updatedAt: '2026-01-02T03:04:05.6Z', startDateIso: '2026-01-02' },
-  { gameStartTime: '2026-01-02 03:04:05+00', secondsDelay: 3, sportsMarketType: 'moneyline', line: -1.5 },
-  { outcomes: '["Up","Down"]', outcomePrices: '["0.015","0.985"]', shortOutcomes: '["U","D"]' },
-  { orderPriceMinTickSize: 0.001, orderMinSize: 5, rewardsMinSize: 50, rewardsMaxSpread: 3.5, competitive: 0.98 },
-  {
-    active: false,
-    closed: true,
-    archived: true,
-    umaResolutionStatus: 'resolved',
-    umaResolutionStatuses: '["proposed"]',
-  },
-  { feeSchedule: { exponent: 1, rate: 0.02, takerOnly: true, rebateRate: '0.25' }, feesEnabled: true },
-  { pastSlugs: '["old-slug"]', groupItemTitle: '≥ 50 %', groupItemThreshold: '3', events: [], tags: [] },
-]
-
 describe('@polymarket/client', () => {
   const client = () =>
     createPublicClient({ environment: forkEnvironmentConfig({ name: 'test', gamma: { rest: demo.url } }) })
@@ -182,30 +156,6 @@ describe('@polymarket/client', () => {
       assert.deepEqual(ids, listed.map(({ id }) => id)) // biome-ignore format: one case
       for await (const page of client().listEvents({ closed, pageSize: 50 })) assert.ok(page.items.length > 0)
     }
-  })
-
-  test('120 markets in the forms in which feeds write values match its schema', async () => {
-    const records = Array.from({ length: 120 }, (_, at): MarketRecord => {
-      const [first, second] = [
-        variants[at % variants.length],
-        variants[Math.floor(at / variants.length) % variants.length],
-      ]
-      const own = {
-        slug: `variant-${at}`,
-        question: `Variant ${at}?`,
-        marketMakerAddress: '',
-        outcomes: '["Yes","No"]',
-      }
-      return { kind: 'market', id: String(900_000 + at), fields: { ...own, ...first, ...second } }
-    })
-    const { state, clock } = demo.server.context
-    await state.write((tx) => putMarkets(tx, records, clock.now()))
-    const misfits: unknown[] = []
-    for (const { id, fields } of records)
-      await client()
-        .fetchMarket({ id })
-        .catch((error: Error) => misfits.push([fields, error.message, String(error.cause)]))
-    assert.deepEqual(misfits, [])
   })
 })
 
