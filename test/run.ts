@@ -19,6 +19,8 @@ import { summaryOf } from './summary.ts'
 const root = normalize(join(import.meta.dirname, '..'))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 const testFiles = '{api,server,cli,conformance,console,simulator,test,docs}/**/*.test.ts'
+/** Kept for later runs. */
+const cacheFolder = join(root, 'node_modules', '.cache', 'tests')
 const memoryFolder = '/dev/shm'
 const memoryFreeMin = 4 * 1024 ** 3
 const outputMax = 65_536
@@ -77,7 +79,7 @@ const testEnv = (work: string, temporary: string): NodeJS.ProcessEnv => ({
   ...process.env,
   TMPDIR: temporary,
   TEST_SHARED_DIR: work,
-  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tests'),
+  NODE_COMPILE_CACHE: cacheFolder,
   TEST_SEED: String(seed),
   ...(options.long && { TEST_LONG: '1' }),
 })
@@ -136,10 +138,18 @@ async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
 
 const secondsOf = (ms: number): string => (ms / 1000).toFixed(1)
 
-/** The compiler needs less than half the CPU time on one thread. */
+/**
+ * The compiler needs less than half the CPU time on one thread, and a fifth of it if it knows from an earlier run which
+ * files have not changed.
+ */
+const compilerOptions = (name: string): string[] => [
+  '--singleThreaded',
+  ...['--incremental', '--tsBuildInfoFile', join(cacheFolder, `${name}.tsbuildinfo`)],
+]
+
 const checkTasks = (): Task[] => [
-  checkTask('Types (tsc)', 'tsc', ['--singleThreaded']),
-  checkTask('Types of the console (tsc)', 'tsc', ['-p', 'console', '--singleThreaded']),
+  checkTask('Types (tsc)', 'tsc', compilerOptions('types')),
+  checkTask('Types of the console (tsc)', 'tsc', ['-p', 'console', ...compilerOptions('console-types')]),
   checkTask('Lint and format (biome)', 'biome', ['check', '.']),
 ]
 
