@@ -64,7 +64,7 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   let kills = 0
   for (let lastLine: string | undefined; lastLine !== 'done'; ) {
     // A new process needs about twenty requests before it writes. The last one is not killed.
-    killAt = kills < 6 ? node.requests.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
+    killAt = kills < 4 ? node.requests.length + draws.whole(25, 120) : Number.POSITIVE_INFINITY
     running = startProcess(child(broken.dir, broken.settings.store, node.url))
     for (let line = await running.line(); line !== undefined; line = await running.line()) lastLine = line
     await running.kill()
