@@ -103,7 +103,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     const { context } = browser.demo.server
     const page = await browser.page(`/#/sign-in/${(await createLink(context)).token}`, { key: '' })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    await page.getByRole('link', { name: 'FX' }).click()
+    await page.getByRole('navigation').getByRole('link', { name: 'FX' }).click()
     await page.getByLabel('Type').selectOption('reference')
     await page.getByRole('button', { name: 'Get quote' }).click()
     await page.getByRole('heading', { name: 'Quote', exact: true }).waitFor()
