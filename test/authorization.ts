@@ -36,11 +36,18 @@ export const makeKey = (
 ) => createKey(context.state, { name: 'ci', plan, ...more }, context.clock, context.random)
 
 /** The caller, or the fault. */
-export const attempt = (authorizer: Authorizer, handler: Handler, credentials: Credentials): Promise<Caller | Fault> =>
-  authorizer.authorize(handler, credentials).catch((error) => {
+export async function attempt(
+  authorizer: Authorizer,
+  handler: Handler,
+  credentials: Credentials,
+): Promise<Caller | Fault> {
+  try {
+    return await authorizer.authorize(handler, credentials)
+  } catch (error) {
     assert.ok(error instanceof Fault, String(error))
     return error
-  })
+  }
+}
 
 /** `accepted`, or the code of the fault. */
 export async function codeOf(authorizer: Authorizer, handler: Handler, credentials: Credentials): Promise<string> {

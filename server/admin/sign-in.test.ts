@@ -68,7 +68,7 @@ describe('POST /console/session', () => {
     const credentials = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
     for (let tries = 0; tries < 3; tries++)
-      await assert.rejects(site.authorizer.authorize(metadata, credentials), Fault)
+      await assert.rejects(async () => site.authorizer.authorize(metadata, credentials), Fault)
     for (let tries = 0; tries < 2; tries++) assert.equal((await attempt({ token: 'x' })).status, 401)
     const sixth = await attempt({ token: 'x' })
     assert.deepEqual([sixth.status, codeOf(sixth)], [429, 'key.throttled'])
@@ -189,7 +189,7 @@ describe('POST /console/key', () => {
       [['console', false]],
     )
     await site.request('/console/session', { method: 'DELETE', cookie })
-    await assert.rejects(site.authorizer.authorize(metadata, credentials), { code: 'key.invalid' })
+    await assert.rejects(async () => site.authorizer.authorize(metadata, credentials), { code: 'key.invalid' })
     assert.equal(await findKey(site.context.state, id), undefined)
   })
 

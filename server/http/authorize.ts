@@ -2,8 +2,8 @@
 // (behaviour/http.md#invalid-keys).
 import type { Endpoint } from '#api/kit.ts'
 import { plans } from '#api/routes.ts'
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
-import { splitKey } from '#core/key.ts'
 import { anonymousId, type KeyRecord } from '#storage/keys.ts'
 import type { Refusal } from '#storage/usage.ts'
 import { type BadKeyThrottle, createBadKeyThrottle } from './bad-key-throttle.ts'
@@ -27,8 +27,8 @@ export interface Credentials {
 type AuthorizedHandler = Pick<Handler, 'endpoint' | 'checkQuery'>
 
 export interface Authorizer {
-  /** Throws a Fault if the request is refused. */
-  authorize(handler: AuthorizedHandler, credentials: Credentials): Promise<Caller>
+  /** Throws or rejects with a Fault if the request is refused. */
+  authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller>
   /** Stores counters and last-used times. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -87,18 +87,25 @@ class KeyAuthorizer {
     this.#keyCache = new KeyCache(context)
   }
 
-  async authorize(handler: AuthorizedHandler, credentials: Credentials): Promise<Caller> {
+  authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> {
+    const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
+    if (presentedKey === undefined) {
+      this.#requireKeyUnlessOpen(handler.endpoint)
+      return this.#admit(handler, credentials, undefined)
+    }
+    return whenReady(this.#keyCache.find(presentedKey), (key) => {
+      if (!key) throw this.#countBadKey(networkOf(credentials.address))
+      this.#usage.markUsed(key.id, this.#context.clock.now())
+      return this.#admit(handler, credentials, key)
+    })
+  }
+
+  /** `key` is verified; undefined: a caller without a key. */
+  #admit(handler: AuthorizedHandler, credentials: Credentials, key: KeyRecord | undefined): Awaitable<Caller> {
     const { endpoint } = handler
-    const network = networkOf(credentials.address)
-    const presentedKey = readPresentedKey(endpoint.auth, credentials)
-    const key =
-      presentedKey === undefined
-        ? this.#requireKeyUnlessOpen(endpoint)
-        : await this.#findKeyRecord(presentedKey, network)
-    const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(network)
-    const caller: Caller = key
-      ? { keyId: key.id, plan: key.plan }
-      : { keyId: limitedCaller.keyId, plan: 'free', network }
+    const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(networkOf(credentials.address))
+    const { keyId, network } = limitedCaller
+    const caller: Caller = key ? { keyId, plan: key.plan } : { keyId, plan: 'free', ...(network && { network }) }
 
     if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
     if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
@@ -107,30 +114,23 @@ class KeyAuthorizer {
     }
     handler.checkQuery?.(credentials.query, this.#context)
     // Checks and counts in one step, so that concurrent calls cannot exceed a limit.
-    const limitFault = await this.#limits.consume(
+    const consumed = this.#limits.consume(
       limitedCaller,
       isExempt(endpoint, caller) ? { ...endpoint, perSecond: 0 } : endpoint,
     )
-    if (limitFault?.code === 'limit.unavailable') throw limitFault
-    if (limitFault) throw this.#refuse(limitFault, caller, endpoint)
-    return caller
+    return whenReady(consumed, (limitFault) => {
+      if (limitFault?.code === 'limit.unavailable') throw limitFault
+      if (limitFault) throw this.#refuse(limitFault, caller, endpoint)
+      return caller
+    })
   }
 
   /** Open endpoints need no key (spec section 5), unless the settings of their group require one. */
-  #requireKeyUnlessOpen(endpoint: Endpoint): undefined {
+  #requireKeyUnlessOpen(endpoint: Endpoint): void {
     const settings = this.#context.settings[endpoint.group]
-    if (endpoint.auth === 'open' && !('requireKey' in settings && settings.requireKey)) return undefined
+    if (endpoint.auth === 'open' && !('requireKey' in settings && settings.requireKey)) return
     this.#onRefusal('key.missing', '')
     throw new Fault('key.missing')
-  }
-
-  async #findKeyRecord(presentedKey: string, network: string): Promise<KeyRecord> {
-    const { clock } = this.#context
-    const parts = splitKey(presentedKey)
-    const key = parts && (await this.#keyCache.find(parts))
-    if (!key) throw this.#countBadKey(network)
-    this.#usage.markUsed(key.id, clock.now())
-    return key
   }
 
   #countBadKey(network: string): Fault {

@@ -1,5 +1,6 @@
 // Time limits of requests in flight. One check per second covers all of them, because a timer per request would cost more
 // than most requests.
+import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 
@@ -18,24 +19,21 @@ export type OnCallerGone = (leave: () => void) => void
 export interface Deadlines {
   /** The result of the work, or a fault if it takes too long. */
   within<T>(work: (deadline: Deadline) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T>
+  within<T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T>
   readonly inFlight: number
   close(): void
 }
 
 /** The time limit of one request. */
 export class Deadline {
-  readonly untilMs: number
   readonly #onCallerGone: OnCallerGone | undefined
-  readonly #reject: (fault: Fault) => void
   #controller: AbortController | undefined
   #fault: Fault | undefined
   /** The work has ended, so nothing is aborted any more. */
   isDone = false
 
-  constructor(untilMs: number, onCallerGone: OnCallerGone | undefined, reject: (fault: Fault) => void) {
-    this.untilMs = untilMs
+  constructor(onCallerGone: OnCallerGone | undefined) {
     this.#onCallerGone = onCallerGone
-    this.#reject = reject
   }
 
   /** Aborts at the time limit and when the caller disconnects. Created at the first use: most requests need none. */
@@ -52,41 +50,55 @@ export class Deadline {
   giveUp(fault: Fault): void {
     this.#fault = fault
     this.#controller?.abort(fault)
-    this.#reject(fault)
   }
 }
 
+interface PendingWork {
+  readonly deadline: Deadline
+  readonly untilMs: number
+  readonly reject: (fault: Fault) => void
+}
+
 export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
-  const pending = new Set<Deadline>()
+  const pending = new Set<PendingWork>()
   const stop = clock.every(sweepMs, () => {
     const nowMs = clock.monotonicMs()
-    for (const deadline of pending) {
-      if (deadline.untilMs > nowMs) continue
-      pending.delete(deadline)
-      deadline.giveUp(new Fault('server.timeout', { detail: `no response within ${allowedMs} ms` }))
+    for (const work of pending) {
+      if (work.untilMs > nowMs) continue
+      pending.delete(work)
+      const fault = new Fault('server.timeout', { detail: `no response within ${allowedMs} ms` })
+      work.deadline.giveUp(fault)
+      work.reject(fault)
     }
   })
+  const waitFor = <T>(promise: Promise<T>, deadline: Deadline): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      const work: PendingWork = { deadline, untilMs: clock.monotonicMs() + allowedMs, reject }
+      pending.add(work)
+      const end = () => {
+        deadline.isDone = true
+        pending.delete(work)
+      }
+      promise.then(
+        (value) => {
+          end()
+          resolve(value)
+        },
+        (error: unknown) => {
+          end()
+          reject(error)
+        },
+      )
+    })
+  const within = <T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T> => {
+    const deadline = new Deadline(onCallerGone)
+    const result = work(deadline)
+    if (result instanceof Promise) return waitFor<T>(result, deadline)
+    deadline.isDone = true
+    return result
+  }
   return {
-    within<T>(work: (deadline: Deadline) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T> {
-      return new Promise<T>((resolve, reject) => {
-        const deadline = new Deadline(clock.monotonicMs() + allowedMs, onCallerGone, reject)
-        pending.add(deadline)
-        const end = () => {
-          deadline.isDone = true
-          pending.delete(deadline)
-        }
-        work(deadline).then(
-          (value) => {
-            end()
-            resolve(value)
-          },
-          (error: unknown) => {
-            end()
-            reject(error)
-          },
-        )
-      })
-    },
+    within: within as Deadlines['within'],
     get inFlight() {
       return pending.size
     },

@@ -2,6 +2,7 @@
 // error format of its group.
 import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
 import type { Plan } from '#api/routes.ts'
+import type { Awaitable } from '#core/awaitable.ts'
 import type { Fault } from '#core/fault.ts'
 import type { Context } from './context.ts'
 
@@ -80,6 +81,11 @@ export interface Handler<E extends Endpoint = Endpoint, C = Context> {
   /** Runs after the plan and before the rate limit is checked (behaviour/explorer.md#order-of-checks). */
   checkQuery?(query: RawQuery, context: C): void
   /** Declared as a method, so that handlers of different endpoints can be in one list. */
+  handle(input: Parsed<E>, context: C, info: RequestInfo): Awaitable<HandlerResult<Reply<E>>>
+}
+
+/** A handler that always has to wait for something. */
+export interface AsyncHandler<E extends Endpoint, C> extends Handler<E, C> {
   handle(input: Parsed<E>, context: C, info: RequestInfo): Promise<HandlerResult<Reply<E>>>
 }
 
@@ -89,4 +95,4 @@ export const createHandler = <E extends Endpoint, C = Context>(
   errorFormat: ErrorFormat,
   handle: (input: Parsed<E>, context: C, info: RequestInfo) => Promise<HandlerResult<Reply<E>>>,
   checkQuery?: (query: RawQuery, context: C) => void,
-): Handler<E, C> => ({ endpoint, errorFormat, handle, ...(checkQuery && { checkQuery }) })
+): AsyncHandler<E, C> => ({ endpoint, errorFormat, handle, ...(checkQuery && { checkQuery }) })

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import createRouter, { type HTTPMethod } from 'find-my-way'
+import { whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
@@ -92,10 +93,13 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   }
 }
 
+/** Name and value of headers that every response of a path has unless it has its own. */
+type CommonHeaders = readonly (readonly [name: string, value: string])[]
+
 /** A route with its headers, prepared once. */
 interface MountedRoute {
   readonly route: HttpRoute
-  readonly common: Readonly<Record<string, string>>
+  readonly common: CommonHeaders
 }
 
 /** A request on its way, with what is needed to refuse it. */
@@ -105,7 +109,7 @@ interface Exchange {
   readonly response: ServerResponse
   readonly id: string
   /** Headers of every response of the path. */
-  readonly common: Readonly<Record<string, string>>
+  readonly common: CommonHeaders
 }
 
 function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds): RequestListener {
@@ -118,11 +122,11 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
     onMaxParamLength: noop,
   })
   for (const route of routes) {
-    const mounted: MountedRoute = { route, common: { ...commonHeaders(settings, route) } }
+    const mounted: MountedRoute = { route, common: Object.entries(commonHeaders(settings, route)) }
     for (const method of route.methods)
       router.on(method as HTTPMethod, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), noop, mounted)
   }
-  const common = commonHeaders(settings)
+  const common = Object.entries(commonHeaders(settings))
   return (raw, response) => {
     const method = raw.method as HTTPMethod
     const id = ids.of(raw)
@@ -132,7 +136,7 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
     const mounted = found?.store as MountedRoute | null | undefined
     const exchange: Exchange = { app, raw, response, id, common: mounted?.common ?? common }
     if (isTooLong) return refuse(exchange, new Fault('input.url_too_long'))
-    if (found && mounted) return void answer(exchange, mounted.route, found.params, found.searchParams)
+    if (found && mounted) return answer(exchange, mounted.route, found.params, found.searchParams)
     const path = pathOfUrl(raw)
     if (found) return refuse(exchange, badUrlFault(app, path))
     if (method === 'OPTIONS' && settings.server.cors) {
@@ -145,34 +149,48 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
 
 const noop = () => {}
 
-async function answer(exchange: Exchange, route: HttpRoute, params: object, query: unknown): Promise<void> {
+function answer(exchange: Exchange, route: HttpRoute, params: object, query: unknown): void {
   const { app, raw, response, id } = exchange
   const { headerBytesMax, proxyHops, bodyBytesMax } = app.context.settings.server
   const method = raw.method as string
   try {
     if (headerBytes(raw) > headerBytesMax) throw new Fault('input.headers_too_large')
     if (proxyHops === 0 && raw.headers['x-forwarded-for'] !== undefined) warnHourly(app, unknownProxy)
-    const body = method === 'GET' || method === 'HEAD' ? undefined : await readBody(raw, bodyBytesMax)
-    const routed: RoutedRequest = {
-      raw,
-      id,
-      params: params as Record<string, string>,
-      query: query as string,
-      body,
-      onCallerGone: (leave) => {
-        if (response.closed) leave()
-        else response.once('close', leave)
-      },
-    }
-    const apiResponse = await route.handle(readRequest(app, route, routed), method)
-    if (apiResponse.chunks && method !== 'HEAD') sendStream(exchange, apiResponse)
-    else if (apiResponse.bodyParts && method !== 'HEAD') sendParts(exchange, apiResponse, apiResponse.bodyParts)
-    else send(exchange, apiResponse)
+    const body = method === 'GET' || method === 'HEAD' ? undefined : readBody(raw, bodyBytesMax)
+    const apiResponse = whenReady(body, (bytes) => {
+      const routed: RoutedRequest = {
+        raw,
+        id,
+        params: params as Record<string, string>,
+        query: query as string,
+        body: bytes,
+        onCallerGone: (leave) => {
+          if (response.closed) leave()
+          else response.once('close', leave)
+        },
+      }
+      return route.handle(readRequest(app, route, routed), method)
+    })
+    if (apiResponse instanceof Promise) {
+      apiResponse.then((ready) => sendResponse(exchange, ready)).catch((error: unknown) => fail(exchange, error))
+    } else sendResponse(exchange, apiResponse)
   } catch (error) {
-    const fault = toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
-    if (response.headersSent) response.destroy()
-    else refuse(exchange, fault)
+    fail(exchange, error)
   }
+}
+
+function sendResponse(exchange: Exchange, apiResponse: ApiResponse): void {
+  const hasBody = exchange.raw.method !== 'HEAD'
+  if (apiResponse.chunks && hasBody) sendStream(exchange, apiResponse)
+  else if (apiResponse.bodyParts && hasBody) sendParts(exchange, apiResponse, apiResponse.bodyParts)
+  else send(exchange, apiResponse)
+}
+
+function fail(exchange: Exchange, error: unknown): void {
+  const { app, raw, response, id } = exchange
+  const fault = toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
+  if (response.headersSent) response.destroy()
+  else refuse(exchange, fault)
 }
 
 const unknownProxy =
@@ -193,24 +211,37 @@ function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessa
   return isTooLong
 }
 
-function send({ response, common, id }: Exchange, { status, headers, body }: ApiResponse): void {
-  const all: Record<string, string | number> = { 'cache-control': 'no-store', ...common, 'x-request-id': id }
-  if (status !== 304 && status !== 204)
-    all['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-  response.writeHead(status, Object.assign(all, headers))
-  response.end(body)
+function send(exchange: Exchange, { status, headers, body }: ApiResponse): void {
+  const { response } = exchange
+  const list = headerList(exchange, headers)
+  const byteCount = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+  if (status !== 304 && status !== 204 && headers['content-length'] === undefined)
+    list.push('content-length', String(byteCount))
+  response.writeHead(status, list)
+  // Text with one byte per character needs no UTF-8 encoder, and Node sends it with the headers in one string.
+  if (typeof body === 'string' && byteCount === body.length) response.end(body, 'latin1')
+  else response.end(body)
+}
+
+/** Names and values in turn. Those of the response replace the common ones. Names are in lower case. */
+function headerList({ common, id }: Exchange, headers: Readonly<Record<string, string>>): string[] {
+  const list = ['x-request-id', id]
+  for (const [name, value] of common) if (headers[name] === undefined) list.push(name, value)
+  for (const name in headers) list.push(name, headers[name] as string)
+  return list
 }
 
 /** Sends a long body in parts. It stops if the caller leaves or reads too slowly. */
 function sendParts(exchange: Exchange, { status, headers }: ApiResponse, parts: Iterable<Uint8Array>): void {
-  const { response, common, id } = exchange
-  response.writeHead(status, { 'cache-control': 'no-store', ...common, 'x-request-id': id, ...headers })
+  const { response } = exchange
+  response.writeHead(status, headerList(exchange, headers))
   pipeline(Readable.from(parts), response).catch(() => response.destroy())
 }
 
 /** Sends an endless response until the caller leaves, reads too slowly, or the server stops. */
-function sendStream({ app, raw, response, common, id }: Exchange, { status, headers, chunks }: ApiResponse): void {
-  response.writeHead(status, { 'cache-control': 'no-store', ...common, 'x-request-id': id, ...headers })
+function sendStream(exchange: Exchange, { status, headers, chunks }: ApiResponse): void {
+  const { app, raw, response, id } = exchange
+  response.writeHead(status, headerList(exchange, headers))
   const { context, stopping } = app
   writeStream(response, chunks ?? async function* () {}, context.clock, stopping.signal).catch((error) =>
     toFault(app, error, { requestId: id, path: pathOfUrl(raw) }),

@@ -1,6 +1,7 @@
 // Limits of calls per second and per day, counted in this process (behaviour/http.md#rate-limits). A refused call counts
 // towards no limit. shared-limits.ts is for several processes.
 import type { Endpoint } from '#api/kit.ts'
+import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { dayMs, dayOf } from '#storage/usage.ts'
@@ -25,7 +26,7 @@ export interface LimitedCaller extends CallLimits {
 
 export interface Limits {
   /** Counts one call, or returns the fault of the limit that is reached. */
-  consume(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined | Promise<Fault | undefined>
+  consume(caller: LimitedCaller, endpoint: Endpoint): Awaitable<Fault | undefined>
 }
 
 export class LocalLimits implements Limits {

@@ -2,6 +2,7 @@
 // Independent of node:http.
 import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
@@ -76,43 +77,76 @@ export function createApp<C extends Context>(
   }
 }
 
-export async function respond(app: App, group: HandlerGroup, request: ApiRequest): Promise<ApiResponse> {
-  const startMs = app.context.clock.monotonicMs()
-  let handler: Handler | undefined
-  let outcomeLabel: string
-  let reason: string | undefined
-  let response: ApiResponse
+/** Returns without a promise if nothing had to be waited for. */
+export function respond(app: App, group: HandlerGroup, request: ApiRequest): Awaitable<ApiResponse> {
+  const call = new EndpointCall(app, group, request)
   try {
-    checkGroupServed(app, group, request)
-    const chosen = choose(group, request.query)
-    handler = chosen
-    const compiled = compiledFor(app, chosen)
-    const caller = await app.authorizer.authorize(chosen, readCredentials(request))
-    const input = compiled.parse(request)
-    const result = await app.deadlines.within(
-      (deadline) => chosen.handle(input, app.context, new AuthorizedRequest(request, caller, deadline)),
-      request.onCallerGone,
-    )
-    response = render(chosen, compiled.write, result)
-    outcomeLabel = outcomeLabelOf(result)
+    const result = call.start()
+    if (!(result instanceof Promise)) return call.succeed(result)
+    return result.then((value) => call.succeed(value)).catch((error: unknown) => call.fail(error))
   } catch (error) {
-    const fault = toFault(app, error, request)
-    response = renderFault(group.errorFormat, fault, handler?.endpoint.auth ?? 'open')
-    outcomeLabel = faultOutcome(fault)
-    // Log the private detail with the request, so that operators find the cause.
-    if (fault.status >= 500 && outcomeLabel === fault.code)
-      reason = fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
+    return call.fail(error)
   }
-  const tookMs = app.context.clock.monotonicMs() - startMs
-  app.meter.request(handler?.endpoint.id ?? 'none', outcomeLabel, tookMs)
-  logRequest(app, request, {
-    endpoint: handler?.endpoint.id,
-    status: response.status,
-    outcome: outcomeLabel,
-    tookMs: Math.round(tookMs * 1000) / 1000,
-    ...(reason !== undefined && { reason }),
-  })
-  return applyFieldAliases(app, response)
+}
+
+class EndpointCall {
+  readonly #app: App
+  readonly #group: HandlerGroup
+  readonly #request: ApiRequest
+  readonly #startMs: number
+  #handler: Handler | undefined
+
+  constructor(app: App, group: HandlerGroup, request: ApiRequest) {
+    this.#app = app
+    this.#group = group
+    this.#request = request
+    this.#startMs = app.context.clock.monotonicMs()
+  }
+
+  start(): Awaitable<HandlerResult<unknown>> {
+    checkGroupServed(this.#app, this.#group, this.#request)
+    const handler = choose(this.#group, this.#request.query)
+    this.#handler = handler
+    const caller = this.#app.authorizer.authorize(handler, readCredentials(this.#request))
+    return whenReady(caller, (authorized) => this.#handle(handler, authorized))
+  }
+
+  #handle(handler: Handler, caller: Caller): Awaitable<HandlerResult<unknown>> {
+    const input = compiledFor(this.#app, handler).parse(this.#request)
+    return this.#app.deadlines.within(
+      (deadline) => handler.handle(input, this.#app.context, new AuthorizedRequest(this.#request, caller, deadline)),
+      this.#request.onCallerGone,
+    )
+  }
+
+  succeed(result: HandlerResult<unknown>): ApiResponse {
+    const handler = this.#handler as Handler
+    const response = render(handler, compiledFor(this.#app, handler).write, result)
+    return this.#report(response, outcomeLabelOf(result))
+  }
+
+  fail(error: unknown): ApiResponse {
+    const fault = toFault(this.#app, error, this.#request)
+    const outcome = faultOutcome(fault)
+    // Log the private detail with the request, so that operators find the cause.
+    const reason =
+      fault.status >= 500 && outcome === fault.code
+        ? fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
+        : undefined
+    const response = renderFault(this.#group.errorFormat, fault, this.#handler?.endpoint.auth ?? 'open')
+    return this.#report(response, outcome, reason)
+  }
+
+  #report(response: ApiResponse, outcome: string, reason?: string): ApiResponse {
+    const endpoint = this.#handler?.endpoint.id
+    const tookMs = this.#app.context.clock.monotonicMs() - this.#startMs
+    this.#app.meter.request(endpoint ?? 'none', outcome, tookMs)
+    if (isLogged(this.#app, outcome)) {
+      const entry = { endpoint, status: response.status, outcome, tookMs: Math.round(tookMs * 1000) / 1000 }
+      logRequest(this.#app, this.#request, reason === undefined ? entry : { ...entry, reason })
+    }
+    return applyFieldAliases(this.#app, response)
+  }
 }
 
 /** `origin` is lazy, because computing it may log a warning; so is `signal`, because most handlers do not use it. */
@@ -228,11 +262,16 @@ export interface LoggedRequest {
   readonly address: string | undefined
 }
 
+function isLogged({ context }: App, outcome: string): boolean {
+  const { requests } = context.settings.log
+  return requests === 'all' || (requests === 'failures' && !successes.has(outcome))
+}
+
 /** Only the path is logged: the query may contain a key. */
 export function logRequest(app: App, request: LoggedRequest, entry: RequestLogEntry): void {
+  if (!isLogged(app, entry.outcome)) return
   const { context, logThrottle } = app
   const { requests } = context.settings.log
-  if (requests === 'none' || (requests === 'failures' && successes.has(entry.outcome))) return
   if (requests === 'failures' && isCausedByCaller(entry) && !mayLogFailure(app, request)) {
     const count = logThrottle.due(leftOut)
     if (count !== undefined) context.log.warn({ count }, leftOut)

@@ -1,6 +1,7 @@
 // All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
 // limits, logging and metrics apply to both. Extra routes need no key and have no rate limit, so that monitoring works
 // when limits are reached.
+import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Handler } from './handler.ts'
@@ -41,7 +42,7 @@ export interface HttpRoute {
   readonly query: QueryRules
   readonly pattern: RegExp
   readonly sameOrigin?: true
-  handle(request: ApiRequest, method: string): Promise<ApiResponse>
+  handle(request: ApiRequest, method: string): Awaitable<ApiResponse>
 }
 
 export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): readonly HttpRoute[] {
@@ -162,8 +163,9 @@ const allowedHeaders = [
   'last-event-id',
 ]
 
-/** Headers of every response. */
+/** Headers of every response that has no others with these names. */
 export const commonHeaders = ({ server }: Settings, route?: HttpRoute): Record<string, string> => ({
+  'cache-control': 'no-store',
   ...securityHeaders,
   ...(server.cors && !route?.sameOrigin && corsHeaders),
 })

@@ -32,9 +32,15 @@ test('a read is not cached if a commit happened meanwhile', async () => {
 test('failed reads are not cached', async () => {
   const database = { version: () => 1 }
   const cache = cacheUntilVersionChanges<number>()
-  await assert.rejects(
-    cache(database, 'a', () => Promise.reject(new Error('not now'))),
-    /not now/,
-  )
+  await assert.rejects(async () => cache(database, 'a', () => Promise.reject(new Error('not now'))), /not now/)
   assert.equal(await cache(database, 'a', async () => 7), 7)
+})
+
+test('a cached value is returned without a promise, also if it is undefined', async () => {
+  const database = { version: () => 1 }
+  const cache = cacheUntilVersionChanges<number | undefined>()
+  await cache(database, 'a', async () => 7)
+  await cache(database, 'b', async () => undefined)
+  assert.equal(cache(database, 'a', assert.fail), 7)
+  assert.equal(cache(database, 'b', assert.fail), undefined)
 })

@@ -1,7 +1,11 @@
 // Caches results of queries until any process commits to the database.
+import type { Awaitable } from '#core/awaitable.ts'
 
-/** Reads each key once per version of the database. Concurrent callers share one read; failed reads are not cached. */
-export type VersionCache<T> = (database: Versioned, key: string, read: () => Promise<T>) => Promise<T>
+/**
+ * Reads each key once per version of the database. Concurrent callers share one read; failed reads are not cached. A
+ * cached value is returned without a promise.
+ */
+export type VersionCache<T> = (database: Versioned, key: string, read: () => Promise<T>) => Awaitable<T>
 
 interface Versioned {
   version(): number
@@ -10,7 +14,7 @@ interface Versioned {
 export function cacheUntilVersionChanges<T>(): VersionCache<T> {
   let source: Versioned | undefined
   let version = Number.NaN
-  let values = new Map<string, Promise<T>>()
+  let values = new Map<string, Awaitable<T>>()
   return (database, key, read) => {
     // Get the version before the read, so that a commit during the read invalidates the result.
     const present = database.version()
@@ -19,10 +23,13 @@ export function cacheUntilVersionChanges<T>(): VersionCache<T> {
       values = new Map()
     }
     const known = values.get(key)
-    if (known) return known
+    if (known !== undefined || values.has(key)) return known as Awaitable<T>
     const reading = read()
     const own = values.set(key, reading)
-    reading.catch(() => own.delete(key))
+    reading.then(
+      (value) => own.set(key, value),
+      () => own.delete(key),
+    )
     return reading
   }
 }

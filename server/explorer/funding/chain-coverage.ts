@@ -1,5 +1,6 @@
 // Which blocks of a chain are indexed and how far the chain goes. Decides what a response about its past may be based
 // on (behaviour/explorer.md#no-data-found).
+import type { Awaitable } from '#core/awaitable.ts'
 import { describeCoverage, holes, type Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import { coverageOf } from '#storage/coverage.ts'
@@ -65,7 +66,7 @@ export const isHeadConfirmed = (
 export const getChainCoverage = (
   context: Pick<ExplorerContext, 'state' | 'settings' | 'explorer'>,
   chain: string,
-): Promise<ChainCoverage> => context.explorer.coverage(context.state, chain, () => readChainCoverage(context, chain))
+): Awaitable<ChainCoverage> => context.explorer.coverage(context.state, chain, () => readChainCoverage(context, chain))
 
 async function readChainCoverage(
   { state, settings }: Pick<ExplorerContext, 'state' | 'settings'>,

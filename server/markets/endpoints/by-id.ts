@@ -8,5 +8,5 @@ import { respondWithMarket } from './by-slug.ts'
 export const byId = createHandler(
   extensions['markets.byId'],
   marketByIdErrorFormat,
-  ({ id, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, { id }, input),
+  async ({ id, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, { id }, input),
 )

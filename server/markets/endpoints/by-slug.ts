@@ -2,12 +2,13 @@
 // response about the past (`asOf`, behaviour/markets.md#history) is composed for the request.
 import { type Contract, contract } from '#api/contract.ts'
 import type { Parsed } from '#api/kit.ts'
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { encodingFor } from '#http/accept-encoding.ts'
 import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
-import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
+import type { Handler, HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketsErrorFormat } from '../error-format.ts'
 import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
@@ -15,40 +16,47 @@ import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
 import { withoutTags } from '../records/documents.ts'
 import type { MarketKey } from '../records/kinds.ts'
-import { findMarketResponse } from '../records/market-response.ts'
+import { findMarketResponse, type MarketResponse } from '../records/market-response.ts'
 import { isRejected } from '../records/rejects.ts'
 
 /** A past response does not change, but the operator may shorten the history, so caches must not keep it for ever. */
 const pastAgeSeconds = 3600
 
-export const bySlug = createHandler(
-  contract['markets.bySlug'],
-  marketsErrorFormat,
-  ({ slug, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, slug, input),
-)
+export const bySlug: Handler<Contract['markets.bySlug'], MarketsContext> = {
+  endpoint: contract['markets.bySlug'],
+  errorFormat: marketsErrorFormat,
+  handle: ({ slug, ...input }, context, request) => respondWithMarket(context, request, slug, input),
+}
 
-export async function respondWithMarket(
+export function respondWithMarket(
   context: MarketsContext,
   request: RequestInfo,
   key: MarketKey,
   { include_tag, asOf }: Pick<Parsed<Contract['markets.bySlug']>, 'include_tag' | 'asOf'>,
-): Promise<HandlerResult<never>> {
-  const read = await getFeedCoverage(context)
-  if (asOf !== undefined) return respondAsOf(context, request, read, key, include_tag, parseAsOf(asOf))
-  const response = await findMarketResponse(
-    context,
-    key,
-    include_tag,
-    acceptsGzip(context, request.headers['accept-encoding']),
-  )
-  if (!response) return notFoundOrNotCovered(context.state, read, key)
-  const { bytes, etag, modifiedMs } = response
-  const headers: Record<string, string> = { ...response.headers, 'x-tetrad-coverage': read.coverage }
+): Awaitable<HandlerResult<never>> {
+  return whenReady(getFeedCoverage(context), (read): Awaitable<HandlerResult<never>> => {
+    if (asOf !== undefined) return respondAsOf(context, request, read, key, include_tag, parseAsOf(asOf))
+    const isGzip = acceptsGzip(context, request.headers['accept-encoding'])
+    return whenReady(findMarketResponse(context, key, include_tag, isGzip), (response) =>
+      response ? respondNow(context, request, read, response) : notFoundOrNotCovered(context.state, read, key),
+    )
+  })
+}
+
+function respondNow(
+  context: MarketsContext,
+  request: RequestInfo,
+  read: FeedCoverage,
+  { bytes, etag, modifiedMs, slug, vanished, headers: prepared }: MarketResponse,
+): Awaitable<HandlerResult<never>> {
   // The response does not contain a rejected version of the market, so it must not be reported as current as the feed.
-  const isKept = response.vanished || (await isRejected(context.state, response.slug, read.incomplete))
-  if (read.asOf !== undefined && !isKept) headers['x-tetrad-as-of'] = read.asOf
-  if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
-  return { is: 'bytes', bytes, headers }
+  const isKept = vanished || (read.incomplete.length > 0 && isRejected(context.state, slug, read.incomplete))
+  return whenReady<boolean, HandlerResult<never>>(isKept, (kept) => {
+    const headers: Record<string, string> = { ...prepared, 'x-tetrad-coverage': read.coverage }
+    if (read.asOf !== undefined && !kept) headers['x-tetrad-as-of'] = read.asOf
+    if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
+    return { is: 'bytes', bytes, headers }
+  })
 }
 
 async function respondAsOf(

@@ -57,7 +57,7 @@ const put = (context: TestContext, records: readonly MarketRecord[], isDeferred 
   context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
 
 /** Parses the query as the server does, so that defaults apply. */
-function call<E extends Endpoint>(
+async function call<E extends Endpoint>(
   handler: Handler<E, MarketsContext>,
   context: TestContext,
   query: Readonly<Record<string, string>> = {},

@@ -86,7 +86,7 @@ describe('while a feed is read for the first time', () => {
     }
     await assert.rejects(request(context, 'tunnel'), refused)
     const past = { slug: 'tunnel', include_tag: true, asOf: iso(context.clock.now()) }
-    await assert.rejects(bySlug.handle(past, context, testRequestInfo()), refused)
+    await assert.rejects(async () => bySlug.handle(past, context, testRequestInfo()), refused)
     await assert.rejects(
       changesBySlug.handle({ slug: 'tunnel', limit: 1, related: false }, context, testRequestInfo()),
       refused,

@@ -1,5 +1,6 @@
 // Computes how completely the configured feeds have been read, and as of when (behaviour/markets.md#coverage). It decides
 // whether "not found" is certain, and fills the confidence headers.
+import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -39,7 +40,7 @@ export function computeFeedCoverage(
 const withoutFeeds = computeFeedCoverage([], [])
 
 /** Call this before looking up a market: a feed may add the market in between. */
-export async function getFeedCoverage({ state, settings, markets }: MarketsContext): Promise<FeedCoverage> {
+export function getFeedCoverage({ state, settings, markets }: MarketsContext): Awaitable<FeedCoverage> {
   const { feeds } = settings.markets
   if (feeds.length === 0) return withoutFeeds
   return markets.coverage(state, 'feeds', async () => computeFeedCoverage(feeds, await readFeedStates(state)))

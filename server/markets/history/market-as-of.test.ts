@@ -162,12 +162,8 @@ test('422: a time in the future; the current time is accepted, also after the cl
 
 test('422: an invalid time', async () => {
   await using context = await openContext()
-  const request = bySlug.handle(
-    { slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' },
-    context,
-    testRequestInfo(),
-  )
-  await assert.rejects(request, { code: 'input.invalid' })
+  const input = { slug: 'one', include_tag: true, asOf: '2026-11-15T25:00:00Z' }
+  await assert.rejects(async () => bySlug.handle(input, context, testRequestInfo()), { code: 'input.invalid' })
 })
 
 test('a version has the changed fields of one record, however many markets show it', async () => {

@@ -3,6 +3,7 @@
 // request.
 //
 // A response that was read while the store changed is sent, but not cached (response-cache.ts).
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
 import type { State } from '#storage/state.ts'
@@ -54,31 +55,38 @@ const selectById = `
   from market_records r left join market_documents d on d.market_id = r.id
   where r.kind = 'market' and r.id = ?`
 
-export async function findMarketResponse(
+export function findMarketResponse(
   context: MarketsContext,
   key: MarketKey,
   tags: boolean,
   isGzip = false,
-): Promise<MarketResponse | undefined> {
-  const { state, settings } = context
+): Awaitable<MarketResponse | undefined> {
   const { responses } = context.markets
-  await responses.dropOutdated(state)
-  const isSlug = typeof key === 'string'
   // No slug has a slash.
-  const cacheKey = isSlug ? key : `id/${key.id}`
-  let forms = responses.find(cacheKey)
-  if (!forms) {
-    const version = state.version()
-    const row = isSlug
-      ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
-      : await state.get<DocumentRow | UnwrittenRow>(selectById, key.id)
-    if (!row) return undefined
-    const whole = row.body === null ? await buildUnwritten(state, key) : row
-    forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
-    if (whole === row && state.version() === version)
-      responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
-  }
-  return forms.form(tags, isGzip)
+  const cacheKey = typeof key === 'string' ? key : `id/${key.id}`
+  return whenReady<void, MarketResponse | undefined>(responses.dropOutdated(context.state), () => {
+    const cached = responses.find(cacheKey)
+    if (cached) return cached.form(tags, isGzip)
+    return readForms(context, key, cacheKey).then((forms) => forms?.form(tags, isGzip))
+  })
+}
+
+async function readForms(
+  { state, settings, markets }: MarketsContext,
+  key: MarketKey,
+  cacheKey: string,
+): Promise<ResponseForms | undefined> {
+  const version = state.version()
+  const isSlug = typeof key === 'string'
+  const row = isSlug
+    ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
+    : await state.get<DocumentRow | UnwrittenRow>(selectById, key.id)
+  if (!row) return undefined
+  const whole = row.body === null ? await buildUnwritten(state, key) : row
+  const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
+  if (whole === row && state.version() === version)
+    markets.responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
+  return forms
 }
 
 type UnwrittenRow = { readonly [name in keyof DocumentRow]: null }

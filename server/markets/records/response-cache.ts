@@ -3,6 +3,7 @@
 // 1. A response is never older than the store: all are dropped when the revision of the markets has changed. The revision
 //    is read when the store's version has changed, so a commit that changes no market costs one small read.
 // 2. The cache is limited in bytes. The least recently used response is dropped first.
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import type { State } from '#storage/state.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 
@@ -13,11 +14,15 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   readonly #responses = new Map<string, T>()
 
   /** Call this before `find`. */
-  async dropOutdated(state: State): Promise<void> {
-    const revision = await this.#revisions(state, 'markets', async () => {
+  dropOutdated(state: State): Awaitable<void> {
+    const revision = this.#revisions(state, 'markets', async () => {
       const row = await state.get<{ revision: number }>('select revision from market_revision')
       return row?.revision ?? -1
     })
+    return whenReady(revision, (present) => this.#dropUnlessAt(present))
+  }
+
+  #dropUnlessAt(revision: number): void {
     if (revision === this.#revision) return
     this.#revision = revision
     this.#responses.clear()

@@ -44,7 +44,7 @@ function pastStart(time: ChainTime, added: number, days: number): number {
 }
 
 /** Cached until the next write. */
-export const readMissingPast = (
+export const readMissingPast = async (
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
   network: Network,
 ): Promise<MissingPast> =>

@@ -18,7 +18,7 @@ export interface NetworkCoverage {
   readonly rangesVersion: string | undefined
 }
 
-export const getNetworkCoverage = (
+export const getNetworkCoverage = async (
   { duties, validators }: Pick<ValidatorsContext, 'duties' | 'validators'>,
   network: Network,
 ): Promise<NetworkCoverage> =>

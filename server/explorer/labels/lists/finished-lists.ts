@@ -31,7 +31,7 @@ const linesPerChunk = 1000
 const envelopeStart = '{"status":"1","message":"OK","result":'
 
 /** Cached, because the read would cost more than the rest of a 304. */
-export const getListHead = ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
+export const getListHead = async ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
   explorer.listHeads(state, chain, () => readListHead(state, chain))
 
 /** undefined: the chain has no label. `forSpreadsheets` is a setting, so it does not change while the process runs. */
