@@ -23,13 +23,15 @@ export function transfersOf({ block, execution }: BlockWithExecution): Transfer[
     const transfers =
       execution.form === 'traced' ? (execution.transfers[at] ?? []) : plainTransfers(tx, execution.receipts[at])
     let internal = 0
-    return transfers.map(({ top, ...transfer }) => ({
+    return transfers.map(({ top, from, to, valueWei }) => ({
       block: block.number,
       timeUnix: block.timeUnix,
       tx: tx.hash,
       txIndex: tx.index,
       position: top ? 0 : ++internal,
-      ...transfer,
+      from,
+      to,
+      valueWei,
     }))
   })
 }

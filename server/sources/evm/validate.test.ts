@@ -96,6 +96,21 @@ describe('trace_block', () => {
       ['with a step twice', (raw) => raw.toSpliced(1, 0, raw[1]), /twice/],
     ],
   )
+
+  test('in any order: complete lists are accepted, and a missing or repeated step is found', () => {
+    for (const one of chain.blocks) {
+      const inBlock = tracedBlock(one)
+      const ordered: Any[] = flatJson(one) as Any
+      for (const steps of [ordered, ordered.toReversed()]) {
+        assert.equal(validateFlatTraces(steps, inBlock), undefined)
+        for (const [at, { traceAddress }] of steps.entries()) {
+          if (traceAddress.length === 0) continue
+          assert.match(validateFlatTraces(steps.toSpliced(at, 1), inBlock) ?? 'accepted', /missing/)
+          assert.match(validateFlatTraces(steps.toSpliced(at, 0, steps[at]), inBlock) ?? 'accepted', /twice/)
+        }
+      }
+    }
+  })
 })
 
 describe('debug_traceBlockByNumber', () => {

@@ -155,6 +155,8 @@ function validateFirstStep(tx: TracedTransaction, from: unknown, to: unknown, va
 
 /** Each step contains the number of its calls, so a truncated list is detected. */
 function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
+  // Almost every list is in order. Building the name of every step would take as long as parsing the response.
+  if (isOrderedTree(traces)) return undefined
   const called = new Map<string, number>()
   const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
   const places = new Set<string>()
@@ -170,6 +172,36 @@ function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
     (trace) => trace.subtraces != null && trace.subtraces !== (called.get(nameOf(trace, trace.traceAddress)) ?? 0),
   )
   return incomplete && 'steps are missing from the traces'
+}
+
+/**
+ * Whether the list is depth-first, the calls of every step are numbered from 0, and their number is that of the step. Such
+ * a list neither lacks a step nor repeats one.
+ */
+function isOrderedTree(traces: readonly FlatTrace[]): boolean {
+  /** The last step and those it was called by, the transaction's own first. */
+  const open: { readonly trace: FlatTrace; calls: number }[] = []
+  const closeTo = (depth: number): boolean => {
+    while (open.length > depth) {
+      const { trace, calls } = open.pop() as (typeof open)[number]
+      if (trace.subtraces != null && trace.subtraces !== calls) return false
+    }
+    return true
+  }
+  for (const trace of traces) {
+    const { traceAddress, transactionHash } = trace
+    const depth = traceAddress.length
+    if (!closeTo(depth) || open.length !== depth) return false
+    const parent = open.at(-1)
+    if (parent) {
+      const path = parent.trace.traceAddress
+      if (transactionHash !== parent.trace.transactionHash || traceAddress[depth - 1] !== parent.calls) return false
+      for (let at = 0; at < path.length; at++) if (path[at] !== traceAddress[at]) return false
+      parent.calls += 1
+    }
+    open.push({ trace, calls: 0 })
+  }
+  return closeTo(0)
 }
 
 /** A transaction in the result of debug_traceBlockByNumber. `error`: the node could not trace it. */
