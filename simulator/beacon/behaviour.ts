@@ -180,7 +180,7 @@ function consolidationsAt(
   seated: ReadonlySet<number>,
   drawTarget: () => number,
 ): BlockOperations['consolidations'] {
-  const pending = new Set(chain.data.consolidations.map(({ from }) => from))
+  const earlier = new Set(chain.data.consolidated)
   const source = chain.validators.findIndex(
     ({ withdrawable, slashed, balance }, index) =>
       withdrawable <= epoch &&
@@ -188,7 +188,7 @@ function consolidationsAt(
       !slashed &&
       balance > 0n &&
       !seated.has(index) &&
-      !pending.has(index),
+      !earlier.has(index),
   )
   return source >= 0 ? [{ from: source, to: drawTarget() }] : []
 }

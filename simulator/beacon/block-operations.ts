@@ -48,10 +48,10 @@ export function applyOperations(
   const isUnslashed = (index: number) => !chain.at(index).slashed
   const isElectra = chain.isFrom('electra', epoch)
   for (const index of exits.filter(isUnslashed)) chain.beginExit(index, epoch)
-  if (isElectra)
-    chain.data.consolidations.push(
-      ...consolidations.filter(({ to }) => isUnslashed(to)).map((consolidation) => ({ ...consolidation, epoch })),
-    )
+  for (const { from, to } of isElectra ? consolidations.filter(({ to }) => isUnslashed(to)) : []) {
+    chain.data.consolidations.push({ from, to, epoch })
+    chain.data.consolidated.push(from)
+  }
   return deposits.flatMap(({ validator, gwei, from }) => {
     const isNew = validator === 'new'
     if (!isNew && !isUnslashed(validator)) return []

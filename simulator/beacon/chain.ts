@@ -19,6 +19,8 @@ export interface ChainData {
   /** Deposits that are applied at the end of an epoch. */
   readonly queue: SimulatedPendingDeposit[]
   readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
+  /** Sources of all consolidations so far. */
+  readonly consolidated: number[]
 }
 
 export const freshChain = (): ChainData => ({
@@ -30,6 +32,7 @@ export const freshChain = (): ChainData => ({
   slashed: new Array<bigint>(slashingsVector).fill(0n),
   queue: [],
   consolidations: [],
+  consolidated: [],
 })
 
 interface EpochStake {

@@ -226,18 +226,20 @@ test('the same seed gives the same network', () => {
   assert.deepEqual(simulateNetwork('same').epochs, simulateNetwork('same').epochs)
 })
 
-test('a validator is the source of one pending consolidation at a time, as on a real chain', () => {
-  let pending = 0
+test('a validator is the source of one consolidation only, as on a real chain', () => {
+  let count = 0
   for (let number = 0; number < 6; number++) {
     const { snapshots } = simulateNetwork(`consolidations ${number}`, {
       ...{ epochs: 14, slotsPerEpoch: 4, validators: 24, committeesPerSlot: 2, syncSeats: 8, forkEpochs: presentForks },
       ...{ hasExecution: false, outage: { from: 0, until: 0 }, calmEpochs: 0, balanceChanges: 0.4 },
     })
-    for (const { consolidations } of snapshots) {
-      const sources = consolidations.map(({ from }) => from)
-      assert.deepEqual(sources, [...new Set(sources)])
-      pending += sources.length
-    }
+    // A consolidation that is new in a state.
+    const added = snapshots.flatMap(({ consolidations }, at) => {
+      const before = new Set(snapshots[at - 1]?.consolidations)
+      return consolidations.filter((consolidation) => !before.has(consolidation)).map(({ from }) => from)
+    })
+    assert.deepEqual(added, [...new Set(added)])
+    count += added.length
   }
-  assert(pending > 10, `${pending} pending consolidations`)
+  assert(count > 3, `${count} consolidations`)
 })
