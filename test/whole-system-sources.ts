@@ -35,6 +35,8 @@ export interface Sources extends AsyncDisposable {
   readonly gates: Readonly<Record<SourceName, Gate>>
   /** As in tetrad.yaml. */
   readonly settings: object
+  /** Without time limits that a slow machine reaches. */
+  readonly patientSettings: object
   now(): number
   /** Lets `stepMs` pass. */
   step(): void
@@ -81,11 +83,13 @@ export async function openSources(seed: string): Promise<Sources> {
     feed: opened.use(await openGate(feed.url)),
     rates: opened.use(await openGate(rates.url)),
   }
+  const rangeBlocks = draws.whole(1, 60)
   const resources = opened.move()
   return {
     chain,
     gates,
-    settings: settingsOf(gates, markets, draws.whole(1, 60)),
+    settings: settingsOf(gates, markets, rangeBlocks, timeoutMs),
+    patientSettings: settingsOf(gates, markets, rangeBlocks, patientTimeoutMs),
     now: clock.now,
     step() {
       clock.nowMs += stepMs
@@ -119,8 +123,14 @@ function rateDocument(seed: string, path: string, nowMs: number): string {
 }
 
 const timeoutMs = 2000
+const patientTimeoutMs = 100_000
 
-const settingsOf = (gates: Sources['gates'], { style }: MarketWorld, rangeBlocks: number): object => ({
+const settingsOf = (
+  gates: Sources['gates'],
+  { style }: MarketWorld,
+  rangeBlocks: number,
+  timeoutMs: number,
+): object => ({
   explorer: {
     chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: gates.chain.url, timeoutMs }] }],
     index: { everyMs: 600_000, rangeBlocks },
