@@ -3,26 +3,34 @@
 import { type Extensions, extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import { createHandler } from '#http/handler.ts'
-import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketsErrorFormat } from '../error-format.ts'
-import { getFeedCoverage } from '../feeds/feed-coverage.ts'
-import { amountRange, readCursor, toQuery, writeCursor } from '../lists/list-input.ts'
-import { findPage, type ListQuery } from '../lists/list-query.ts'
-import { bytesMax, joinRecords, refuseCut, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
+import { amountRange, toQuery } from '../lists/list-input.ts'
+import { type RecordList, readCursorPage, readOffsetPage } from '../lists/list-pages.ts'
+import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
 import { withoutTags } from '../records/documents.ts'
 import { findMarketResponse } from '../records/market-response.ts'
+
+type MarketFilters = Omit<Parsed<Extensions['markets.list']>, 'limit' | 'offset'>
+
+const marketList: RecordList<MarketFilters> = {
+  toQuery: async (state, input) => ({
+    ...(await toQuery(state, 'market', input, [
+      amountRange('volume', input.volume_num_min, input.volume_num_max),
+      amountRange('liquidity', input.liquidity_num_min, input.liquidity_num_max),
+    ])),
+    conditionIds: input.condition_ids,
+    tokenIds: input.clob_token_ids,
+  }),
+  readRecords: readDocuments,
+}
 
 export const list = createHandler(
   extensions['markets.list'],
   marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
-    const { offset, limit, include_tag } = input
-    const read = await getFeedCoverage(context)
-    const query = await toMarketQuery(context.state.recent, input)
-    const page = await findPage(context.state.recent, query, { offset, limit })
-    refuseCut(page, limit)
-    return respondWith(context, request, read, await readDocuments(context, page.ids, include_tag))
+    const { coverage, records } = await readOffsetPage(context, marketList, input)
+    return respondWith(context, request, coverage, records)
   },
 )
 
@@ -30,31 +38,19 @@ export const listKeyset = createHandler(
   extensions['markets.listKeyset'],
   marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
-    const { limit, after_cursor, include_tag } = input
-    const read = await getFeedCoverage(context)
-    const query = await toMarketQuery(context.state.recent, input)
-    const after = after_cursor === undefined ? undefined : readCursor(query, after_cursor)
-    const { ids, next } = await findPage(context.state.recent, query, { offset: 0, limit, after })
-    const records = await readDocuments(context, ids, include_tag)
-    return respondWith(context, request, read, wrapRecords('markets', records, next && writeCursor(query, next)))
+    const { coverage, cursor, records } = await readCursorPage(context, marketList, input)
+    return respondWith(context, request, coverage, wrapRecords('markets', records, cursor))
   },
 )
-
-type MarketFilters = Omit<Parsed<Extensions['markets.list']>, 'limit' | 'offset'>
-
-const toMarketQuery = async (state: StateReader, input: MarketFilters): Promise<ListQuery> => ({
-  ...(await toQuery(state, 'market', input, [
-    amountRange('volume', input.volume_num_min, input.volume_num_max),
-    amountRange('liquidity', input.liquidity_num_min, input.liquidity_num_max),
-  ])),
-  conditionIds: input.condition_ids,
-  tokenIds: input.clob_token_ids,
-})
 
 /** Documents in one statement. */
 const documentsPerQuery = 50
 
-async function readDocuments(context: MarketsContext, ids: readonly string[], tags: boolean): Promise<Uint8Array> {
+async function readDocuments(
+  context: MarketsContext,
+  ids: readonly string[],
+  { include_tag: tags }: MarketFilters,
+): Promise<Uint8Array> {
   const records: Uint8Array[] = []
   let byteCount = 0
   for (let from = 0; from < ids.length; from += documentsPerQuery) {
