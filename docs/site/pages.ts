@@ -111,7 +111,10 @@ function indexOf(rendered: readonly (RenderedPage & { readonly path: string })[]
   const pages = rendered.map(({ path, title }) => ({ path, title, kind: kindOf(path) }))
   const sections = rendered.flatMap((page, at) =>
     page.sections.map(({ heading, text, summary }) => ({
-      ...{ page: at, heading: heading.text, text, excerpt: excerptOf({ text, summary }) },
+      page: at,
+      heading: heading.text,
+      text,
+      excerpt: excerptOf({ text, summary }),
       anchor: heading.depth === 1 ? '' : heading.anchor,
     })),
   )

@@ -66,7 +66,11 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
 }
 
 const toChainView = ({ chain, name, description, notes, updatedUnix }: Label) => ({
-  ...{ chainid: chain, name, description, notes, updatedAt: toIsoTime(updatedUnix) },
+  chainid: chain,
+  name,
+  description,
+  notes,
+  updatedAt: toIsoTime(updatedUnix),
 })
 
 const byConfidence = (a: Tag, b: Tag): number => b.confidence - a.confidence

@@ -131,8 +131,12 @@ function toRange(samples: readonly Sample[]): HistoryRange {
         return percentileMs(upTo, share)
       })
     return {
-      ...{ requests: rate('requests'), errors: rate('errors'), refused: rate('refused') },
-      ...{ p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) },
+      requests: rate('requests'),
+      errors: rate('errors'),
+      refused: rate('refused'),
+      p50: percentile(0.5),
+      p95: percentile(0.95),
+      p99: percentile(0.99),
     }
   }
   const streams = samples.at(-1)?.streams ?? []
@@ -143,7 +147,8 @@ function toRange(samples: readonly Sample[]): HistoryRange {
       all: traffic(groups),
     },
     lag: streams.map(({ group, name }) => ({
-      ...{ group, stream: name },
+      group,
+      stream: name,
       seconds: steps.map(
         ({ until }) =>
           until.streams.find((stream) => stream.group === group && stream.name === name)?.ageSeconds ?? null,

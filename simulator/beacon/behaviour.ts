@@ -118,8 +118,16 @@ export class SeededBehaviour implements Behaviour {
     this.#plan = plan
     const { missed, orphaned } = plan
     this.#usualRates = {
-      ...{ noVote: 0.08, late: 0.2, wrongHead: 0.12, wrongTarget: 0.04, repeated: 0.1, doubled: 0.02 },
-      ...{ orphanHead: 0.6, missed, orphaned, unsigned: 0.2 },
+      noVote: 0.08,
+      late: 0.2,
+      wrongHead: 0.12,
+      wrongTarget: 0.04,
+      repeated: 0.1,
+      doubled: 0.02,
+      orphanHead: 0.6,
+      missed,
+      orphaned,
+      unsigned: 0.2,
     }
   }
 

@@ -156,7 +156,10 @@ const blockJson = (payload: SimulatedPayload, timeUnix = 0) => ({
   miner: payload.feeRecipient,
   baseFeePerGas: hex(payload.baseFeeWei),
   transactions: payload.transactions.map(({ hash, from, to, valueWei, input }) => ({
-    ...{ hash, from, to, input },
+    hash,
+    from,
+    to,
+    input,
     value: hex(valueWei),
   })),
 })

@@ -37,7 +37,12 @@ export function simulateScenario(
   const simulation = new Simulation(scenario, truth)
   const epochs = Array.from({ length: until }, () => simulation.simulateEpoch())
   return {
-    ...{ seed: scenario.seed, plan: scenario.plan, scenario, genesisUnix: 0, truth, epochs },
+    seed: scenario.seed,
+    plan: scenario.plan,
+    scenario,
+    genesisUnix: 0,
+    truth,
+    epochs,
     finalized: simulation.finalized,
     blocks: new Map(epochs.flatMap(({ blocks }) => [...blocks])),
     snapshots: epochs.flatMap(({ states }) => states),

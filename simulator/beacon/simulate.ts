@@ -152,10 +152,15 @@ export class Simulation {
     const period = Math.floor(epoch / this.#scenario.plan.syncPeriod)
     const now = seats.get(period) ?? []
     return {
-      ...{ previousJustified, justificationBits: bits, slashings: [...slashed] },
+      previousJustified,
+      justificationBits: bits,
+      slashings: [...slashed],
       syncCommittees: { now, next: seats.get(period + 1) ?? now },
       lookahead: [epoch, epoch + 1].flatMap((at) => lookahead.get(at) ?? []),
-      ...{ finalized, justified, queue: [...queue], consolidations: [...consolidations] },
+      finalized,
+      justified,
+      queue: [...queue],
+      consolidations: [...consolidations],
       validators: validators.map((validator) => ({ ...validator })),
     }
   }
@@ -212,13 +217,15 @@ export class Simulation {
     this.#truth.add(epoch, proposer, 'block_reward', votes)
     const signing = this.#signSync(context, sync, draws)
     const content = {
-      ...{
-        fork: forkOf(this.#scenario.plan, epoch),
-        slot,
-        proposer,
-        parentRoot,
-      },
-      ...{ withdrawals, ...applied, attestations, deposits, syncBits: signing.bits },
+      fork: forkOf(this.#scenario.plan, epoch),
+      slot,
+      proposer,
+      parentRoot,
+      withdrawals,
+      ...applied,
+      attestations,
+      deposits,
+      syncBits: signing.bits,
       payload: makePayload(
         {
           slot,

@@ -114,7 +114,13 @@ async function readDuties(
   const epochs = dayNumbers.map((day) => countCommon(calendar.epochsOf(day), covered))
   const { day, validator, sums } = await queryDuties(duties, 'sumRecords', {
     query: {
-      ...{ network, time, validators, days, isUtc: true, grain: 'days', byValidator: true },
+      network,
+      time,
+      validators,
+      days,
+      isUtc: true,
+      grain: 'days',
+      byValidator: true,
       windowOf: dayNumbers,
     },
     wanted: { measures, scores: [] },

@@ -72,5 +72,8 @@ function alertText(network: Network, { event, epoch, validators }: Alert, finali
 
 /** A body to test a webhook with. */
 export const testBody = (id: string, nowMs: number) => ({
-  ...{ id, event: 'test', text: 'Test delivery of Tetrad', createdAt: new Date(nowMs).toISOString() },
+  id,
+  event: 'test',
+  text: 'Test delivery of Tetrad',
+  createdAt: new Date(nowMs).toISOString(),
 })

@@ -82,7 +82,10 @@ async function examineNetwork(
   await poll(
     context,
     {
-      ...{ everyMs: examineEveryMs, timeoutMs: examineTimeoutMs, backoffMaxMs, wakeSignal: wake },
+      everyMs: examineEveryMs,
+      timeoutMs: examineTimeoutMs,
+      backoffMaxMs,
+      wakeSignal: wake,
       work: async (stop) => {
         for (;;) {
           const examined = await examineEpochs(context, network, { checkBlocks, signal: stop })
@@ -187,7 +190,10 @@ const sendDeliveries = (
   poll(
     context,
     {
-      ...{ everyMs: sendEveryMs, timeoutMs: sendTimeoutMs, backoffMaxMs, wakeSignal },
+      everyMs: sendEveryMs,
+      timeoutMs: sendTimeoutMs,
+      backoffMaxMs,
+      wakeSignal,
       work: (stop) => sendDueDeliveries(context, stop, metrics.addDelivery),
       report: outcomeLogger(context, {}, 'webhooks'),
     },

@@ -34,8 +34,12 @@ export async function readWatchedValidators(
       const [operator = null] = JSON.parse(node_operators ?? '[]') as string[]
       const { activation_eligibility_epoch, activation_epoch, exit_epoch } = epochs
       validators.set(index, {
-        ...{ index, pool, operator, eligibilityEpoch: activation_eligibility_epoch },
-        ...{ activationEpoch: activation_epoch, exitEpoch: exit_epoch },
+        index,
+        pool,
+        operator,
+        eligibilityEpoch: activation_eligibility_epoch,
+        activationEpoch: activation_epoch,
+        exitEpoch: exit_epoch,
       })
     }
   }

@@ -20,7 +20,11 @@ export const networkStats = createHandler(
     const { overviews, ...rest } = await readOverviews(context, network, ['1d'])
     const body = overviews.map(
       ({ endDay, avgValidatorEffectiveness, avgCorrectness, avgInclusionDelay, avgUptime }) => ({
-        ...{ day: endDay, avgValidatorEffectiveness, avgCorrectness, avgInclusionDelay, avgUptime },
+        day: endDay,
+        avgValidatorEffectiveness,
+        avgCorrectness,
+        avgInclusionDelay,
+        avgUptime,
       }),
     )
     return { is: 'body', body, ...rest }

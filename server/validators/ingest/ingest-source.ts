@@ -121,7 +121,12 @@ const toCommitSegment = (
   { validator, sums, missed, audits, unexplained, watched }: ProcessedSegment,
 ): CommitSegment => ({
   epochs: { from: from as Epoch, until: until as Epoch },
-  ...{ validator, sums, missed, audits, unexplained, watched },
+  validator,
+  sums,
+  missed,
+  audits,
+  unexplained,
+  watched,
 })
 
 /** Merges days that are complete before `until` into spans. */

@@ -133,7 +133,11 @@ async function repairPart(
       const { validator, sums, missed, audits, unexplained } = kept
       const segment = {
         epochs: { from: span.from as Epoch, until: span.until as Epoch },
-        ...{ validator, sums, missed, audits, unexplained },
+        validator,
+        sums,
+        missed,
+        audits,
+        unexplained,
       }
       const transfer = segmentBuffers(kept).filter(({ detached }) => !detached)
       await updateDuties(duties, 'stageSegment', { id, time: plainTime(time), segment }, { transfer })
@@ -144,7 +148,10 @@ async function repairPart(
     signal.throwIfAborted()
     const [first, last] = [parts[0], parts.at(-1)] as [DayPart, DayPart]
     const { changed } = await updateDuties(duties, 'replacePart', {
-      ...{ id, network, time: plainTime(time), epochs: part.epochs },
+      id,
+      network,
+      time: plainTime(time),
+      epochs: part.epochs,
       parts: { from: first.part, until: last.part + 1 },
     })
     return changed

@@ -23,7 +23,9 @@ export interface IndexProblems {
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
   explorer.indexProblems.getOrInsertComputed(chain, () => ({
-    ...{ stopped: undefined, isDisagreement: false, notCompared: undefined },
+    stopped: undefined,
+    isDisagreement: false,
+    notCompared: undefined,
     unreadable: new Map(),
   }))
 
