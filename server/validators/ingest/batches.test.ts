@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
-import { inBatches, type ProcessedSpan } from './batches.ts'
+import { type BatchMember, inBatches } from './batches.ts'
 
 /** `count` segments of one epoch with `validators` rows, each processed in `ms`. */
 async function* processedIn(
@@ -10,13 +10,13 @@ async function* processedIn(
   count: number,
   ms: number,
   validators: number,
-): AsyncGenerator<ProcessedSpan> {
+): AsyncGenerator<BatchMember> {
   for (let at = 0; at < count; at++) {
     clock.advance(ms)
     yield {
-      span: { from: at, until: at + 1 },
+      epochs: { from: at, until: at + 1 },
       segment: { validator: new Int32Array(validators) },
-    } as unknown as ProcessedSpan
+    } as unknown as BatchMember
   }
 }
 

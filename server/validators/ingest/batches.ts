@@ -4,10 +4,9 @@ import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
-export type EpochSpan = Range
-
-export interface ProcessedSpan {
-  readonly span: EpochSpan
+/** A processed segment and its epochs. */
+export interface BatchMember {
+  readonly epochs: Range
   readonly segment: ProcessedSegment
 }
 
@@ -19,10 +18,10 @@ const batchLimits = { rowsMax: 65_536, segmentsMax: 64, waitMs: 3000 }
 
 /** Yields the segments before a failure first, then throws it. So ingest advances even if the node fails often. */
 export async function* inBatches(
-  segments: AsyncIterable<ProcessedSpan>,
+  segments: AsyncIterable<BatchMember>,
   clock: Pick<Clock, 'monotonicMs'>,
-): AsyncGenerator<readonly ProcessedSpan[]> {
-  let batch: ProcessedSpan[] = []
+): AsyncGenerator<readonly BatchMember[]> {
+  let batch: BatchMember[] = []
   let rows = 0
   let sinceMs = clock.monotonicMs()
   let failure: { readonly error: unknown } | undefined

@@ -121,15 +121,15 @@ export async function fillEpochs(
   for (const gap of missing) {
     let scores: ScoreHistory = new Map()
     for (let from = gap.from; from < gap.until && !signal.aborted; ) {
-      const span = { from, until: segmentEnd(time, from, gap.until) }
-      const segment = await processor.processSegment({ ...span, scores }, signal)
+      const range = { from, until: segmentEnd(time, from, gap.until) }
+      const segment = await processor.processSegment({ ...range, scores }, signal)
       // The list may have changed since the last epoch was stored with it.
-      if (omitsStored(segment, await keptThrough(context.duties, network, span))) throw validatorsHaveLeft(network)
-      await commitSegments(source, [{ span, segment }])
+      if (omitsStored(segment, await keptThrough(context.duties, network, range))) throw validatorsHaveLeft(network)
+      await commitSegments(source, [{ epochs: range, segment }])
       releaseBuffers(segmentColumns(segment))
       scores = segment.scores
-      from = span.until
-      left -= span.until - span.from
+      from = range.until
+      left -= range.until - range.from
       onStep(left)
       await source.recordHead(await coverageEnd(source), signal)
     }

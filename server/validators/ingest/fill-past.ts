@@ -76,39 +76,39 @@ export async function fillPast(source: IngestSource, before: number, signal: Abo
   const newest = { from: Math.max(segmentAt(time, (end - 1) as Epoch).epochs.from, ...limits), until: end }
   const from = await processor.firstReadable(newest, signal)
   if (from === undefined) return { is: 'unreadable', epochs: newest }
-  const span = { from, until: end }
-  const segment = await processSegment(source, span, signal)
-  if ('refusal' in segment) return { is: 'refused', epochs: span, reason: segment.refusal }
+  const range = { from, until: end }
+  const segment = await processSegment(source, range, signal)
+  if ('refusal' in segment) return { is: 'refused', epochs: range, reason: segment.refusal }
   // A validator that was just removed from the list is still stored at present, but the segment does not have it.
   const watched = segment.watched && new Set(segment.watched.validators)
   const added = [...missing]
-    .filter(([validator, ranges]) => holes(ranges, span).length === 0 && (watched?.has(validator) ?? true))
+    .filter(([validator, ranges]) => holes(ranges, range).length === 0 && (watched?.has(validator) ?? true))
     .map(([validator]) => validator)
   if (added.length === 0) return { is: 'complete' }
-  const kept = await keptThrough(duties, network, span)
+  const kept = await keptThrough(duties, network, range)
   const addedSet = new Set(added)
   const isKept = (validator: number) => kept === 'everyone' || kept.has(validator)
   const isAdded = (validator: number) => addedSet.has(validator) || (addedSet.has(everyone) && !isKept(validator))
   const picked = pickValidators(segment, isAdded)
   releaseBuffers(segmentColumns(segment))
   const { validator, sums, missed } = picked
-  const epochs = { from: span.from as Epoch, until: span.until as Epoch }
+  const epochs = { from: range.from as Epoch, until: range.until as Epoch }
   const commit = { network, time: plainTime(time), segment: { epochs, validator, sums, missed }, validators: added }
   const transfer = segmentBuffers(picked).filter(({ detached }) => !detached)
   await updateDuties(duties, 'commitPast', commit, { transfer })
-  const left = countEpochs(all) - (span.until - span.from)
+  const left = countEpochs(all) - (range.until - range.from)
   if (left === 0) await mergeAllDays(source, signal)
-  return { is: 'read', epochs: span, validators: added.length, left }
+  return { is: 'read', epochs: range, validators: added.length, left }
 }
 
 /** During an inactivity leak, epochs can only be verified on their own if the node returns full states. */
 async function processSegment(
   { processor }: IngestSource,
-  span: Range,
+  range: Range,
   signal: AbortSignal,
 ): Promise<ProcessedSegment | { readonly refusal: string }> {
   try {
-    return await processor.processSegment({ ...span, scores: new Map() }, signal)
+    return await processor.processSegment({ ...range, scores: new Map() }, signal)
   } catch (error) {
     // By name: errors of other threads lose their class.
     if (error instanceof Error && error.name === 'ContradictionError') return { refusal: error.message }

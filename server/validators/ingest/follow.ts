@@ -20,7 +20,7 @@ import { readScores, type ScoreHistory } from '../duties/score-history.ts'
 import type { WatchChange } from '../duties/watch-ranges.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
-import { type EpochSpan, inBatches, type ProcessedSpan } from './batches.ts'
+import { type BatchMember, inBatches } from './batches.ts'
 import { type EpochProcessor, LocalEpochProcessor } from './epochs/epoch-processor.ts'
 import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { computeEpochs, fillEpochs, GapFiller } from './fill-gaps.ts'
@@ -95,10 +95,10 @@ export class Follower {
     // The records before skipped epochs are kept: these epochs may be computed from them.
     await this.#source.recordHead(this.#skipped?.from ?? next, signal)
     let written = 0
-    const onCommit = (batch: readonly ProcessedSpan[]) => {
-      for (const { span, segment } of batch) {
-        next = span.until
-        written += span.until - span.from
+    const onCommit = (batch: readonly BatchMember[]) => {
+      for (const { epochs, segment } of batch) {
+        next = epochs.until
+        written += epochs.until - epochs.from
         onStep({ until: next, finalizedEpoch, written, ...summarizeStep(segment) })
       }
       this.#logSkipped()
@@ -126,18 +126,18 @@ export class Follower {
   }
 
   async #ingest(
-    { from, until }: EpochSpan,
+    { from, until }: Range,
     signal: AbortSignal,
-    onCommit: (batch: readonly ProcessedSpan[]) => void,
+    onCommit: (batch: readonly BatchMember[]) => void,
   ): Promise<void> {
     let next = from
     for await (const batch of inBatches(this.#segments(from, until, signal), this.#source.context.clock)) {
-      const span = { from: next, until: batch.at(-1)?.span.until ?? next }
-      await this.#write(span, batch)
+      const epochs = { from: next, until: batch.at(-1)?.epochs.until ?? next }
+      await this.#write(epochs, batch)
       for (const { segment } of batch) releaseBuffers(segmentColumns(segment))
-      await mergeDays(this.#source, span.until, signal)
+      await mergeDays(this.#source, epochs.until, signal)
       onCommit(batch)
-      next = span.until
+      next = epochs.until
       await this.#source.recordHead(next, signal)
     }
   }
@@ -212,20 +212,20 @@ export class Follower {
   }
 
   /** In order. If another thread processes segments, the next one is processed while this one is written. */
-  async *#segments(first: number, until: number, signal: AbortSignal): AsyncGenerator<ProcessedSpan> {
+  async *#segments(first: number, until: number, signal: AbortSignal): AsyncGenerator<BatchMember> {
     const stop = new AbortController()
     const anySignal = AbortSignal.any([signal, stop.signal])
     let scores =
       this.#resume?.at === first ? this.#resume.scores : await readScores(this.#source.context.duties, this.network)
     const processFrom = async (from: number) => {
-      const span = { from, until: this.#segmentEnd(from, until) }
-      return { span, segment: await this.#source.processor.processSegment({ ...span, scores }, anySignal) }
+      const epochs = { from, until: this.#segmentEnd(from, until) }
+      return { epochs, segment: await this.#source.processor.processSegment({ ...epochs, scores }, anySignal) }
     }
     let pending = first < until ? processFrom(first) : undefined
     try {
       while (pending && !signal.aborted) {
         const processed = await pending
-        const next = processed.span.until
+        const next = processed.epochs.until
         scores = processed.segment.scores
         pending = this.#source.processor.isOnOtherThread && next < until ? processFrom(next) : undefined
         pending?.catch(() => {})
@@ -251,7 +251,7 @@ export class Follower {
     return segmentEnd(this.#source.time, from, until)
   }
 
-  async #write({ until }: EpochSpan, batch: readonly ProcessedSpan[]): Promise<void> {
+  async #write({ until }: Range, batch: readonly BatchMember[]): Promise<void> {
     const { state, settings, log } = this.#source.context
     const { network } = this
     for (const { segment } of batch) {

@@ -11,7 +11,7 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime, segmentAt } from '../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
 import { mergeDuties, updateDuties } from '../duties/store.ts'
-import type { EpochSpan, ProcessedSpan } from './batches.ts'
+import type { BatchMember } from './batches.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type ProcessedSegment, segmentBuffers } from './epochs/processed-segment.ts'
 import { adoptChain } from './read/chain-identity.ts'
@@ -106,10 +106,10 @@ export const segmentEnd = (time: ChainTime, from: number, until: number): number
 
 export function commitSegments(
   { context, network, time }: IngestSource,
-  batch: readonly ProcessedSpan[],
+  batch: readonly BatchMember[],
   head?: EpochCommit['head'],
 ): Promise<Committed> {
-  const segments = batch.map(({ span, segment }) => toCommitSegment(span, segment))
+  const segments = batch.map(({ epochs, segment }) => toCommitSegment(epochs, segment))
   const buffers = new Set(batch.flatMap(({ segment }) => segmentBuffers(segment)))
   const transfer = [...buffers].filter(({ detached }) => !detached)
   const commit: EpochCommit = { network, time: plainTime(time), segments, head }
@@ -117,7 +117,7 @@ export function commitSegments(
 }
 
 const toCommitSegment = (
-  { from, until }: EpochSpan,
+  { from, until }: Range,
   { validator, sums, missed, audits, unexplained, watched }: ProcessedSegment,
 ): CommitSegment => ({
   epochs: { from: from as Epoch, until: until as Epoch },

@@ -124,15 +124,15 @@ async function repairPart(
   const id = lastId
   try {
     let before: { readonly at: number; readonly scores: ScoreHistory } | undefined
-    for (const span of await spansOf(source, part)) {
+    for (const range of await segmentsOf(source, part)) {
       signal.throwIfAborted()
-      const scores = before?.at === span.from ? before.scores : new Map()
-      const read = await processor.processSegment({ ...span, scores }, signal)
-      before = { at: span.until, scores: read.scores }
-      const kept = selectKept(read, await keptThrough(duties, network, span), network)
+      const scores = before?.at === range.from ? before.scores : new Map()
+      const read = await processor.processSegment({ ...range, scores }, signal)
+      before = { at: range.until, scores: read.scores }
+      const kept = selectKept(read, await keptThrough(duties, network, range), network)
       const { validator, sums, missed, audits, unexplained } = kept
       const segment = {
-        epochs: { from: span.from as Epoch, until: span.until as Epoch },
+        epochs: { from: range.from as Epoch, until: range.until as Epoch },
         validator,
         sums,
         missed,
@@ -143,7 +143,7 @@ async function repairPart(
       await updateDuties(duties, 'stageSegment', { id, time: plainTime(time), segment }, { transfer })
       releaseBuffers(segmentColumns(kept))
       releaseBuffers(segmentColumns(read))
-      onSegment(span.until - span.from)
+      onSegment(range.until - range.from)
     }
     signal.throwIfAborted()
     const [first, last] = [parts[0], parts.at(-1)] as [DayPart, DayPart]
@@ -160,17 +160,17 @@ async function repairPart(
   }
 }
 
-async function spansOf({ duties, network, time }: RepairSource, part: DayPart): Promise<Range[]> {
+async function segmentsOf({ duties, network, time }: RepairSource, part: DayPart): Promise<Range[]> {
   const cuts = await pastLimits(duties, network)
-  const spans: Range[] = []
+  const ranges: Range[] = []
   for (const { from: first, until } of within(await coveredEpochs(duties, network), part.epochs)) {
     for (let from = first; from < until; ) {
       const end = Math.min(until, segmentAt(time, from as Epoch).epochs.until, ...cuts.filter((cut) => cut > from))
-      spans.push({ from, until: end })
+      ranges.push({ from, until: end })
       from = end
     }
   }
-  return spans
+  return ranges
 }
 
 /** Reduces a segment to the validators that are stored in these epochs. Throws if one of them is no longer watched. */
