@@ -79,7 +79,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
-  const stores = await openStores(options.dataDir, options.settings.store)
+  const stores = await openStores(options.dataDir, { ...options.settings.store, checkpointsOnThread: true })
   resources.defer(() => stores.close())
   await options.checkData?.(stores.state)
   const writeHealth = new WriteHealth(clock)

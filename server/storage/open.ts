@@ -31,6 +31,8 @@ export interface StoreOptions {
   readonly stateWaitMs?: number
   /** How long to retry while another process has locked a file. */
   readonly busyWaitMs?: number
+  /** No setting: a server sets it (sqlite/checkpointer.ts). */
+  readonly checkpointsOnThread?: boolean
 }
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
@@ -89,7 +91,8 @@ async function inspectState(
 ): Promise<InspectedStore<State>> {
   if (isShared(options)) return inspectShared(options, migrations)
   await createDataDir(dir)
-  return inspectSqlite(stateFile(dir), migrations, { busyWaitMs: options.busyWaitMs ?? 5000 })
+  const { busyWaitMs = 5000, checkpointsOnThread = false } = options
+  return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread })
 }
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore<State>> {

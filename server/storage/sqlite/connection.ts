@@ -19,6 +19,7 @@ export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, Prepared>()
   readonly #dataVersion: StatementSync
+  #walState: StatementSync | undefined
 
   static open(file: string, purpose: 'read' | 'write', { isBulk = false }: ConnectionOptions = {}): Connection {
     const db = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0, defensive: true })
@@ -74,6 +75,18 @@ export class Connection {
 
   dataVersion(): number {
     return Number(this.#dataVersion.get()?.data_version)
+  }
+
+  /** Pages in the WAL that are not in the database file yet. */
+  countWalPages(): number {
+    this.#walState ??= this.#db.prepare('pragma wal_checkpoint(noop)')
+    const { log, checkpointed } = this.#walState.get() ?? {}
+    return Number(log) - Number(checkpointed)
+  }
+
+  /** Commits copy the WAL to the database file when it has this many pages. */
+  setAutoCheckpoint(pages: number): void {
+    this.#db.exec(`pragma wal_autocheckpoint = ${pages}`)
   }
 
   close(): void {

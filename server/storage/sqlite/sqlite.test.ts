@@ -1,14 +1,16 @@
 import { strict as assert } from 'node:assert'
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
+import { pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -39,6 +41,33 @@ test('prepared statements are cached up to a limit, and all return correct rows'
     }
   }
   connection.close()
+})
+
+test('in a server, commits leave pages in the WAL, and a thread copies them to the file', async () => {
+  await using here = await place()
+  const state = await openSqlite(here.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })
+  await state.write((tx) => tx.run('create table pages (id bigint primary key, bytes blob)'))
+  const limit = await state.write((tx) => tx.get<{ wal_autocheckpoint: number }>('pragma wal_autocheckpoint'))
+  assert.deepEqual(limit, { wal_autocheckpoint: pagesMax })
+  const reader = Connection.open(here.file, 'read')
+  for (const round of [1, 2]) {
+    await state.write(async (tx) => {
+      for (let id = 0; id < 1200; id++) {
+        await tx.run('insert into pages (id, bytes) values (?, ?)', round * 10_000 + id, new Uint8Array(4096))
+      }
+    })
+    // An open read can prevent the thread from copying everything, so it is asked again with the next commit.
+    while (reader.countWalPages() >= 1000) {
+      await state.write(async () => {})
+      await nextEventLoopTurn()
+    }
+  }
+  reader.close()
+  await state.close()
+  await assert.rejects(stat(`${here.file}-wal`), { code: 'ENOENT' })
+  const again = await openSqlite(here.file, [], { busyWaitMs: 5000 })
+  assert.deepEqual(await again.get('select count(*) as n from pages'), { n: 2400 })
+  await again.close()
 })
 
 test('a row keeps the names of its columns when another process adds one to the table', async () => {

@@ -9,6 +9,7 @@
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
 // 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
 //    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
+// 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
@@ -17,6 +18,7 @@ import { ReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, WriteQueue } from '../write-queue.ts'
+import { Checkpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { isBusy, renameSqlite } from './errors.ts'
 
@@ -37,6 +39,8 @@ const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'str
 export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
+  /** For a process that handles requests meanwhile (6). */
+  readonly checkpointsOnThread?: boolean
 }
 
 export const openSqlite = async (...options: Parameters<typeof inspectSqlite>): Promise<State> =>
@@ -82,6 +86,7 @@ class SqliteState implements State {
   readonly #options: SqliteOptions
   readonly #writeQueue: WriteQueue
   readonly #groupCommit: GroupCommit
+  #checkpointer: Checkpointer | undefined
   #writer: Connection | undefined
   #reader: Connection | undefined
   #iterations = 0
@@ -104,6 +109,9 @@ class SqliteState implements State {
   async open(): Promise<void> {
     this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write', this.#options))
     this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+    if (!this.#options.checkpointsOnThread) return
+    this.#writer.setAutoCheckpoint(pagesMax)
+    this.#checkpointer = new Checkpointer(this.#file)
   }
 
   get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
@@ -161,8 +169,7 @@ class SqliteState implements State {
     try {
       const result = await work(new SqliteTransaction(writer, guard, this.#file))
       guard.end()
-      await this.#retryWhileBusy(() => writer.run('commit'))
-      this.#forgetVersion()
+      await this.#commit(writer)
       return result
     } catch (error) {
       guard.markFailed(error)
@@ -177,8 +184,7 @@ class SqliteState implements State {
     const callbacks: (() => void)[] = []
     try {
       for (const member of members) callbacks.push(await this.#inSavepoint(writer, member))
-      await this.#retryWhileBusy(() => writer.run('commit'))
-      this.#forgetVersion()
+      await this.#commit(writer)
     } catch (error) {
       writer.rollback()
       throw error
@@ -211,6 +217,12 @@ class SqliteState implements State {
     return writer
   }
 
+  async #commit(writer: Connection): Promise<void> {
+    await this.#retryWhileBusy(() => writer.run('commit'))
+    this.#forgetVersion()
+    this.#checkpointer?.afterCommit(writer)
+  }
+
   version(): number {
     if (this.#version === undefined) {
       try {
@@ -229,6 +241,7 @@ class SqliteState implements State {
 
   async close(): Promise<void> {
     await Promise.all([this.#writeQueue.close(), this.#snapshotPool.close()])
+    await this.#checkpointer?.close()
     for (const slot of this.#snapshots) slot.connection?.close()
     this.#reader?.close()
     this.#writer?.close()

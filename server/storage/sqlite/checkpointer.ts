@@ -1,0 +1,59 @@
+// Copies committed pages from the WAL to the database file on a thread. Otherwise the commit that fills the WAL does it:
+// it takes several times as long as other commits, and requests wait for it.
+//
+// 1. A checkpoint does not block readers or writers. A write that finds all pages copied starts at the beginning of the
+//    WAL again.
+// 2. If checkpoints fail or do not keep up, commits do them from `pagesMax` pages on, so that the WAL stays limited.
+import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
+import type { Connection } from './connection.ts'
+
+/** The default of SQLite for its own checkpoints. */
+const pagesMin = 1000
+/** About 64 MB. */
+export const pagesMax = 16_000
+
+export class Checkpointer {
+  readonly #thread: WorkerThread
+  #running: Promise<void> | undefined
+  /** A commit has ended since the running checkpoint began. */
+  #isDue = false
+  #isClosed = false
+
+  constructor(file: string) {
+    const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
+    this.#thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits })
+  }
+
+  /** Call after every commit of the writer. */
+  afterCommit(writer: Connection): void {
+    this.#isDue = true
+    if (!this.#running && !this.#isClosed) this.#start(writer)
+  }
+
+  #start(writer: Connection): void {
+    this.#isDue = false
+    try {
+      if (writer.countWalPages() < pagesMin) return
+    } catch {
+      // The commit has succeeded and must not be reported as failed; invariant 2 applies.
+      return
+    }
+    this.#running = this.#checkpoint(writer)
+  }
+
+  async #checkpoint(writer: Connection): Promise<void> {
+    try {
+      await this.#thread.call('checkpoint', undefined)
+    } catch {
+      // Invariant 2.
+    }
+    this.#running = undefined
+    if (this.#isDue && !this.#isClosed) this.#start(writer)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#running
+    await this.#thread.close()
+  }
+}
