@@ -1,7 +1,8 @@
 // The server that bench/http.ts and bench/tails.ts measure: stored fundings and markets, and enough keys that the limit
 // of 4.3 (two calls per second and key) is never reached. Arguments: the data folder and, as JSON, settings of sources to
-// ingest; default: none. For a line `epochs` on stdin it prints how many epochs of mainnet are stored. For a line
-// `profile` it starts a CPU profile; for any other line it stops it and prints the microseconds of each stage of a request.
+// ingest; default: none. For a line `epochs` on stdin it prints how many epochs of mainnet are stored, for `feed` how many
+// markets of feeds are stored and whether a feed is being read. For a line `profile` it starts a CPU profile; for any
+// other line it stops it and prints the microseconds of each stage of a request.
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
@@ -43,6 +44,14 @@ console.log(JSON.stringify({ port: Number(new URL(server.url).port), address, sl
 const countEpochs = async () =>
   (await coveredEpochs(context.duties, 'mainnet')).reduce((sum, { from, until }) => sum + until - from, 0)
 
+const readFeedProgress = async () => {
+  const count = async (sql: string) => (await context.state.get<{ n: number }>(sql))?.n ?? 0
+  return {
+    markets: await count('select count(*) as n from market_feed_presence'),
+    isReading: (await count("select count(*) as n from market_feeds where holder <> ''")) > 0,
+  }
+}
+
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
@@ -50,5 +59,6 @@ await session.post('Profiler.setSamplingInterval', { interval: 200 })
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'profile') await session.post('Profiler.start')
   else if (line === 'epochs') console.log(JSON.stringify(await countEpochs()))
+  else if (line === 'feed') console.log(JSON.stringify(await readFeedProgress()))
   else console.log(JSON.stringify(stageTimes((await session.post('Profiler.stop')).profile)))
 }
