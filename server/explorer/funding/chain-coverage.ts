@@ -16,6 +16,11 @@ export interface ChainCoverage {
   readonly covered: readonly Range[]
   /** When a node last reported the end of the blocks as its final head while all blocks were indexed; 0: never. */
   readonly confirmedMs: number
+  /** The end of the indexed blocks without a gap, from the first block on. */
+  readonly contiguousUntil: number
+  /** What responses report, with and without a confirmed head. Computed once, because every request needs it. */
+  readonly confirmed: Confidence
+  readonly unconfirmed: Confidence
 }
 
 /** Stores the end of the chain, which never moves back. Call it in the transaction of the indexed rows. */
@@ -76,27 +81,37 @@ async function readChainCoverage(
   const head = await state.get<HeadRow>(selectHead, chain)
   const covered = await coverageOf(state, blocksStream(chain))
   const until = Math.max(from, head?.final_until ?? from)
-  return { blocks: { from, until }, covered, confirmedMs: head?.confirmed_ms ?? 0 }
+  const blocks = { from, until }
+  const contiguousUntil = holes(covered, blocks)[0]?.from ?? until
+  const describe = (isConfirmed: boolean) => describeIndex(covered, blocks, contiguousUntil, isConfirmed)
+  return {
+    blocks,
+    covered,
+    confirmedMs: head?.confirmed_ms ?? 0,
+    contiguousUntil,
+    confirmed: describe(true),
+    unconfirmed: describe(false),
+  }
 }
 
 /** The first range before `until` that is not indexed. */
-export const firstGap = ({ covered, blocks }: ChainCoverage, until: number): Range | undefined =>
-  holes(covered, { from: blocks.from, until })[0]
+export const firstGap = ({ covered, blocks, contiguousUntil }: ChainCoverage, until: number): Range | undefined =>
+  until <= contiguousUntil ? undefined : holes(covered, { from: blocks.from, until })[0]
 
-/** The end of the indexed blocks without a gap, from the first block on. */
-const contiguousUntil = (coverage: ChainCoverage): number =>
-  firstGap(coverage, coverage.blocks.until)?.from ?? coverage.blocks.until
+export const toConfidence = ({ confirmed, unconfirmed }: ChainCoverage, isConfirmed: boolean): Confidence =>
+  isConfirmed ? confirmed : unconfirmed
 
 /** An index whose head is not confirmed is not complete, so it reports its ranges. */
-export function toConfidence(coverage: ChainCoverage, isConfirmed: boolean): Confidence {
-  const { covered, blocks } = coverage
-  const until = contiguousUntil(coverage)
-  return {
-    ...(until > blocks.from && { asOf: until - 1 }),
-    finality: 'finalized',
-    coverage:
-      blocks.until > blocks.from
-        ? describeCoverage(covered, { ...blocks, until: blocks.until + (isConfirmed ? 0 : 1) })
-        : 'none',
-  }
-}
+const describeIndex = (
+  covered: readonly Range[],
+  blocks: Range,
+  contiguousUntil: number,
+  isConfirmed: boolean,
+): Confidence => ({
+  ...(contiguousUntil > blocks.from && { asOf: contiguousUntil - 1 }),
+  finality: 'finalized',
+  coverage:
+    blocks.until > blocks.from
+      ? describeCoverage(covered, { ...blocks, until: blocks.until + (isConfirmed ? 0 : 1) })
+      : 'none',
+})

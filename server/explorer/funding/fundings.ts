@@ -67,7 +67,9 @@ const keepEarliest = `
 
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
   const row = await state.get<StoredFunding & { proven: number }>(selectFunding, chain, toBytes(address, 20))
-  return row && { ...toFunding(chain, address, row), ...(row.proven === 1 && { isProven: true }) }
+  if (!row) return undefined
+  const funding = toFunding(chain, address, row)
+  return row.proven === 1 ? { ...funding, isProven: true } : funding
 }
 
 /** The newest fundings that an address paid. */
@@ -151,5 +153,4 @@ export function toBytes(hex: string, length: number): Uint8Array {
   return bytes
 }
 
-export const toHex = (bytes: Uint8Array): string =>
-  `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+export const toHex = (bytes: Uint8Array): string => `0x${bytes.toHex()}`
