@@ -60,6 +60,25 @@ function values(createLocation: () => Promise<StoreLocation>): void {
     await state.close()
   })
 
+  test('a list of whole numbers is one value (storage/state.ts)', async () => {
+    await using here = await createLocation()
+    const state = await here.open()
+    const ids = [Number.MAX_SAFE_INTEGER, -1, 0, 7]
+    await state.write(async (tx) => {
+      for (const id of ids) await tx.run('insert into things (id) values (?)', id)
+    })
+    const idsIn = async (list: readonly number[]) =>
+      (
+        await state.all<{ id: number }>(
+          'select id from things where id < ? and id in (select value from json_each(?)) and id > ? order by id',
+          ...[2 ** 52, JSON.stringify(list), -2],
+        )
+      ).map(({ id }) => id)
+    assert.deepEqual(await idsIn([...ids, 7, 99]), [-1, 0, 7])
+    assert.deepEqual(await idsIn([]), [])
+    await state.close()
+  })
+
   test('an integer beyond 2^53 is an error, never a rounded number (storage/state.ts, rule 5)', async () => {
     await using here = await createLocation()
     const state = await here.open()

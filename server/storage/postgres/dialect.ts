@@ -7,15 +7,20 @@ export const dialect: StateDialect = { bytes: 'bytea', strict: '', clustered: ''
 export const toPostgresSql = (statement: string): string =>
   statement.replaceAll(/\btext\b(?=\s*(?:,|\)|not null|primary key|unique|--|$))/gim, 'text collate "C"')
 
-/** Replaces `?` outside quotes and comments by `$1`, `$2`, … */
+/** Replaces `?` outside quotes and comments by `$1`, `$2`, …, and the list of `in (select value from json_each(?))`. */
 export function numberPlaceholders(sql: string): string {
   let count = 0
-  return sql.replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\?/g, (token) => {
-    if (token !== '?') return token
-    count += 1
-    return `$${count}`
-  })
+  return sql.replaceAll(
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|in \(select value from json_each\(\?\)\)|\?/g,
+    (token) => {
+      if (token === '?') return `$${++count}`
+      return token.startsWith('in ') ? inList(++count) : token
+    },
+  )
 }
+
+/** Compared with an array, because PostgreSQL would join a list of unknown length by reading the whole table. */
+const inList = (value: number): string => `= any(array(select json_array_elements_text($${value}::json)::bigint))`
 
 export const bound = (value: Value): string | Uint8Array | null =>
   typeof value === 'string'

@@ -239,6 +239,10 @@ describe('dialect', () => {
       ["select '?', ?, 'it''s ?'", "select '?', $1, 'it''s ?'"],
       ['select "a?" from t -- why?\nwhere b = ?', 'select "a?" from t -- why?\nwhere b = $1'],
       ['select 1', 'select 1'],
+      [
+        "select 'in (select value from json_each(?))' where a = ? and b in (select value from json_each(?)) and c = ?",
+        "select 'in (select value from json_each(?))' where a = $1 and b = any(array(select json_array_elements_text($2::json)::bigint)) and c = $3",
+      ],
     ]
     for (const [sql, expected] of cases) assert.equal(numberPlaceholders(sql), expected)
   })

@@ -3,34 +3,14 @@ import type { Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { groupIn, type Level } from './layout.ts'
 
-/** Ids per statement. Few sizes, so that few statements are prepared; the last id is repeated to fill a statement. */
-const idsPerQuery = [16, 64, 256] as const
-const idsMax = 256
 /** Rows per statement when a range is read. */
 const rowsPerQuery = 256
 
-/** Statements by their key, because building them for every query takes longer than finding them. */
-const statements = new Map<string, string>()
+/** `columns` precede id and data. */
+const byIds = (table: string, columns = ''): string =>
+  `select ${columns}id, data from ${table} where id in (select value from json_each(?))`
 
-function statementOf(key: string, build: () => string): string {
-  const known = statements.get(key)
-  if (known !== undefined) return known
-  const sql = build()
-  statements.set(key, sql)
-  return sql
-}
-
-const byIds = (table: string, count: number): string =>
-  statementOf(
-    `${table} ${count}`,
-    () => `select id, data from ${table} where id in (${new Array(count).fill('?').join()})`,
-  )
-
-/** The rows of several tables, with the index of their table. */
-const byTableAndIds = (tables: readonly string[], count: number): string =>
-  statementOf(`${tables.join()} ${count}`, () =>
-    tables.map((table, at) => byIds(table, count).replace('select', `select ${at} as place,`)).join(' union all '),
-  )
+const listOf = (ids: readonly number[]): string => `[${ids.join()}]`
 
 export interface PackedRow {
   readonly id: number
@@ -38,43 +18,23 @@ export interface PackedRow {
 }
 
 /** The rows that exist, in no particular order. */
-export async function rowsByIds(reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> {
-  const [only] = ids
-  if (only !== undefined && ids.length === 1) {
-    const row = await reader.get<PackedRow>(`select id, data from ${table} where id = ?`, only)
-    return row ? [row] : []
-  }
-  const rows: PackedRow[] = []
-  for (let at = 0; at < ids.length; at += idsMax) {
-    const batch = ids.slice(at, at + idsMax)
-    const size = idsPerQuery.find((count) => count >= batch.length) ?? idsMax
-    for (const row of await reader.all<PackedRow>(byIds(table, size), ...padded(batch, size))) rows.push(row)
-  }
-  return rows
-}
+export const rowsByIds = async (reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> =>
+  ids.length > 0 ? reader.all<PackedRow>(byIds(table), listOf(ids)) : []
 
-const padded = (ids: readonly number[], size: number): number[] => [
-  ...ids,
-  ...new Array<number>(size - ids.length).fill(ids.at(-1) as number),
-]
-
-/** The data of rows of several tables. Few rows are read in one statement, because PostgreSQL answers each separately. */
+/** The data of rows of several tables, in one statement, because PostgreSQL answers each statement separately. */
 export async function dataOfTables(
   reader: StateReader,
   idsOf: ReadonlyMap<string, readonly number[]>,
 ): Promise<Map<string, Map<number, Uint8Array>>> {
   const tables = [...idsOf].filter(([, ids]) => ids.length > 0)
-  const found = new Map(tables.map(([table]) => [table, new Map<number, Uint8Array>()]))
-  const [size] = idsPerQuery
-  if (tables.length > 1 && tables.every(([, ids]) => ids.length <= size)) {
-    const names = tables.map(([table]) => table)
-    const values = tables.flatMap(([, ids]) => padded(ids, size))
-    const rows = await reader.all<PackedRow & { readonly place: number }>(byTableAndIds(names, size), ...values)
-    for (const { place, id, data } of rows) found.get(names[place] as string)?.set(id, data)
-    return found
+  const found = tables.map(() => new Map<number, Uint8Array>())
+  if (tables.length > 0) {
+    const sql = tables.map(([table], at) => byIds(table, `${at} as place, `)).join(' union all ')
+    const values = tables.map(([, ids]) => listOf(ids))
+    const rows = await reader.all<PackedRow & { readonly place: number }>(sql, ...values)
+    for (const { place, id, data } of rows) found[place]?.set(id, data)
   }
-  for (const [table, ids] of tables) found.set(table, await dataByIds(reader, table, ids))
-  return found
+  return new Map(tables.map(([table], at) => [table, found[at] as Map<number, Uint8Array>]))
 }
 
 export const dataByIds = async (
