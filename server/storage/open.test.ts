@@ -46,7 +46,7 @@ test('if the duties cannot be opened, the state and the lock are released', asyn
   assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
-test('duties stay in the WAL file longer than the state', async () => {
+test('duties stay in the WAL file longer than the state, and their statement journals in memory', async () => {
   await using here = await folder()
   const stores = await openStores(here.dir)
   const walBytes = async (name: string) => (await stat(join(here.dir, `${name}.sqlite-wal`))).size
@@ -58,6 +58,8 @@ test('duties stay in the WAL file longer than the state', async () => {
   }
   assert.ok((await walBytes('state')) < 2 * scores.length)
   assert.ok((await walBytes('duties')) > 4 * scores.length)
+  const memory = 2
+  assert.deepEqual(await stores.duties.write((tx) => tx.get('pragma temp_store')), { temp_store: memory })
   await stores.close()
 })
 
