@@ -9,7 +9,7 @@ import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
-import { dialects } from '#simulator/evm/dialects.ts'
+import { dialectsWith } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
@@ -46,7 +46,7 @@ export function openChainWorld(
   const form = forms[number % 3] as (typeof forms)[number]
   const simulated = new SimulatedNode(chain, {
     traces: [form],
-    dialect: draws.pick(dialects.filter(({ traces }) => traces.includes(form))),
+    dialect: draws.pick(dialectsWith(form)),
     batchMax: draws.pick([2, 8, 100]),
     receipts: number % 2 === 0,
     filterBlocks: mode === 'probe' ? draws.pick([0, 5, 1000]) : 0,

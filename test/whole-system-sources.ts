@@ -5,7 +5,7 @@ import { LiveNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { dialects } from '#simulator/evm/dialects.ts'
+import { dialectsWith } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { type Answer, AnswerAlterer } from './altered-answer.ts'
@@ -53,7 +53,7 @@ export async function openSources(seed: string): Promise<Sources> {
   const node = opened.use(
     new SimulatedNode(chain, {
       traces: [form],
-      dialect: draws.pick(dialects.filter(({ traces }) => traces.includes(form))),
+      dialect: draws.pick(dialectsWith(form)),
       batchMax: draws.pick([8, 100]),
       receipts: draws.happens(0.5),
     }),

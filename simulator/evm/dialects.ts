@@ -5,13 +5,17 @@ import { knownErrors, type NodeErrorKind } from '#sources/evm/node-errors.ts'
 export const clientNames = ['geth', 'reth', 'erigon', 'nethermind', 'besu'] as const
 export type ClientName = (typeof clientNames)[number]
 
+export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
+
 export interface NodeDialect {
   readonly client: ClientName
-  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
+  readonly traces: readonly TraceForm[]
   /** Blocks per trace_filter by default; 0: the client does not have the method. */
   readonly filterBlocks: number
   /** Calls per batch by default. */
   readonly batchMax: number
+  /** Blocks whose state a node with default settings keeps, counted from the newest. */
+  readonly stateBlocks: number
   /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
   readonly batchRefusal: 'object' | 'list'
   /** Where the client's source or documentation defines these values. */
@@ -25,25 +29,52 @@ const unlimited = Number.MAX_SAFE_INTEGER
 export const dialects: readonly NodeDialect[] = [
   {
     ...{ client: 'geth', traces: debugMethods, filterBlocks: 0, batchMax: 1000, batchRefusal: 'list' },
-    origins: ['node/defaults.go: BatchRequestLimit', 'rpc/handler.go: the id of the first call', 'no trace namespace'],
+    stateBlocks: 128,
+    origins: [
+      'core/state/statedb.go: TriesInMemory',
+      'node/defaults.go: BatchRequestLimit',
+      'rpc/handler.go: the id of the first call',
+      'no trace namespace',
+    ],
   },
   {
     ...{ client: 'reth', traces: allMethods, filterBlocks: 100, batchMax: unlimited, batchRefusal: 'object' },
-    origins: ['rpc-server-types/src/constants.rs: DEFAULT_MAX_TRACE_FILTER_BLOCKS', 'jsonrpsee types/src/error.rs'],
+    // With --full; an archive node by default.
+    stateBlocks: 10_064,
+    origins: [
+      'prune/types/src/target.rs: MINIMUM_PRUNING_DISTANCE',
+      'rpc-server-types/src/constants.rs: DEFAULT_MAX_TRACE_FILTER_BLOCKS',
+      'jsonrpsee types/src/error.rs',
+    ],
   },
   {
     ...{ client: 'erigon', traces: allMethods, filterBlocks: unlimited, batchMax: 100, batchRefusal: 'list' },
-    origins: ['help of rpcdaemon: --rpc.batch.limit (default 100)', 'rpc/handler.go'],
+    stateBlocks: 100_000,
+    origins: [
+      'db/kv/prune: FullMode, config3.DefaultPruneDistance',
+      'help of rpcdaemon: --rpc.batch.limit (default 100)',
+      'rpc/handler.go',
+    ],
   },
   {
     ...{ client: 'nethermind', traces: allMethods, filterBlocks: unlimited, batchMax: 1024, batchRefusal: 'object' },
-    origins: ['JsonRpcConfig.cs: MaxBatchSize', 'JsonRpcProcessor.cs'],
+    stateBlocks: 64,
+    origins: ['IPruningConfig.cs: PruningBoundary', 'JsonRpcConfig.cs: MaxBatchSize', 'JsonRpcProcessor.cs'],
   },
   {
     ...{ client: 'besu', traces: allMethods, filterBlocks: 1000, batchMax: 1024, batchRefusal: 'object' },
-    origins: ['JsonRpcConfiguration.java: DEFAULT_MAX_BATCH_SIZE', 'ApiConfigurationOptions.java: maxTraceFilterRange'],
+    stateBlocks: 512,
+    origins: [
+      'documentation of --bonsai-historical-block-limit (default 512)',
+      'JsonRpcConfiguration.java: DEFAULT_MAX_BATCH_SIZE',
+      'ApiConfigurationOptions.java: maxTraceFilterRange',
+    ],
   },
 ]
+
+/** The clients that have a trace method. */
+export const dialectsWith = (form: TraceForm): readonly NodeDialect[] =>
+  dialects.filter(({ traces }) => traces.includes(form))
 
 /** The error of the client for this situation; undefined if none of its own is known. */
 export function errorOf({ client }: NodeDialect, kind: NodeErrorKind): { code: number; message: string } | undefined {

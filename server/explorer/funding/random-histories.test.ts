@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
+import { dialectsWith, type TraceForm } from '#simulator/evm/dialects.ts'
 import { type SimulatedFault, SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
@@ -35,7 +36,7 @@ const faultKinds: readonly SimulatedFault[] = [
   'missing traces',
   'wrong ids',
 ]
-const forms = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'] as const
+const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
 let context: TestContext
 before(async () => {
@@ -69,10 +70,11 @@ function createScenario(seed: number, number: number): Scenario {
     destroyedMaySend: false,
   })
   chain.mine(draws.whole(12, 40))
-  const traces = [forms[seed % 3] as (typeof forms)[number]]
+  const traces = [forms[seed % 3] as TraceForm]
   // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
-  const simulated = new SimulatedNode(chain, { traces, filterBlocks })
+  const dialect = draws.pick(dialectsWith(traces[0] as TraceForm))
+  const simulated = new SimulatedNode(chain, { traces, filterBlocks, dialect })
   const settings = settingsWith({
     explorer: {
       chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],

@@ -10,6 +10,7 @@ import { SimulatedNode } from '#simulator/evm/node.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
+import { executionClientOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { blocksStream, getChainCoverage } from '../chain-coverage.ts'
 import { findFunding } from '../fundings.ts'
@@ -28,7 +29,7 @@ async function openIndexedChain({
 } = {}) {
   const chain = new SimulatedChain({ seed: 'index', finalLag })
   chain.mine(blocks)
-  const simulated = new SimulatedNode(chain)
+  const simulated = new SimulatedNode(chain, executionClientOfRun())
   const context = await openContext({
     explorer: {
       chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await simulated.listen(), batchMax: 4 }] }],
