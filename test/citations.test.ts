@@ -1,5 +1,5 @@
 // The code cites sections of docs/behaviour and pages of docs/decisions where it depends on them. Both must exist, and
-// every decision must be listed in the index. ARCHITECTURE.md names tables, which must exist too.
+// every decision must be listed in the index. Tables and files that the overviews name must exist too.
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
@@ -56,5 +56,15 @@ test('the tables that ARCHITECTURE.md names exist', () => {
   const schema = globSync('server/storage/schema/*.ts', { cwd: root }).map(read).join()
   assert.ok(tables.includes('fundings') && tables.includes('duty_days'))
   const missing = tables.filter((table) => !new RegExp(`create table ${table}|'${table}'`).test(schema))
+  assert.deepEqual(missing, [])
+})
+
+test('the source files that ARCHITECTURE.md and CONTRIBUTING.md name exist', () => {
+  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((page) =>
+    [...read(page).matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, path = '']) => path),
+  )
+  assert.ok(named.length > 40)
+  const existing = [...files, 'test/citations.test.ts'].map((file) => `/${file}`)
+  const missing = named.filter((path) => !existing.some((file) => file.endsWith(`/${path}`)))
   assert.deepEqual(missing, [])
 })
