@@ -17,7 +17,8 @@ import type { Authorizer } from './authorize.ts'
 import { createHandler, type ErrorFormat, type Handler, type RequestInfo } from './handler.ts'
 import { startHttpServer } from './http-server.ts'
 import { LogThrottle } from './log-throttle.ts'
-import { type App, createApp, logRequest } from './pipeline.ts'
+import { type App, createApp } from './pipeline.ts'
+import { logRequest } from './request-log.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
 const shapeOf = (group: string): ErrorFormat => ({

@@ -7,15 +7,13 @@ import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
 import type { Authorizer, Credentials } from './authorize.ts'
-import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
 import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-groups.ts'
-import { LogThrottle } from './log-throttle.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
-import { SlidingWindows } from './sliding-window.ts'
+import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog } from './request-log.ts'
 
 export interface ApiRequest extends RequestParts {
   readonly requestId: string
@@ -33,18 +31,13 @@ export interface RequestMeter {
   request(endpoint: string, outcome: string, tookMs?: number): void
 }
 
-export interface App {
-  readonly context: Context
+export interface App extends RequestLog {
   readonly handlerGroups: readonly HandlerGroup[]
   readonly authorizer: Authorizer
   readonly deadlines: Deadlines
   readonly aliases: Aliases
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
-  /** For errors that occur with every call. */
-  readonly logThrottle: LogThrottle
-  /** Failed requests of each network that were logged. */
-  readonly loggedFailures: SlidingWindows
   /** Aborts when the server closes, to end streams. */
   readonly stopping: AbortController
 }
@@ -62,7 +55,7 @@ export function createApp<C extends Context>(
   meter: RequestMeter,
 ): App {
   return {
-    context,
+    ...openRequestLog(context),
     handlerGroups: groupHandlersByRoute(handlers),
     authorizer,
     deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
@@ -71,8 +64,6 @@ export function createApp<C extends Context>(
     compiled: new Map(
       handlers.map((handler) => [handler, { parse: parser(handler.endpoint), write: serializer(handler.endpoint) }]),
     ),
-    logThrottle: new LogThrottle(context.clock),
-    loggedFailures: new SlidingWindows(failuresWindowMs, failureNetworksMax),
     stopping: new AbortController(),
   }
 }
@@ -231,65 +222,9 @@ export function toFault(
 
 const reasonMax = 500
 
-interface RequestLogEntry {
-  readonly endpoint?: string | undefined
-  readonly status: number
-  readonly outcome: string
-  readonly tookMs?: number
-  readonly reason?: string
-}
-
-/** The outcome of an error in the log and in the metrics. */
-export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? clientGone : fault.code)
-
-const clientGone = 'client_gone'
-
 /** The outcome of a response in the log and in the metrics. */
 const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
   is === 'nothing' ? 'not_found' : is === 'unchanged' ? is : 'ok'
-
-const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
-
-/** More lines of one network are left out, so that no caller can fill the log (behaviour/http.md#request-log). */
-const failuresLoggedMax = 100
-const failuresWindowMs = 60_000
-const failureNetworksMax = 10_000
-
-export interface LoggedRequest {
-  readonly requestId: string
-  readonly path: string
-  /** Undefined: the connection was reset. */
-  readonly address: string | undefined
-}
-
-function isLogged({ context }: App, outcome: string): boolean {
-  const { requests } = context.settings.log
-  return requests === 'all' || (requests === 'failures' && !successes.has(outcome))
-}
-
-/** Only the path is logged: the query may contain a key. */
-export function logRequest(app: App, request: LoggedRequest, entry: RequestLogEntry): void {
-  if (!isLogged(app, entry.outcome)) return
-  const { context, logThrottle } = app
-  const { requests } = context.settings.log
-  if (requests === 'failures' && isCausedByCaller(entry) && !mayLogFailure(app, request)) {
-    const count = logThrottle.due(leftOut)
-    if (count !== undefined) context.log.warn({ count }, leftOut)
-    return
-  }
-  const { requestId, path } = request
-  context.log.info({ requestId, path, ...entry }, 'request')
-}
-
-const isCausedByCaller = ({ status, outcome }: RequestLogEntry): boolean => status < 500 || outcome === clientGone
-
-const leftOut = `failed requests are not logged: a caller sent more than ${failuresLoggedMax} within a minute`
-
-function mayLogFailure({ context, loggedFailures }: App, { address }: LoggedRequest): boolean {
-  const network = networkOf(address ?? '')
-  const nowMs = context.clock.monotonicMs()
-  return loggedFailures.waitMs(network, failuresLoggedMax, nowMs) === 0 && loggedFailures.add(network, nowMs)
-}
 
 /** Renames fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
 export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {

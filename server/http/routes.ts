@@ -6,19 +6,10 @@ import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Handler } from './handler.ts'
 import { findNearestGroup } from './handler-groups.ts'
-import {
-  type ApiRequest,
-  type App,
-  applyFieldAliases,
-  defaultErrorFormat,
-  faultOutcome,
-  type LoggedRequest,
-  logRequest,
-  respond,
-  toFault,
-} from './pipeline.ts'
+import { type ApiRequest, type App, applyFieldAliases, defaultErrorFormat, respond, toFault } from './pipeline.ts'
 import { type QueryRules, valuesPerNameMax } from './query.ts'
 import { type ApiResponse, renderFault } from './render.ts'
+import { faultOutcome, type LoggedRequest, logRequest } from './request-log.ts'
 
 type ExtraHandler = (request: ApiRequest) => Promise<ApiResponse>
 
