@@ -1,6 +1,7 @@
 // `tetrad serve`: starts the server and runs it until a signal arrives. Without a configuration it loads demo data and
 // prints calls to try.
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
@@ -37,7 +38,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await configOf(options, flagsOf(options))
   await refuseUsedPort(config.settings.server)
   // Starts while the code of the server is loaded.
-  const nodes = config.configured ? undefined : await openNodes()
+  const nodes = config.configured ? undefined : await openNodes(dataDirOf(options))
   const { startServer } = await import('#server/app.ts')
   const simulator = nodes && (await import('#simulator/demo.ts'))
   const demo = await simulator?.startDemo(nodes)
@@ -85,12 +86,15 @@ async function serve(options: ServeOptions): Promise<void> {
   await stopped
 }
 
-async function openNodes(): Promise<DemoNodes> {
+async function openNodes(dataDir: string): Promise<DemoNodes> {
   const [{ openNodesThread }, { demoSeed }] = await Promise.all([
     import('#simulator/validators/open-nodes-thread.ts'),
     import('#simulator/demo-seed.ts'),
   ])
-  return openNodesThread(demoSeed)
+  const nodes = openNodesThread(demoSeed)
+  // At a first start, the server will read all epochs. An error is reported when it does.
+  if (!existsSync(dataDir)) nodes.simulatePast().catch(() => {})
+  return nodes
 }
 
 /** Fails early, before demo data is created or tables are migrated. */

@@ -87,7 +87,6 @@ async function loadDemo(
     for (const result of results) if (result.status === 'rejected') throw result.reason
     await state.write((tx) => moveCursor(tx, finishedCursor, atMs))
   }
-  await validators.forgetPast()
   return {
     address: contract['explorer.fundedBy'].example.input.address ?? '',
     slug: contract['markets.bySlug'].example.input.slug ?? '',

@@ -28,8 +28,6 @@ export interface DemoValidators {
   resume(context: Pick<AppContext, 'duties'>): Promise<void>
   /** Ingests all finalized epochs of these networks; default: both. The settings must contain the nodes. */
   load(context: AppContext, options?: LoadOptions): Promise<void>
-  /** Called at every start, after `load` if that was necessary. */
-  forgetPast(): Promise<void>
   close(): Promise<void>
 }
 
@@ -56,8 +54,10 @@ export async function startDemoValidators(seed: string, nodes: DemoNodes): Promi
         if (chain) await nodes.setGenesis(network, chain.genesisUnix)
       }
     },
-    load: (context, options = {}) => loadValidators(context, demoAccounts(seed), options),
-    forgetPast: () => nodes.forgetPast(),
+    async load(context, options = {}) {
+      await Promise.all([nodes.simulatePast(), loadValidators(context, demoAccounts(seed), options)])
+      await nodes.forgetPast()
+    },
     close: async () => nodes[Symbol.asyncDispose](),
   }
 }

@@ -11,5 +11,6 @@ serveThread({
   setGenesis: async ({ network, genesisUnix }: { network: DemoNetwork; genesisUnix: number }) => ({
     value: await (await opening).setGenesis(network, genesisUnix),
   }),
+  simulatePast: async () => ({ value: await (await opening).simulatePast() }),
   forgetPast: async () => ({ value: await (await opening).forgetPast() }),
 })

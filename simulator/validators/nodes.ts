@@ -17,6 +17,8 @@ export interface DemoNodes extends AsyncDisposable {
   urls(): Promise<NodeUrls>
   /** Continues a chain that was stored by an earlier run. */
   setGenesis(network: DemoNetwork, genesisUnix: number): Promise<void>
+  /** Simulates the past of mainnet ahead of a reader that begins with the first epoch. */
+  simulatePast(): Promise<void>
   /** Releases the memory of past epochs. Call it when they have been read. */
   forgetPast(): Promise<void>
 }
@@ -44,14 +46,13 @@ export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Pr
     hoodi: opened.use(await openNode(networks.hoodi, { ...options, chainId: '560048' })).url,
     execution: opened.use(await openExecution(networks.mainnet, '1')).url,
   }
-  // The server starts meanwhile. Its requests wait for the epochs that they need, and report errors.
-  networks.mainnet.simulatePast().catch(() => {})
   const openResources = opened.move()
   return {
     urls: async () => urls,
     async setGenesis(network, genesisUnix) {
       networks[network].genesisUnix = genesisUnix
     },
+    simulatePast: () => networks.mainnet.simulatePast(),
     forgetPast: async () => networks.mainnet.forgetPast(),
     [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   }

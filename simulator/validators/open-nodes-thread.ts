@@ -15,6 +15,7 @@ export function openNodesThread(seed: string): DemoNodes {
   return {
     urls: () => urls,
     setGenesis: (network, genesisUnix) => thread.call('setGenesis', { network, genesisUnix }),
+    simulatePast: () => thread.call('simulatePast', undefined),
     forgetPast: () => thread.call('forgetPast', undefined),
     [Symbol.asyncDispose]: () => thread.close(),
   }
