@@ -337,7 +337,6 @@ describe('the container image', () => {
 
   test('SIGTERM to npx stops the server', async () => {
     await writeFile(join(home, 'npx.yaml'), 'log: { level: info }\n')
-    await copyDemo(join(home, 'npx-data'))
     const args = ['tetrad', 'serve', '--port', '0', '--json', '--config', join(home, 'npx.yaml')]
     const child = spawn('npx', ['--offline', ...args, '--data', join(home, 'npx-data')], {
       ...{ cwd: join(image.root, 'app'), env: { ...env, PATH: image.env.PATH } },
