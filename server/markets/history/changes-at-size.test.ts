@@ -239,6 +239,32 @@ describe('documents', () => {
   })
 })
 
+test('the markets that show a changed tag are deferred by statements of at most 500 rows', async () => {
+  await using context = await openContext()
+  const ids = Array.from({ length: 1200 }, (_, at) => `m${at}`)
+  const links = ids.map((id): Value[] => ['tag', 't', 'market', id])
+  await context.state.write(async (tx) => {
+    await tx.insertMany('market_links', ['to_kind', 'to_id', 'from_kind', 'from_id'], links)
+    await tx.run("insert into market_deferred_documents (kind, id) values ('tag', 't')")
+  })
+  const found: number[] = []
+  const state = stateWith(context.state, {
+    write: (work, options) =>
+      context.state.write(async (tx) => {
+        const all: typeof tx.all = async <R>(sql: string, ...values: Value[]) => {
+          const rows = await tx.all<R>(sql, ...values)
+          if (sql.includes('from market_links')) found.push(rows.length)
+          return rows
+        }
+        const { get, run, insertMany } = tx
+        return work({ all, get: get.bind(tx), run: run.bind(tx), insertMany: insertMany.bind(tx) })
+      }, options),
+  })
+  await writeDeferred(state, () => testNowMs)
+  assert.deepEqual(found, [500, 500, 200])
+  assert.deepEqual(await context.state.all('select kind, id from market_deferred_documents'), [])
+})
+
 test('a filtered page reads its range of the log without sorting', async (t) => {
   await using context = await openContext()
   if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')

@@ -83,15 +83,31 @@ async function raiseDeferred(tx: StateWriter): Promise<boolean> {
   )
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const { kind, id } of rows) {
-    const parents = await tx.run(
-      `insert into market_deferred_documents (kind, id)
-       select from_kind, from_id from market_links where to_kind = ? and to_id = ? on conflict (kind, id) do nothing`,
-      ...[kind, id],
-    )
+    await deferShowing(tx, kind, id, yielder)
     await tx.run('delete from market_deferred_documents where kind = ? and id = ?', kind, id)
-    await yielder.spend(2 * statementSteps + parents)
+    await yielder.spend(statementSteps)
   }
   return rows.length > 0
+}
+
+/** Parents per statement. All markets may show the same tag, and requests wait for a statement. */
+const parentsBatch = 500
+
+/** Defers the records that show this one. */
+async function deferShowing(tx: StateWriter, kind: KindName, id: string, yielder: EventLoopYielder): Promise<void> {
+  for (let after: readonly [string, string] = ['', '']; ; ) {
+    const parents = await tx.all<{ kind: string; id: string }>(
+      `select from_kind as kind, from_id as id from market_links
+       where to_kind = ? and to_id = ? and (from_kind, from_id) > (?, ?) order by from_kind, from_id limit ?`,
+      ...[kind, id, ...after, parentsBatch],
+    )
+    const rows = parents.map((parent) => [parent.kind, parent.id] as const)
+    await tx.insertMany('market_deferred_documents', ['kind', 'id'], rows, 'on conflict (kind, id) do nothing')
+    await yielder.spend(2 * statementSteps + parents.length)
+    const last = rows.at(-1)
+    if (!last || rows.length < parentsBatch) return
+    after = last
+  }
 }
 
 async function writeDeferredBatch(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
