@@ -10,7 +10,7 @@ import { startProcess } from '#test/second-process.ts'
 import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
-import { pagesMax } from './checkpointer.ts'
+import { Checkpointer, pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -68,6 +68,16 @@ test('in a server, commits leave pages in the WAL, and a thread copies them to t
   const again = await openSqlite(here.file, [], { busyWaitMs: 5000 })
   assert.deepEqual(await again.get('select count(*) as n from pages'), { n: 2400 })
   await again.close()
+})
+
+test('a commit succeeds even if the size of the WAL cannot be read (checkpointer.ts, 3)', async () => {
+  await using here = await place()
+  const connection = Connection.open(here.file, 'write')
+  connection.close()
+  assert.throws(() => connection.countWalPages())
+  const checkpointer = new Checkpointer(here.file)
+  checkpointer.afterCommit(connection)
+  await checkpointer.close()
 })
 
 test('a row keeps the names of its columns when another process adds one to the table', async () => {
