@@ -283,7 +283,7 @@ describe('round trip', () => {
         'markets.list': { input: {}, size: 'limit', of: [30, 500] },
         'markets.events': { input: {}, size: 'limit', of: [4, 100] },
         'markets.eventsPagination': { input: {}, size: 'limit', of: [4, 100] },
-      'markets.tags': { input: {}, size: 'limit', of: [6, 100] },
+        'markets.tags': { input: {}, size: 'limit', of: [6, 100] },
         'markets.series': { input: {}, size: 'limit', of: [1, 50] },
         'markets.publicSearch': { input: { q: 'will' }, size: 'limit_per_type', of: [2, 50] },
         'markets.changesBySlug': { input: { slug }, size: 'limit', of: [1, 100] },
