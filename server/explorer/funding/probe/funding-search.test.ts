@@ -180,6 +180,12 @@ describe('a contract or a delegated account', () => {
     }
   })
 
+  // docs/security.md#execution-nodes
+  test('if trace_filter leaves out a transfer that was passed on in the same block, a later one is found', async () => {
+    const options = { filterBlocks: 1_000_000, head: 100, lacks: [55] }
+    assert.equal((await search([created, passesOn, later], options)).block, 70)
+  })
+
   test('paid by withdrawals first', async () => {
     const life = [
       created,
