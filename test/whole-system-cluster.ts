@@ -43,7 +43,7 @@ type ClusterEvent =
   | { readonly is: 'quotes'; readonly count: number }
   | { readonly is: 'label'; readonly name: string }
   | { readonly is: 'create key' | 'revoke key' }
-  | { readonly is: 'burst'; readonly calls: number }
+  | { readonly is: 'burst'; readonly callers: number }
   | { readonly is: 'reorg'; readonly depth: number }
   | { readonly is: 'alter'; readonly source: SourceName; readonly skipped: number; readonly seed: string }
   | { readonly is: 'break'; readonly source: SourceName; readonly mode: GateMode; readonly steps: number }
@@ -57,7 +57,7 @@ const drawEvent: readonly [weight: number, draw: (draws: SeededRandom) => Cluste
   [4, (draws) => ({ is: 'quotes', count: draws.whole(1, 6) })],
   [2, (draws) => ({ is: 'label', name: `Name ${draws.whole(1, 1000)}` })],
   [2, (draws) => ({ is: draws.pick(['create key', 'revoke key']) })],
-  [3, (draws) => ({ is: 'burst', calls: draws.whole(10, 40) })],
+  [3, (draws) => ({ is: 'burst', callers: draws.whole(1, 4) })],
   [2, (draws) => ({ is: 'reorg', depth: draws.whole(1, 5) })],
   [3, (draws) => ({ is: 'alter', source: draws.pick(sourceNames), skipped: draws.whole(0, 12), seed: draws.hex(6) })],
   [
@@ -87,6 +87,8 @@ export function drawClusterEvents(seed: number): ClusterEvent[] {
 
 /** Of 4.3, for all servers together. */
 const perSecond = 2
+/** Long enough that servers that count on their own exceed the limit. */
+const burstMs = 3000
 const recoverySteps = 4
 const recoveryStepsMax = 48
 const triesMax = 600
@@ -175,7 +177,7 @@ class ClusterRun {
       case 'revoke key':
         return this.#changeKey(event.is)
       case 'burst':
-        await this.#burst(event.calls)
+        await this.#burst(event.callers, burstMs)
         return
       case 'reorg':
         return this.#sources.chain.reorg(event.depth)
@@ -386,17 +388,21 @@ class ClusterRun {
       }
   }
 
-  /** Calls of 4.3 to all servers at the same time. Returns how many were accepted. */
-  async #burst(calls: number): Promise<number> {
-    const servers = this.#running
+  /** Several callers of 4.3 at every server, each for some time. Returns how many calls were accepted. */
+  async #burst(callers: number, lastsMs: number): Promise<number> {
     const query = `module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${this.#limited}`
-    const startMs = performance.now()
-    const texts = await Promise.all(
-      Array.from({ length: calls }, (_, at) => request(`${servers[at % servers.length]?.url}/v2/api?${query}`)),
-    )
-    const tookMs = performance.now() - startMs
     const refusals = ['rate limit reached', faults['limit.unavailable'].message]
-    const accepted = texts.filter(({ text }) => !refusals.some((refusal) => text.includes(refusal))).length
+    const startMs = performance.now()
+    let accepted = 0
+    const callRepeatedly = async (url: string) => {
+      do {
+        const { text } = await request(`${url}/v2/api?${query}`)
+        if (!refusals.some((refusal) => text.includes(refusal))) accepted += 1
+      } while (performance.now() - startMs < lastsMs)
+    }
+    const urls = this.#running.flatMap(({ url }) => Array.from({ length: callers }, () => url))
+    await Promise.all(urls.map(callRepeatedly))
+    const tookMs = performance.now() - startMs
     const acceptedMax = perSecond * (Math.floor(tookMs / 1000) + 1)
     assert.ok(accepted <= acceptedMax, `${accepted} calls were accepted within ${tookMs} ms`)
     return accepted
@@ -417,9 +423,9 @@ class ClusterRun {
   /** The counts are lost with it. */
   async #crashRedis(): Promise<void> {
     await this.#redis.kill()
-    assert.equal(await this.#burst(4), 0, 'calls that were accepted without Redis')
+    assert.equal(await this.#burst(2, 0), 0, 'calls that were accepted without Redis')
     await this.#redis.start()
-    await this.#until('calls are accepted again', async () => (await this.#burst(1)) === 1)
+    await this.#until('calls are accepted again', async () => (await this.#burst(1, 0)) > 0)
   }
 
   /** Ends all faults and waits until no server reports anything. */
