@@ -17,9 +17,10 @@ const dataOf = async (url: string): Promise<unknown> => ((await (await fetch(url
 /** Makes Buffer and Uint8Array comparable. */
 const plain = (block: object): unknown =>
   JSON.parse(
-    JSON.stringify(block, (_, value) =>
-      value instanceof Uint8Array ? [...value] : value?.type === 'Buffer' ? value.data : value,
-    ),
+    JSON.stringify(block, (_, value) => {
+      if (typeof value === 'bigint') return String(value)
+      return value instanceof Uint8Array ? [...value] : value?.type === 'Buffer' ? value.data : value
+    }),
   )
 
 test('a block is the same as SSZ and as JSON, in every fork', async () => {
