@@ -37,7 +37,7 @@ export function validateLogs(raw: unknown, contract: string, { from, until }: Ra
     if (
       log.removed ||
       String(log.address).toLowerCase() !== contract ||
-      log.topics?.[0]?.toLowerCase() !== depositTopic
+      String(log.topics?.[0]).toLowerCase() !== depositTopic
     )
       return 'a log that was not requested'
     if (!/^0x[0-9a-f]{64}$/i.test(String(log.transactionHash))) return 'a log without a transaction hash'
