@@ -4,7 +4,7 @@ import { extensions } from '#api/extensions.ts'
 import type { Group, Plan } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
-import { issueKey, revokeKey } from '#storage/keys.ts'
+import { issueKey, revokeKey, rotateKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
 import { usageOf } from '#storage/usage.ts'
 import {
@@ -141,6 +141,29 @@ describe('key', () => {
     const after = await issueKey(context.state, wanted, context.clock, context.random)
     assert.equal(await codeOf(authorizer, quote, bearing(before.key)), 'key.invalid')
     assert.equal(await codeOf(authorizer, quote, bearing(after.key)), 'accepted')
+    await authorizer.close()
+  })
+
+  test('a verified key ends at its expiry, and an old secret at the end of its overlap', async () => {
+    await using context = await openContext()
+    const authorizer = await openAuthorizer(context)
+    const expiring = await makeKey(context, 'enterprise', { expiresAtMs: testNowMs + 2000 })
+    const rotated = await makeKey(context, 'enterprise')
+    const rotation = { id: rotated.id, oldSecretUntilMs: testNowMs + 1000 }
+    const { key: newKey } = (await rotateKey(context.state, rotation, context.clock, context.random)) ?? assert.fail()
+    const codes = async () => {
+      const all = []
+      for (const key of [rotated.key, newKey, expiring.key]) all.push(await codeOf(authorizer, quote, bearing(key)))
+      return all
+    }
+    // No key is changed from here on, so the second call of each finds it in the cache.
+    assert.deepEqual(await codes(), ['accepted', 'accepted', 'accepted'])
+    context.clock.advance(999)
+    assert.deepEqual(await codes(), ['accepted', 'accepted', 'accepted'])
+    context.clock.advance(1)
+    assert.deepEqual(await codes(), ['key.invalid', 'accepted', 'accepted'])
+    context.clock.advance(1000)
+    assert.deepEqual(await codes(), ['key.invalid', 'accepted', 'key.invalid'])
     await authorizer.close()
   })
 
