@@ -9,6 +9,7 @@ import * as explorer from '#api/wire/explorer.ts'
 import * as fx from '#api/wire/fx.ts'
 import * as markets from '#api/wire/markets.ts'
 import * as validators from '#api/wire/validators.ts'
+import * as metadata from '#api/wire/validators-metadata.ts'
 import { additions, fieldRows, nullableFields, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
 
 interface Schema {
@@ -31,7 +32,7 @@ const unspecifiedRecords = new Set([
 ])
 
 const records = new Map<string, Schema>()
-for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...markets })) {
+for (const [name, value] of Object.entries({ ...explorer, ...fx, ...validators, ...metadata, ...markets })) {
   if (typeof value === 'object' && value !== null && 'properties' in value)
     records.set(name, value as unknown as Schema)
 }

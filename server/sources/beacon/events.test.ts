@@ -32,7 +32,8 @@ async function openStreamServer() {
 }
 
 const openStream = ([, response]: Exchange) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  // Without reuse of the connection: a request on a reused connection that ends is repeated at once.
+  response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' })
   response.flushHeaders()
   return response
 }

@@ -365,7 +365,8 @@ async function assertDuties({ chain, network, context }: World, truth: Truth): P
   const { headSlot } = network
   const epoch = Math.floor(headSlot / slotsPerEpoch)
   const states = new Set<string>()
-  for (const validator of chain.truth.rows(epoch - 1).keys()) {
+  // A new validator is registered when the epoch of its deposit is final.
+  for (const validator of chain.truth.rows(epoch - 3).keys()) {
     const { body, confidence } = await callHandler(duties, context, inputOf(validator))
     assert.deepEqual(confidence, { asOf: epoch, finality: 'head', coverage: 'complete' })
     assert.deepEqual([body.headSlot, body.epoch], [headSlot, epoch])
