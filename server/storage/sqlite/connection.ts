@@ -9,9 +9,14 @@ export const statementsMax = 500
 const walBytesKept = 64 * 1024 * 1024
 /** 32 MiB. Pages that are written again before the next checkpoint are copied from the WAL only once. */
 const bulkCheckpointPages = 8192
+/** The inner pages of a table with 6 GB, so that a lookup reads one page of the file. SQLite's default is 2 MB. */
+const bulkReadCacheKiB = 16 * 1024
 
 export interface ConnectionOptions {
-  /** For a database whose rows are written in bulk and soon replaced by others: fewer bytes are written to the disk. */
+  /**
+   * For a large database whose rows are written in bulk and soon replaced by others: fewer bytes are written to the
+   * disk, and readers keep more pages in memory.
+   */
   readonly isBulk?: boolean | undefined
 }
 
@@ -25,7 +30,7 @@ export class Connection {
     const db = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0, defensive: true })
     try {
       db.exec('pragma trusted_schema = off')
-      if (purpose === 'read') db.exec('pragma query_only = on')
+      if (purpose === 'read') beginReading(db, isBulk)
       else beginWal(db, file, isBulk)
       return new Connection(db)
     } catch (error) {
@@ -124,6 +129,11 @@ function toRow(names: readonly string[], values: readonly Value[]): Row {
   const row: Row = {}
   for (let at = 0; at < names.length; at++) row[names[at] as string] = values[at] as Value
   return row
+}
+
+function beginReading(db: DatabaseSync, isBulk: boolean): void {
+  db.exec('pragma query_only = on')
+  if (isBulk) db.exec(`pragma cache_size = -${bulkReadCacheKiB}`)
 }
 
 function beginWal(db: DatabaseSync, file: string, isBulk: boolean): void {

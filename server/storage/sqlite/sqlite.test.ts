@@ -43,6 +43,15 @@ test('prepared statements are cached up to a limit, and all return correct rows'
   connection.close()
 })
 
+test('readers of a large database keep 16 MiB of its pages in memory', async () => {
+  await using here = await place()
+  const state = await openSqlite(here.file, [], { busyWaitMs: 5000, isBulk: true })
+  const expected = { cache_size: -16 * 1024 }
+  assert.deepEqual(await state.get('pragma cache_size'), expected)
+  assert.deepEqual(await state.snapshot((reader) => reader.get('pragma cache_size')), expected)
+  await state.close()
+})
+
 test('in a server, commits leave pages in the WAL, and a thread copies them to the file', async () => {
   await using here = await place()
   const state = await openSqlite(here.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })

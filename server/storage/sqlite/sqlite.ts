@@ -108,7 +108,7 @@ class SqliteState implements State {
 
   async open(): Promise<void> {
     this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write', this.#options))
-    this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+    this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
     if (!this.#options.checkpointsOnThread) return
     this.#writer.setAutoCheckpoint(pagesMax)
     this.#checkpointer = new Checkpointer(this.#file)
@@ -131,7 +131,7 @@ class SqliteState implements State {
     this.#iterations += 1
     let connection: Connection | undefined
     try {
-      connection = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+      connection = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
       let count = 0
       for (const row of connection.iterate<R>(sql, values)) {
         yield row
@@ -148,7 +148,7 @@ class SqliteState implements State {
 
   snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#snapshotPool.run(async (slot) => {
-      slot.connection ??= await this.#retryWhileBusy(() => Connection.open(this.#file, 'read'))
+      slot.connection ??= await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
       const { connection } = slot
       connection.run('begin')
       try {
