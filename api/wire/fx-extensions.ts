@@ -1,5 +1,5 @@
 // Endpoints of group B beyond the specification: read a quote and its receipt, push a rate
-// (behaviour/fx.md#admin-keys, behaviour/fx.md#receipts, behaviour/fx.md#read-quotes-back).
+// (behaviour/fx.md#set-a-rate, behaviour/fx.md#receipts, behaviour/fx.md#read-quotes-back).
 import { DateTime, endpoint, nullable, oneOf, PatternText, type Static, Text, Type, Whole } from '../kit.ts'
 import { createQuote, Quote } from './fx.ts'
 

@@ -110,7 +110,7 @@ function parseText(text: string, schema: JsonSchema): unknown {
   return text
 }
 
-/** Unknown members are ignored, except a header in the body, because the caller relies on it (behaviour/fx.md#request-bodies). */
+/** Unknown members are ignored, except a header in the body, because the caller relies on it (behaviour/http.md#request-bodies). */
 function reportMisplacedHeader(body: object, name: string, wireName: string, problems: Problem[]): void {
   for (const [given, value] of Object.entries(body)) {
     if ((given !== name && given.toLowerCase() !== wireName) || value === null) continue

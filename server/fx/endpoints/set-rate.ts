@@ -1,4 +1,4 @@
-// Extension: sets a rate by call. Needs an admin key (behaviour/fx.md#admin-keys).
+// Extension: sets a rate by call. Needs an admin key (behaviour/fx.md#set-a-rate).
 import { extensions } from '#api/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
