@@ -160,8 +160,8 @@ export const explain = endpoint('validators.explain', {
               missedSyncSignatures: 0,
               slashedSlot: null,
               messages: [
-                'the vote of slot 15229133 names a wrong head',
-                'the vote of slot 15229133 was taken after 2 slots; there was no earlier block',
+                'the vote of slot 15229133 has a wrong head',
+                'the vote of slot 15229133 was included after 2 slots; there was no earlier block',
               ],
             },
             {

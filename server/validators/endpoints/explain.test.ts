@@ -100,8 +100,8 @@ describe('200', () => {
           headCorrect: false,
         },
         messages: [
-          'the vote of slot 15228003 names a wrong head',
-          'the vote of slot 15228003 was taken after 2 slots; there was no earlier block',
+          'the vote of slot 15228003 has a wrong head',
+          'the vote of slot 15228003 was included after 2 slots; there was no earlier block',
         ],
       },
       {
@@ -124,7 +124,7 @@ describe('200', () => {
         epoch: day(2115) + 9,
         startTimestamp: '2026-09-16T12:57:59.000Z',
         missedBlocks: [15_228_300],
-        messages: ['there is no block of it in slot 15228300'],
+        messages: ['it proposed no block in slot 15228300'],
       },
     ]
     assert.deepEqual(explained.epochs, expected)

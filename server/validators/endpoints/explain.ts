@@ -173,8 +173,8 @@ function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' 
   const { vote, missedBlocks, emptyBlocks, missedSyncSignatures, slashedSlot } = missed
   return [
     ...(vote ? describeVote(vote) : []),
-    ...missedBlocks.map((slot) => `there is no block of it in slot ${slot}`),
-    ...emptyBlocks.map((slot) => `its block of slot ${slot} has an empty payload`),
+    ...missedBlocks.map((slot) => `it proposed no block in slot ${slot}`),
+    ...emptyBlocks.map((slot) => `its block in slot ${slot} has an empty payload`),
     ...(missedSyncSignatures > 0 ? [`${missedSyncSignatures} sync signatures are missing`] : []),
     ...(slashedSlot === null ? [] : [`it was slashed in slot ${slashedSlot}`]),
   ]
@@ -188,10 +188,10 @@ function describeVote(vote: NonNullable<ExplainedEpoch['vote']>): string[] {
     ? ''
     : delay === bestDelay
       ? '; there was no earlier block'
-      : `; ${bestDelay} was the least possible`
+      : `; ${bestDelay} was the best possible delay`
   return [
-    ...(targetCorrect ? [] : [`${name} names a wrong target`]),
-    ...(headCorrect ? [] : [`${name} names a wrong head`]),
-    ...(delay > 1 ? [`${name} was taken after ${delay} slots${excuse}`] : []),
+    ...(targetCorrect ? [] : [`${name} has a wrong target`]),
+    ...(headCorrect ? [] : [`${name} has a wrong head`]),
+    ...(delay > 1 ? [`${name} was included after ${delay} slots${excuse}`] : []),
   ]
 }
