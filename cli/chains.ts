@@ -18,7 +18,7 @@ interface ChainReport {
 export function addChains(program: Command): void {
   program
     .command('chains')
-    .description('Test the nodes of every configured chain. Shows their capabilities and what a missing one costs.')
+    .description('Test the nodes of every configured chain. Shows what they support, and what does not work without it.')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)

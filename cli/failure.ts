@@ -70,7 +70,7 @@ function describeSystemError(
       if (error.syscall !== 'listen') break
       return {
         code: 'listen.forbidden',
-        message: `This user must not listen on ${address}. Choose a port above 1023.`,
+        message: `This user may not listen on ${address}. Choose a port above 1023 with --port.`,
       }
   }
   const renamed = renamePath(error)

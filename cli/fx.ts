@@ -38,7 +38,7 @@ export function addFx(program: Command): void {
 
   fx.command('history')
     .description('List the received rates of a pair, newest first.')
-    .argument('<pair>', 'in the orientation of the source: EUR/USD', parsePair)
+    .argument('<pair>', 'base and quote currency, as the source states them: EUR/USD', parsePair)
     .option('--source <id>', 'only this source')
     .option('--since <time>', '24h ago, 2026-11-15, or 2026-11-15T18:00:00Z', '24h')
     .option('--until <time>', 'same formats (default: now)')

@@ -80,7 +80,7 @@ async function explain(validator: string, options: ExplainOptions): Promise<void
   print(`${bold(`validator ${reply.validatorIndex}`)}, ${network}`)
   for (const day of reply.results) print(dayText(day))
   if (reply.results.length === 0) print('No duties in these days.')
-  if (reply.coverage !== 'complete') note(`Epochs with single duties: ${reply.coverage ?? 'none'}.`)
+  if (reply.coverage !== 'complete') note(`Missed duties are known only for these epochs: ${reply.coverage ?? 'none'}.`)
   if (reply.next) note(`For more days, add --offset ${offset + limit}.`)
 }
 
@@ -100,7 +100,7 @@ export function dayText(day: Explained['results'][number]): string {
     ...day.epochs.map(
       ({ epoch, final, messages }) => `  epoch ${epoch}${final ? '' : ' (not final)'}: ${messages.join('; ')}`,
     ),
-    ...(day.epochsKnown ? [] : ['  single duties are not stored for all epochs of this day']),
+    ...(day.epochsKnown ? [] : ['  missed duties are not known for all epochs of this day']),
   ].join('\n')
 }
 

@@ -228,7 +228,7 @@ export const bySlug = endpoint('markets.bySlug', {
 export const byId = endpoint('markets.byId', {
   summary: 'One prediction market by its id, with its related records.',
   notes:
-    'The same document as `markets.bySlug`. While a feed is read for the first time, a market that is not found is a 503 and not a 404. A market with the id `search` or `changes` is only found by its slug.',
+    'The same document as `markets.bySlug`. While a feed is read for the first time, a market that is not found is a 503 and not a 404. A market with the id `search`, `changes` or `keyset` is only found by its slug.',
   input: Type.Object({ id: slug, ...lookupInput }),
   reply: Market,
   etag: true,

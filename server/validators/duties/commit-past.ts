@@ -25,7 +25,7 @@ export interface PastCommit {
 export async function commitPast(tx: StateWriter, { network, time, segment, validators }: PastCommit): Promise<void> {
   const { epochs } = segment
   const covered = await coveredEpochs(tx, network)
-  assert.deepEqual(holes(covered, epochs), [], 'only stored epochs are a past')
+  assert.deepEqual(holes(covered, epochs), [], 'some of these epochs are not stored yet')
   const kept = await keptThrough(tx, network, epochs)
   const isStored = (validator: number) => kept === 'everyone' || kept.has(validator)
   assert(!validators.some(isStored) && !segment.validator.some(isStored), 'these rows have been written already')

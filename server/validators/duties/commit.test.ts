@@ -206,7 +206,7 @@ describe('a failed commit stores nothing', () => {
     const [segment] = commitOf(context, { from: 3, until: 6 }).segments as [CommitSegment]
     const wide = { ...segment, epochs: { from: 3 as Epoch, until: 7 as Epoch } }
     const commit = { ...commitOf(context, all), segments: [wide] }
-    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /lie in one hour part/)
+    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /are not in one hour part/)
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [])
   })
 

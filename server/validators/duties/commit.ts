@@ -48,10 +48,10 @@ export interface Committed {
 export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promise<Committed> {
   const { network, time, segments, head } = commit
   const [first, last] = [segments[0], segments.at(-1)]
-  assert(first && last, 'a commit has at least one segment')
+  assert(first && last, 'a commit needs at least one segment')
   const span = { from: first.epochs.from, until: last.epochs.until }
   segments.reduce((end, { epochs }) => {
-    assert.equal(epochs.from, end, 'the segments of a commit follow each other')
+    assert.equal(epochs.from, end, 'the segments of a commit are not consecutive')
     return epochs.until
   }, span.from as number)
   const covered = await coveredEpochs(tx, network)

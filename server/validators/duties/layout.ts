@@ -110,7 +110,7 @@ export const groupOf = ({ validators }: Level, validator: number): number => Mat
 export function rowId(level: Level, network: number, unit: number, group: number): number {
   const units = 2 ** 46 / level.groupsMax
   if (unit >= units || group >= level.groupsMax)
-    assert.fail(`no room for unit ${unit} and group ${group} in ${level.table}`)
+    assert.fail(`unit ${unit} and group ${group} do not fit into an id of ${level.table}`)
   return (network * units + unit) * level.groupsMax + group
 }
 

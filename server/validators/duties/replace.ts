@@ -78,7 +78,7 @@ export async function replacePart(
   const segments = stagedSegments(id)
   const covered = await coveredEpochs(tx, network)
   const staged = merge(segments.map((segment) => segment.epochs))
-  assert.deepEqual(staged, within(covered, part.epochs), 'all that is stored of a day part is staged')
+  assert.deepEqual(staged, within(covered, part.epochs), 'some stored epochs of the day part are not staged')
   const units = await allUnits(tx, networkId(network))
   const end = await validatorsEndOf(tx, network, part, segments)
   const replacement: Replacement = {
@@ -140,7 +140,7 @@ const segmentsIn = (segments: readonly StagedSegment[], ranges: readonly Range[]
     const [own] = within(ranges, epochs)
     assert(
       !own || (own.from === epochs.from && own.until === epochs.until),
-      'a segment is stored completely or not at all',
+      'only a part of the segment is stored',
     )
     return own
   })

@@ -55,7 +55,7 @@ export async function writeSegments(
 ): Promise<void> {
   const placed = segments.map((segment) => {
     const { hourPart, part, epochs } = segmentAt(time, segment.epochs.from)
-    assert(segment.epochs.until <= epochs.until, 'the epochs of a segment lie in one hour part')
+    assert(segment.epochs.until <= epochs.until, 'the epochs of a segment are not in one hour part')
     return { segment: new SegmentRows(segment), hourPart, part, hourPartEpochs: epochs }
   })
   for (const [hourPart, ownSegments] of Map.groupBy(withHours ? placed : [], (entry) => entry.hourPart)) {

@@ -140,7 +140,7 @@ export class SegmentProcessor {
       scores = appendScores(scores, epoch, carry.scores)
       last = data.next
     }
-    assert(carry && last, 'a segment has at least one epoch')
+    assert(carry && last, 'a segment needs at least one epoch')
     const ahead =
       this.#computed.get(until) ?? (until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined)
     if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
