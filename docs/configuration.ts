@@ -107,7 +107,7 @@ function typeText(node: SchemaNode): string {
 }
 
 const itemsText = (items: SchemaNode): string =>
-  items.properties ? 'entries' : items.enum ? typeText(items) : `${typeText(items)}s`
+  items.properties ? 'entries' : items.enum ? typeText(items) : typeText(items).replace(/^\w+/, '$&s')
 
 const defaultText = (node: SchemaNode): string =>
   node.default === ''

@@ -120,8 +120,14 @@ export const fxSettings = section(
     ),
     expirySeconds: section(
       {
-        tradable: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Tradable quotes.' }), 30),
-        reference: withDefault(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Reference quotes.' }), 300),
+        tradable: withDefault(
+          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds until a tradable quote expires.' }),
+          30,
+        ),
+        reference: withDefault(
+          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds until a reference quote expires.' }),
+          300,
+        ),
       },
       'How long a quote is valid.',
     ),

@@ -199,7 +199,7 @@ export const ingestSettings = section(
     enabled: withDefault(
       Type.Boolean({
         description:
-          'Read nodes, sources and feeds, and delete old data. Of several servers, one does. If false, this server only answers requests.',
+          'Read nodes, sources and feeds, and delete old data. Of several servers, one does each of these. If false, this server only answers requests.',
       }),
       true,
     ),

@@ -75,7 +75,8 @@ const network = (genesisUnix: number, chainId: string) =>
           rpc: withDefault(
             Type.Array(Rpc, {
               maxItems: 16,
-              description: 'Execution nodes for priority fees and builder payments. Empty: these fields are unknown.',
+              description:
+                'Execution nodes for priority fees, builder payments and deposit addresses. Empty: these fields are unknown.',
             }),
             [],
           ),
