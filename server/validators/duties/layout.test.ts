@@ -119,8 +119,8 @@ test('ids are exact, unique and in the order of network, unit and group', () => 
       level.table,
     )
     for (const [at, [, , place]] of keys.entries()) assert.equal(groupIn(level, ids[at] as number), place)
-    assert.throws(() => rowId(level, 1, units, 0), /no room/)
-    assert.throws(() => rowId(level, 1, 0, level.groupsMax), /no room/)
+    assert.throws(() => rowId(level, 1, units, 0), /do not fit into an id/)
+    assert.throws(() => rowId(level, 1, 0, level.groupsMax), /do not fit into an id/)
     const { from, until } = unitIds(level, 2, { from: 3, until: 5 })
     assert.deepEqual(
       [rowId(level, 2, 2, level.groupsMax - 1), rowId(level, 2, 3, 0), rowId(level, 2, 4, level.groupsMax - 1)].map(
