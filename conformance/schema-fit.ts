@@ -59,13 +59,13 @@ function checkValue(node: SchemaNode, value: unknown, at: string, problems: stri
 /** If no branch matches, reports the problems of the branch whose type matches. */
 function checkUnion(branches: readonly SchemaNode[], value: unknown, at: string, problems: string[]): void {
   const problemsByBranch = branches.map((branch) => {
-    const own: string[] = []
-    checkValue(branch, value, at, own)
-    return { own, hasSameType: [branch.type].flat().includes(typeOf(value)) }
+    const branchProblems: string[] = []
+    checkValue(branch, value, at, branchProblems)
+    return { branchProblems, hasSameType: [branch.type].flat().includes(typeOf(value)) }
   })
-  if (problemsByBranch.some(({ own }) => own.length === 0)) return
+  if (problemsByBranch.some(({ branchProblems }) => branchProblems.length === 0)) return
   const nearest = problemsByBranch.find(({ hasSameType }) => hasSameType) ?? problemsByBranch[0]
-  problems.push(...(nearest?.own ?? []))
+  problems.push(...(nearest?.branchProblems ?? []))
 }
 
 function checkText(node: SchemaNode, value: string, at: string, problems: string[]): void {
@@ -94,8 +94,8 @@ function checkObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   const { properties } = node
   if (!properties) return
   for (const [name, member] of Object.entries(value)) {
-    const own = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (own) checkValue(own, member, `${at}.${name}`, problems)
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (property) checkValue(property, member, `${at}.${name}`, problems)
     else problems.push(`${at}.${name} is not a field of the contract`)
   }
 }

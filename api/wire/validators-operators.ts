@@ -221,6 +221,27 @@ export const OperatorRecord = Type.Object({
 })
 export type OperatorRecord = Static<typeof OperatorRecord>
 
+// biome-ignore format: figures read better with several per line
+const record: OperatorRecord = {
+  id: 'Lantern Pool', idType: 'pool',
+  day: 35, startDay: 35, endDay: 35, startEpoch: 7875, endEpoch: 8099,
+  validatorCount: 24, networkPenetration: 0.24,
+  avgAttesterEffectiveness: 97.1, avgProposerEffectiveness: 98.3, avgValidatorEffectiveness: 97.02,
+  avgCorrectness: 0.9902, avgInclusionDelay: 1.01, avgUptime: 0.9931,
+  sumEarnings: 63_037_144, sumEstimatedRewards: 63_210_000, sumEstimatedPenalties: -172_856,
+  sumProposedCount: 15, sumProposerDutiesCount: 15, sumExecutionProposedEmptyCount: 0,
+  slashesCollected: 0, slashesReceived: 0, totalUniqueAttestations: 5363, sumAllRewards: null,
+  sumAttestationRewards: 58_100_000, sumBaselineMev: null, sumConsensusBlockRewards: 4_110_000,
+  sumCorrectHead: 5290, sumCorrectSource: 5360, sumCorrectTarget: 5351,
+  sumExternallySourcedExecutionRewards: null, sumInclusionDelay: 5417, sumLateSourcePenalties: 0,
+  sumLateSourceVotes: 0, sumLateTargetPenalties: 0, sumLateTargetVotes: 0,
+  sumMissedAttestationPenalties: -160_000, sumMissedAttestationRewards: 210_000,
+  sumMissedAttestations: 37, sumMissedConsensusBlockRewards: 0, sumMissedExecutionRewards: null,
+  sumMissedSyncCommitteeRewards: 0, sumPriorityFees: null, sumSyncCommitteePenalties: 0,
+  sumWrongHeadPenalties: 0, sumWrongHeadVotes: 73, sumWrongTargetPenalties: -12_856,
+  sumWrongTargetVotes: 12,
+}
+
 const { from, to, size } = aggregateEffectiveness.input.properties
 
 export const operatorEffectiveness = endpoint('validators.operatorEffectiveness', {
@@ -250,27 +271,7 @@ export const operatorEffectiveness = endpoint('validators.operatorEffectiveness'
   example: {
     input: { operator_id: 'Lantern Pool', size: 1 },
     reply: {
-      data: [
-        {
-          ...{ id: 'Lantern Pool', idType: 'pool' },
-          ...{ day: 35, startDay: 35, endDay: 35, startEpoch: 7875, endEpoch: 8099 },
-          ...{ validatorCount: 24, networkPenetration: 0.24 },
-          ...{ avgAttesterEffectiveness: 97.1, avgProposerEffectiveness: 98.3, avgValidatorEffectiveness: 97.02 },
-          ...{ avgCorrectness: 0.9902, avgInclusionDelay: 1.01, avgUptime: 0.9931 },
-          ...{ sumEarnings: 63_037_144, sumEstimatedRewards: 63_210_000, sumEstimatedPenalties: -172_856 },
-          ...{ sumProposedCount: 15, sumProposerDutiesCount: 15, sumExecutionProposedEmptyCount: 0 },
-          ...{ slashesCollected: 0, slashesReceived: 0, totalUniqueAttestations: 5363, sumAllRewards: null },
-          ...{ sumAttestationRewards: 58_100_000, sumBaselineMev: null, sumConsensusBlockRewards: 4_110_000 },
-          ...{ sumCorrectHead: 5290, sumCorrectSource: 5360, sumCorrectTarget: 5351 },
-          ...{ sumExternallySourcedExecutionRewards: null, sumInclusionDelay: 5417, sumLateSourcePenalties: 0 },
-          ...{ sumLateSourceVotes: 0, sumLateTargetPenalties: 0, sumLateTargetVotes: 0 },
-          ...{ sumMissedAttestationPenalties: -160_000, sumMissedAttestationRewards: 210_000 },
-          ...{ sumMissedAttestations: 37, sumMissedConsensusBlockRewards: 0, sumMissedExecutionRewards: null },
-          ...{ sumMissedSyncCommitteeRewards: 0, sumPriorityFees: null, sumSyncCommitteePenalties: 0 },
-          ...{ sumWrongHeadPenalties: 0, sumWrongHeadVotes: 73, sumWrongTargetPenalties: -12_856 },
-          sumWrongTargetVotes: 12,
-        },
-      ],
+      data: [record],
       next: '/v0/eth/operators/Lantern%20Pool/effectiveness?from=34&size=1',
       page: { filterType: 'day', granularity: 'day', size: 1 },
       total: 36,

@@ -9,7 +9,7 @@ import {
   Skipped,
   toList,
 } from '../check.ts'
-import { expectSamePages } from '../list-pages.ts'
+import { expectSamePages } from '../expect-same-pages.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { createQuote } from './quotes.ts'

@@ -46,9 +46,9 @@ export const httpChecks: readonly Check[] = [
         const given = headers.get('x-request-id') ?? ''
         expect(given !== '' && !seen.has(given), `${id}: x-request-id is "${given}"`)
         seen.add(given)
-        const own = await server.call(id, input, { headers: { 'x-request-id': 'conformance/1~a' } })
+        const response = await server.call(id, input, { headers: { 'x-request-id': 'conformance/1~a' } })
         expect(
-          own.headers.get('x-request-id') === 'conformance/1~a',
+          response.headers.get('x-request-id') === 'conformance/1~a',
           `${id}: the caller’s x-request-id is not returned`,
         )
       }

@@ -13,7 +13,7 @@ import {
   Skipped,
   toList,
 } from '../check.ts'
-import { expectSamePages } from '../list-pages.ts'
+import { expectSamePages } from '../expect-same-pages.ts'
 import { slugOf } from '../samples.ts'
 import type { ServerResponse, ServerUnderTest } from '../server-under-test.ts'
 
@@ -124,11 +124,11 @@ export const marketListChecks: readonly Check[] = [
     async run(server) {
       const event = await fetchEvent(server)
       const slug = await slugOf(server)
-      const own = toList(event.markets ?? [], 'markets').find((market) => market.slug === slug)
-      expect(own !== undefined, 'the event does not contain the market')
+      const nested = toList(event.markets ?? [], 'markets').find((market) => market.slug === slug)
+      expect(nested !== undefined, 'the event does not contain the market')
       const [{ events: _, ...market } = {}] = await listMarkets(server, { slug: [slug] })
       expectSame(
-        sortMembers(own),
+        sortMembers(nested),
         sortMembers(market),
         'the market inside the event differs from the market without its events',
       )
@@ -240,8 +240,8 @@ export const marketListChecks: readonly Check[] = [
       const { question } = (await listMarkets(server, { slug: [await slugOf(server)] }))[0] ?? {}
       const found = expectReply(id, await callExtension(server, id, { q: String(question).slice(0, 200) }))
       const event = await fetchEvent(server)
-      const own = toList(found.events, 'events').find((candidate) => candidate.id === event.id)
-      expectSame(own, event, 'the search does not find the event')
+      const match = toList(found.events, 'events').find((candidate) => candidate.id === event.id)
+      expectSame(match, event, 'the search does not find the event')
     },
   },
 ]

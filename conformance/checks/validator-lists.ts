@@ -13,7 +13,7 @@ import {
   Skipped,
   toList,
 } from '../check.ts'
-import { expectSamePages } from '../list-pages.ts'
+import { expectSamePages } from '../expect-same-pages.ts'
 import { validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -58,10 +58,10 @@ export const validatorListChecks: readonly Check[] = [
     requirement: 'version 0 returns the records of the aggregate for one validator',
     async run(server) {
       const [index] = await validatorsOf(server)
-      const own = await fetchPage(server, 'validators.effectivenessV0', { validator_index_or_pubkey: index, size: 3 })
+      const page = await fetchPage(server, 'validators.effectivenessV0', { validator_index_or_pubkey: index, size: 3 })
       const response = await server.call('validators.aggregateEffectiveness', { indices: [index], size: 3 })
       const { data } = expectReply('validators.aggregateEffectiveness', response)
-      expectSame(own.data, data, 'the records differ')
+      expectSame(page.data, data, 'the records differ')
     },
   },
   {

@@ -28,7 +28,11 @@ const unlimited = Number.MAX_SAFE_INTEGER
 
 export const dialects: readonly NodeDialect[] = [
   {
-    ...{ client: 'geth', traces: debugMethods, filterBlocks: 0, batchMax: 1000, batchRefusal: 'list' },
+    client: 'geth',
+    traces: debugMethods,
+    filterBlocks: 0,
+    batchMax: 1000,
+    batchRefusal: 'list',
     stateBlocks: 128,
     origins: [
       'core/state/statedb.go: TriesInMemory',
@@ -38,7 +42,11 @@ export const dialects: readonly NodeDialect[] = [
     ],
   },
   {
-    ...{ client: 'reth', traces: allMethods, filterBlocks: 100, batchMax: unlimited, batchRefusal: 'object' },
+    client: 'reth',
+    traces: allMethods,
+    filterBlocks: 100,
+    batchMax: unlimited,
+    batchRefusal: 'object',
     // With --full; an archive node by default.
     stateBlocks: 10_064,
     origins: [
@@ -48,7 +56,11 @@ export const dialects: readonly NodeDialect[] = [
     ],
   },
   {
-    ...{ client: 'erigon', traces: allMethods, filterBlocks: unlimited, batchMax: 100, batchRefusal: 'list' },
+    client: 'erigon',
+    traces: allMethods,
+    filterBlocks: unlimited,
+    batchMax: 100,
+    batchRefusal: 'list',
     stateBlocks: 100_000,
     origins: [
       'db/kv/prune: FullMode, config3.DefaultPruneDistance',
@@ -57,12 +69,20 @@ export const dialects: readonly NodeDialect[] = [
     ],
   },
   {
-    ...{ client: 'nethermind', traces: allMethods, filterBlocks: unlimited, batchMax: 1024, batchRefusal: 'object' },
+    client: 'nethermind',
+    traces: allMethods,
+    filterBlocks: unlimited,
+    batchMax: 1024,
+    batchRefusal: 'object',
     stateBlocks: 64,
     origins: ['IPruningConfig.cs: PruningBoundary', 'JsonRpcConfig.cs: MaxBatchSize', 'JsonRpcProcessor.cs'],
   },
   {
-    ...{ client: 'besu', traces: allMethods, filterBlocks: 1000, batchMax: 1024, batchRefusal: 'object' },
+    client: 'besu',
+    traces: allMethods,
+    filterBlocks: 1000,
+    batchMax: 1024,
+    batchRefusal: 'object',
     stateBlocks: 512,
     origins: [
       'documentation of --bonsai-historical-block-limit (default 512)',

@@ -181,12 +181,16 @@ export class EventTrading {
     const { volume, ...venues } = figure('volume', total)
     const { liquidity: liquidityNum, ...liquidityVenues } = figure('liquidity', liquidity)
     return {
-      ...{ volume: String(volume), volumeNum: volume, ...venues },
+      volume: String(volume),
+      volumeNum: volume,
+      ...venues,
       ...figure('volume24hr', this.#volumeOver(at, nowMs, 1)),
       ...figure('volume1wk', this.#volumeOver(at, nowMs, 7)),
       ...figure('volume1mo', this.#volumeOver(at, nowMs, 30)),
       ...figure('volume1yr', this.#volumeOver(at, nowMs, 365)),
-      ...{ liquidity: String(liquidityNum), liquidityNum, ...liquidityVenues },
+      liquidity: String(liquidityNum),
+      liquidityNum,
+      ...liquidityVenues,
     }
   }
 }

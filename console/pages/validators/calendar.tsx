@@ -19,7 +19,11 @@ interface CalendarProps {
 
 export function Calendar({ index, view }: CalendarProps) {
   const days = useEndpoint('validators.effectiveness', {
-    ...{ validator_index_or_pubkey: index, network: view.network, utc: true, granularity: 'day', sortOrder: 'desc' },
+    validator_index_or_pubkey: index,
+    network: view.network,
+    utc: true,
+    granularity: 'day',
+    sortOrder: 'desc',
     limit: weeksMax * 7,
   })
   const open = (day: number) => go('validators', [index], queryOf({ ...view, utc: true, day }))

@@ -56,7 +56,13 @@ export function EntityList({ title, network, kind, q, aside }: EntityListProps) 
   const query = useEndpoint(
     'validators.entities',
     {
-      ...{ network, kind, period, sort, limit: perPage, offset, sortOrder: isDescending ? 'desc' : 'asc' },
+      network,
+      kind,
+      period,
+      sort,
+      limit: perPage,
+      offset,
+      sortOrder: isDescending ? 'desc' : 'asc',
       ...(q !== undefined && { q }),
     },
     { keepPrevious: true },

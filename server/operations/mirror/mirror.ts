@@ -228,7 +228,9 @@ export async function readMirrorStatus(context: MirrorContext): Promise<readonly
     const changes = cursors ? await countChanges(duties, network, cursors.changes) : 0
     const endMs = next === undefined ? undefined : epochStartMs(time, table.epochsOf(time, next).until)
     statuses.push({
-      ...{ network, table: table.name, unitName: table.unitName },
+      network,
+      table: table.name,
+      unitName: table.unitName,
       pending: units + changes,
       lagSeconds: endMs === undefined ? 0 : Math.max(0, Math.round((clock.now() - endMs) / 1000)),
     })

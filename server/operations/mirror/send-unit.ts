@@ -51,7 +51,10 @@ export async function sendUnit(
       'sumRecords',
       {
         query: {
-          ...{ network, time: plainTime(time), grain: 'days', byValidator: true },
+          network,
+          time: plainTime(time),
+          grain: 'days',
+          byValidator: true,
           ...table.selectUnit(time, unit),
           validators: [...validators.subarray(at, at + validatorsAtOnce)],
         },

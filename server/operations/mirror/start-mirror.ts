@@ -23,7 +23,10 @@ export async function startMirror(
   await poll(
     context,
     {
-      ...{ everyMs, timeoutMs, backoffMaxMs, wakeSignal },
+      everyMs,
+      timeoutMs,
+      backoffMaxMs,
+      wakeSignal,
       work: async (stop) => {
         await prepareTables(context, clickhouse, stop)
         const rows = await sendNext(context, clickhouse, stop)

@@ -13,7 +13,7 @@ import {
 } from './check.ts'
 import type { RequestChanges, ServerUnderTest } from './server-under-test.ts'
 
-export interface ListCheck {
+interface PagedList {
   readonly id: PagedId
   readonly input?: Members
   /** Name of the input with the number of records per page. */
@@ -31,7 +31,7 @@ interface PageRequest {
 /** Returns the records. */
 export async function expectSamePages(
   server: ServerUnderTest,
-  { id, input = {}, size, count, changes }: ListCheck,
+  { id, input = {}, size, count, changes }: PagedList,
 ): Promise<readonly Members[]> {
   const fetchPage = async ({ input: more, link }: PageRequest): Promise<Page> => {
     const call = { ...changes, ...(link !== undefined && { link }) }
