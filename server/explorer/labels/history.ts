@@ -1,6 +1,7 @@
 // The history of the label registry: who changed what and when (behaviour/explorer.md#label-history).
 //
-// 1. An entry is written in the transaction of the change, so there is never one without the other.
+// 1. Entries become visible in the transaction of the change, so there is never one without the other. Large imports
+//    write their entries before: those of a number that is not in label_changes yet are not read (import/staging.ts).
 // 2. Entries are only added, never modified. A write that changes nothing leaves no entry.
 import type { StateReader, StateWriter } from '#storage/state.ts'
 
@@ -50,35 +51,41 @@ export class HistoryWriter {
 
   async write(edits: readonly Edit[]): Promise<void> {
     if (edits.length === 0) return
-    const change = await this.change()
-    const values = edits.flatMap(({ kind, chain, subject, source, action, before, after }) => [
-      ...[change, this.#items++, kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
-    ])
-    await this.tx.run(
-      `insert into label_history (change, item, kind, chain, subject, source, action, before, after)
-       values ${rowPlaceholders(edits.length, 9)}`,
-      ...values,
-    )
-  }
-
-  /** The number of this change. It is allocated with the first edit. */
-  async change(): Promise<number> {
     this.#change ??= await this.#insertChange()
-    return this.#change
+    await insertEdits(this.tx, this.#change, this.#items, edits)
+    this.#items += edits.length
   }
 
   async #insertChange(): Promise<number> {
-    const change = (await lastChange(this.tx)) + 1
-    const { atMs, by, via } = this.author
-    await this.tx.run(
-      'insert into label_changes (change, at_ms, author, via) values (?, ?, ?, ?)',
-      change,
-      atMs,
-      by,
-      via,
-    )
+    const change = await nextChange(this.tx)
+    await insertChange(this.tx, change, this.author)
     return change
   }
+}
+
+/** Greater than all changes, and than the numbers that imports have reserved. */
+export async function nextChange(tx: StateWriter): Promise<number> {
+  const reserved = await tx.get<{ change: number | null }>('select max(change) as change from label_imports')
+  return Math.max(await lastChange(tx), reserved?.change ?? 0) + 1
+}
+
+export const insertChange = (tx: StateWriter, change: number, { atMs, by, via }: Author): Promise<number> =>
+  tx.run('insert into label_changes (change, at_ms, author, via) values (?, ?, ?, ?)', change, atMs, by, via)
+
+export async function insertEdits(
+  tx: StateWriter,
+  change: number,
+  firstItem: number,
+  edits: readonly Edit[],
+): Promise<void> {
+  const values = edits.flatMap(({ kind, chain, subject, source, action, before, after }, at) => [
+    ...[change, firstItem + at, kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
+  ])
+  await tx.run(
+    `insert into label_history (change, item, kind, chain, subject, source, action, before, after)
+     values ${rowPlaceholders(edits.length, 9)}`,
+    ...values,
+  )
 }
 
 /** The number of the last change, which serves as the revision of the registry. 0: no change yet. */
@@ -87,7 +94,7 @@ export async function lastChange(state: StateReader): Promise<number> {
   return last?.change ?? 0
 }
 
-export const encodeFields = (fields: object | undefined): string | null =>
+const encodeFields = (fields: object | undefined): string | null =>
   fields === undefined ? null : JSON.stringify(fields)
 
 /** `(?, ?), (?, ?)`: placeholders for this many rows. */

@@ -131,7 +131,7 @@ async function updateTable(
 ): Promise<LabelTable> {
   if (!table?.entries) return readTable(state, change, tableEntriesMax)
   const edits = await state.all<HistoryRow>(
-    `select kind, chain, subject, source, action, after from label_history
+    `select kind, chain, subject, source, action, after from label_history join label_changes using (change)
      where change > ? and change <= ? order by change, item limit ?`,
     table.change,
     change,

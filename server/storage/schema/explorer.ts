@@ -48,9 +48,10 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
     author text not null, -- person or program
     via text not null -- the command, or the import with its file
   ) ${strict}`,
-  // What each of those transactions changed. Rows are never updated or deleted.
+  // What each of those transactions changed. Rows are never updated or deleted. A number without a row in label_changes
+  // belongs to a large import that is under way; its rows are not read.
   `create table label_history (
-    change bigint not null references label_changes (change),
+    change bigint not null, -- in label_changes, or in label_imports
     item bigint not null, -- position within the change, from 0
     kind text not null, -- entity or address
     chain text not null,
@@ -73,21 +74,18 @@ const importTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
   // Large label imports that are under way, or were interrupted. A later import deletes the leftovers
   // (labels/import/staging.ts).
   `create table label_imports (
-    id bigint primary key,
+    change bigint primary key, -- reserved for the import; in label_changes when it has finished
     at_ms bigint not null -- start of the import
   ) ${strict}`,
-  // The rows of those imports until one transaction merges them. Each is a row of labels or tagged_addresses together
-  // with its row of label_history. Columns that only the other kind has are null.
+  // The rows of labels and tagged_addresses that those imports will write in one transaction. Columns that only the
+  // other kind has are null.
   `create table label_import_rows (
-    import bigint not null, -- id in label_imports
+    change bigint not null, -- in label_imports
     item bigint not null,
     kind text not null, -- entity or address
     chain text not null,
-    subject text not null, -- slug, or address as hexadecimal text
-    source text not null,
-    action text not null,
-    before text,
-    after text,
+    slug text,
+    source text,
     name text not null,
     description text,
     notes text,
@@ -96,7 +94,7 @@ const importTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
     confidence bigint,
     evidence_url text,
     updated_unix bigint not null,
-    primary key (import, item)
+    primary key (change, item)
   ) ${clustered}`,
 ]
 

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { State } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { HistoryWriter } from '../history.ts'
+import { HistoryWriter, readHistory } from '../history.ts'
 import { putLabels, readListHead } from '../labels.ts'
+import { searchEntries } from '../search-table.ts'
 import { putTags } from '../tags.ts'
 import { importLabels } from './import-labels.ts'
 import { stagedRecordsMin } from './staging.ts'
@@ -150,15 +152,83 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
   }
   await assert.rejects(importText(context, file(), false, withInterference(context.state, crash)), /killed/)
   assert.equal(await readListHead(context.state, '1'), undefined)
-  await context.state.write((tx) => tx.run('insert into label_imports (id, at_ms) values (900, 5)'))
-  await context.state.write((tx) =>
-    tx.run(
-      `insert into label_import_rows (import, item, kind, chain, subject, source, action, name, updated_unix)
-       values (900, 0, 'entity', '1', 'left-over', '', 'added', 'Left over', 1)`,
-    ),
-  )
+  await context.state.write((tx) => tx.run('insert into label_imports (change, at_ms) values (900, 5)'))
+  await context.state.write(async (tx) => {
+    await tx.run(
+      `insert into label_import_rows (change, item, kind, chain, slug, name, updated_unix)
+       values (900, 0, 'entity', '1', 'left-over', 'Left over', 1)`,
+    )
+    await tx.run(
+      `insert into label_history (change, item, kind, chain, subject, source, action)
+       values (900, 0, 'entity', '1', 'left-over', '', 'added')`,
+    )
+  })
+  assert.deepEqual(await readHistory(context.state, { limit: 10 }), [])
   context.clock.advance(2 * 86_400_000)
   await importText(context, file())
   assert.equal(await staged(context), 0)
-  assert.equal((await context.state.all("select slug from labels where slug = 'left-over'")).length, 0)
+  for (const [table, column] of [
+    ['labels', 'slug'],
+    ['label_history', 'subject'],
+  ])
+    assert.deepEqual(await context.state.all(`select 1 from ${table} where ${column} = 'left-over'`), [], table)
+})
+
+test('no transaction writes history and labels of a large import, or more than 1000 rows of either', async () => {
+  await using context = await openContext()
+  const transactions: Record<string, number>[] = []
+  const state = stateWith(context.state, {
+    write: (work, options) =>
+      context.state.write(async (tx) => {
+        const rows: Record<string, number> = {}
+        const run: typeof tx.run = async (sql, ...values) => {
+          const changed = await tx.run(sql, ...values)
+          const table = /^\s*insert into (\w+)/.exec(sql)?.[1]
+          if (table !== undefined && changed > 1) rows[table] = (rows[table] ?? 0) + changed
+          return changed
+        }
+        const [get, all, insertMany] = [tx.get.bind(tx), tx.all.bind(tx), tx.insertMany.bind(tx)]
+        const result = await work({ get, all, insertMany, run })
+        if (Object.keys(rows).length > 0) transactions.push(rows)
+        return result
+      }, options),
+  })
+  await importText(context, file(), false, state)
+  // Each entity with a number that is a multiple of five is on two chains.
+  const entities = (count / 2) * 1.2
+  const merge = transactions.pop()
+  assert.deepEqual(merge, { labels: entities, tagged_addresses: count / 2 })
+  assert.ok(transactions.length >= (entities + count / 2) / 1000)
+  for (const rows of transactions) {
+    assert.deepEqual(Object.keys(rows), ['label_import_rows', 'label_history'])
+    for (const rowCount of Object.values(rows)) assert.ok(rowCount <= 1000, `${rowCount} rows`)
+  }
+})
+
+test('while an import is under way, a search and the history show neither its rows nor its number', async () => {
+  await using context = await openContext()
+  const before = { chain: '1', slug: 'before', name: 'Harbour before' }
+  const put = (patch: typeof before) =>
+    context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [patch]))
+  const search = async () =>
+    (await searchEntries(context, { words: ['entity'], limit: 3 })).map(({ subject }) => subject)
+  await put(before)
+  assert.deepEqual(await search(), [])
+  let checks = 0
+  const check = async (write: number) => {
+    // After the first rows of the first attempt. The edit makes its number older than the newest change.
+    if (write !== 2 || checks++ > 0) return
+    await put({ chain: '1', slug: 'meanwhile', name: 'Harbour meanwhile' })
+    assert.deepEqual(await search(), [])
+    const subjects = (await readHistory(context.state, { limit: 10 })).map(({ subject }) => subject)
+    assert.deepEqual(subjects, ['meanwhile', 'before'])
+  }
+  await importText(context, file(), false, withInterference(context.state, check))
+  assert.equal(checks, 1)
+  assert.equal((await search()).length, 3)
+  const [newest] = await readHistory(context.state, { limit: 1 })
+  assert.equal(newest?.by, 'ann')
+  const orphans = `select count(*) as n from label_history
+    where not exists (select 1 from label_changes c where c.change = label_history.change)`
+  assert.deepEqual(await context.state.get(orphans), { n: 0 })
 })

@@ -1,15 +1,16 @@
 // Stages large imports (decisions/stage-large-label-imports.md): the rows are computed and stored in a separate table
-// in small transactions. The final merge is a few statements, so it blocks other writes only briefly.
+// in small transactions, and their history under a reserved number. The final merge is a few statements, so it blocks
+// other writes only briefly.
 //
 // 1. Staged rows are computed for one revision of the registry and merged only into that one. If the registry has
 //    changed meanwhile, they are computed again.
-// 2. The merge is one transaction: all rows, their history and the revisions of the lists.
+// 2. The merge is one transaction: all rows, the number that makes their history visible, and the revisions of the lists.
 // 3. Rows that a crash leaves behind are never read, and a later import deletes them.
 
 import { toBytes } from '#explorer/funding/fundings.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State, StateWriter, Value } from '#storage/state.ts'
-import { type Author, type Edit, encodeFields, HistoryWriter, lastChange, rowPlaceholders } from '../history.ts'
+import { type Author, insertChange, insertEdits, lastChange, nextChange, rowPlaceholders } from '../history.ts'
 import { bumpListRevision, entityTable, type Label, type LabelPatch } from '../labels.ts'
 import { findUnknownEntities, type RejectedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
 import { type Counts, type PlannedWrites, planWrites, type WriteTotals, WriteTotalsCounter } from '../write-rows.ts'
@@ -60,7 +61,7 @@ export async function writeStaged(
       const tags = patches.tags.filter((patch) => !rejectedPatches.has(patch))
       const entities = await stage.add(planWrites(state, entityTable, patches.entities, nowUnix), entityColumns)
       const addresses = await stage.add(planWrites(state, tagTable, tags, nowUnix), tagColumns)
-      if (!(await stage.merge(revision, entities.chains))) continue
+      if (!(await stage.merge(revision, entities.chains, addresses.chains))) continue
       return { entities: entities.counts, addresses: addresses.counts, rejected, done: true }
     } finally {
       await stage.drop()
@@ -69,36 +70,36 @@ export async function writeStaged(
   return undefined
 }
 
-/** Name, description, notes, address, entity, confidence, evidence, time. */
+/** Kind, chain, slug, source, name, description, notes, address, entity, confidence, evidence, time. */
 type RowColumns = readonly Value[]
 
-const entityColumns = ({ name, description, notes, updatedUnix }: Label): RowColumns => [
-  ...[name, description, notes, null, null, null, null, updatedUnix],
+const entityColumns = ({ chain, slug, name, description, notes, updatedUnix }: Label): RowColumns => [
+  ...['entity', chain, slug, null, name, description, notes, null, null, null, null, updatedUnix],
 ]
-const tagColumns = ({ name, address, entity, confidence, evidenceUrl, updatedUnix }: Tag): RowColumns => [
-  ...[name, null, null, toBytes(address, 20), entity, confidence, evidenceUrl, updatedUnix],
+const tagColumns = ({ chain, source, name, address, ...tag }: Tag): RowColumns => [
+  ...['address', chain, null, source, name, null, null, toBytes(address, 20)],
+  ...[tag.entity, tag.confidence, tag.evidenceUrl, tag.updatedUnix],
 ]
 
 class ImportStage {
   readonly #state: State
   readonly #author: Author
-  readonly #id: number
+  readonly #change: number
   #items = 0
 
-  constructor(state: State, author: Author, id: number) {
+  constructor(state: State, author: Author, change: number) {
     this.#state = state
     this.#author = author
-    this.#id = id
+    this.#change = change
   }
 
   static async open(state: State, author: Author): Promise<ImportStage> {
-    const id = await state.write(async (tx) => {
-      const last = await tx.get<{ id: number | null }>('select max(id) as id from label_imports')
-      const next = (last?.id ?? 0) + 1
-      await tx.run('insert into label_imports (id, at_ms) values (?, ?)', next, author.atMs)
+    const change = await state.write(async (tx) => {
+      const next = await nextChange(tx)
+      await tx.run('insert into label_imports (change, at_ms) values (?, ?)', next, author.atMs)
       return next
     })
-    return new ImportStage(state, author, id)
+    return new ImportStage(state, author, change)
   }
 
   /** In small transactions, so that other writes do not wait. */
@@ -107,19 +108,21 @@ class ImportStage {
     columnsOf: (row: Row) => RowColumns,
   ): Promise<WriteTotals> {
     const totals = new WriteTotalsCounter()
-    let batches: { readonly rows: number; readonly values: readonly Value[] }[] = []
+    let batches: (PlannedWrites<Row> & { readonly firstItem: number })[] = []
     const flush = async () => {
       await this.#state.write(async (tx) => {
-        for (const { rows, values } of batches) await tx.run(stageRows(rows), ...values)
+        for (const { rows, edits, firstItem } of batches) {
+          const values = rows.flatMap((row, at) => [this.#change, firstItem + at, ...columnsOf(row)])
+          await tx.run(stageRows(rows.length), ...values)
+          await insertEdits(tx, this.#change, firstItem, edits)
+        }
       })
       batches = []
     }
     for await (const batch of planned) {
       totals.add(batch)
-      const values = batch.rows.flatMap((row, at) => [
-        ...[this.#id, this.#items++, ...editColumns(batch.edits[at] as Edit), ...columnsOf(row)],
-      ])
-      if (values.length > 0) batches.push({ rows: batch.rows.length, values })
+      if (batch.rows.length > 0) batches.push({ ...batch, firstItem: this.#items })
+      this.#items += batch.rows.length
       if (batches.length === batchesPerWrite) await flush()
       await nextEventLoopTurn()
     }
@@ -128,71 +131,68 @@ class ImportStage {
   }
 
   /** Returns false if the registry is no longer at this revision. */
-  merge(revision: number, chains: Iterable<string>): Promise<boolean> {
+  merge(revision: number, entityChains: ReadonlySet<string>, tagChains: ReadonlySet<string>): Promise<boolean> {
     return this.#state.write(async (tx) => {
       if ((await lastChange(tx)) !== revision) return false
       if (this.#items === 0) return true
-      const change = await new HistoryWriter(tx, this.#author).change()
-      await tx.run(mergeEntities, this.#id)
-      await tx.run(mergeTags, this.#id)
-      await tx.run(mergeHistory, change, this.#id)
-      for (const chain of chains) await bumpListRevision(tx, chain)
+      await insertChange(tx, this.#change, this.#author)
+      if (entityChains.size > 0) await tx.run(mergeEntities, this.#change)
+      if (tagChains.size > 0) await tx.run(mergeTags, this.#change)
+      for (const chain of entityChains) await bumpListRevision(tx, chain)
       return true
     })
   }
 
   drop(): Promise<void> {
-    return dropStage(this.#state, this.#id)
+    return dropStage(this.#state, this.#change)
   }
 }
 
-const editColumns = ({ kind, chain, subject, source, action, before, after }: Edit): readonly Value[] => [
-  ...[kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
-]
-
 const stageRows = (rows: number): string =>
-  `insert into label_import_rows (import, item, kind, chain, subject, source, action, before, after,
+  `insert into label_import_rows (change, item, kind, chain, slug, source,
      name, description, notes, address, entity, confidence, evidence_url, updated_unix)
-   values ${rowPlaceholders(rows, 17)}`
+   values ${rowPlaceholders(rows, 14)}`
 
 const mergeEntities = `
   insert into labels (chain, slug, name, description, notes, updated_unix)
-  select chain, subject, name, description, notes, updated_unix
-  from label_import_rows where import = ? and kind = 'entity' order by chain, subject
+  select chain, slug, name, description, notes, updated_unix
+  from label_import_rows where change = ? and kind = 'entity' order by chain, slug
   on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
     notes = excluded.notes, updated_unix = excluded.updated_unix`
 
 const mergeTags = `
   insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
   select chain, address, source, name, entity, confidence, evidence_url, updated_unix
-  from label_import_rows where import = ? and kind = 'address' order by chain, address, source
+  from label_import_rows where change = ? and kind = 'address' order by chain, address, source
   on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
     confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`
 
-const mergeHistory = `
-  insert into label_history (change, item, kind, chain, subject, source, action, before, after)
-  select cast(? as bigint), item, kind, chain, subject, source, action, before, after
-  from label_import_rows where import = ? order by item`
+/** The history of an import that was not merged goes too. */
+async function dropStage(state: State, change: number): Promise<void> {
+  await deleteInSteps(state, 'label_import_rows', change)
+  const merged = await state.get('select 1 as is_merged from label_changes where change = ?', change)
+  if (!merged) await deleteInSteps(state, 'label_history', change)
+  await state.write((tx) => tx.run('delete from label_imports where change = ?', change))
+}
 
-/** In steps, because deleting many rows at once would block other writes. */
-async function dropStage(state: State, id: number): Promise<void> {
+/** Deleting many rows at once would block other writes. */
+async function deleteInSteps(state: State, table: string, change: number): Promise<void> {
   const firstItem = (tx: StateWriter) =>
-    tx.get<{ item: number | null }>('select min(item) as item from label_import_rows where import = ?', id)
+    tx.get<{ item: number | null }>(`select min(item) as item from ${table} where change = ?`, change)
   for (;;) {
     const done = await state.write(async (tx) => {
       const first = (await firstItem(tx))?.item ?? undefined
       if (first === undefined) return true
-      await tx.run('delete from label_import_rows where import = ? and item < ?', id, first + rowsPerDelete)
+      await tx.run(`delete from ${table} where change = ? and item < ?`, change, first + rowsPerDelete)
       return false
     })
-    if (done) break
+    if (done) return
     await nextEventLoopTurn()
   }
-  await state.write((tx) => tx.run('delete from label_imports where id = ?', id))
 }
 
 /** Invariant 3. */
 async function dropAbandonedStages(state: State, beforeMs: number): Promise<void> {
-  const old = await state.all<{ id: number }>('select id from label_imports where at_ms < ?', beforeMs)
-  for (const { id } of old) await dropStage(state, id)
+  const old = await state.all<{ change: number }>('select change from label_imports where at_ms < ?', beforeMs)
+  for (const { change } of old) await dropStage(state, change)
 }
