@@ -2,7 +2,10 @@
 import { hash } from 'node:crypto'
 
 /** A strong etag. */
-export const etagOf = (bytes: Uint8Array): string => `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`
+export const etagOf = (bytes: Uint8Array): string => etagFromHash(hash('sha256', bytes, 'base64url'))
+
+/** `sha256` is base64url. */
+export const etagFromHash = (sha256: string): string => `"${sha256.slice(0, 22)}"`
 
 /** HTTP dates have whole seconds. */
 export const httpDate = (unixMs: number): string => new Date(unixMs).toUTCString()

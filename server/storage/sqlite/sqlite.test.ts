@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
@@ -49,6 +50,16 @@ test('readers of a large database keep 16 MiB of its pages in memory', async () 
   const expected = { cache_size: -16 * 1024 }
   assert.deepEqual(await state.get('pragma cache_size'), expected)
   assert.deepEqual(await state.snapshot((reader) => reader.get('pragma cache_size')), expected)
+  await state.close()
+})
+
+test('a long iteration yields to the event loop every 250 rows', async () => {
+  await using here = await place()
+  const state = await openSqlite(here.file, [], { busyWaitMs: 5000 })
+  const numbers = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2000) select i from n`
+  const { result, turns } = await countLoopTurns(() => Array.fromAsync(state.each(numbers)))
+  assert.equal(result.length, 2000)
+  assert.ok(turns >= 2000 / 250, `${turns} turns`)
   await state.close()
 })
 

@@ -28,7 +28,7 @@ const iterationsMax = 16
 const snapshotsMax = 4
 const snapshotsWaitingMax = 1000
 /** After this number of rows, an iteration yields to the event loop. */
-const rowsPerYield = 1000
+const rowsPerYield = 250
 /** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
 const statementsPerYield = 2
@@ -136,7 +136,7 @@ class SqliteState implements State {
       for (const row of connection.iterate<R>(sql, values)) {
         yield row
         count += 1
-        if (count % rowsPerYield === 0) await systemClock.sleep(0)
+        if (count % rowsPerYield === 0) await nextEventLoopTurn()
       }
     } catch (error) {
       throw renameSqlite(error, this.#file)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CompressedBytes, chooseEncoding } from './compressed-bytes.ts'
+import { etagOf } from '#http/etag.ts'
+import { countLoopTurns } from '#test/event-loop-turns.ts'
+import { CompressedBytes, chooseEncoding, computeEtag } from './compressed-bytes.ts'
 
 const cases: readonly (readonly [accepted: string | undefined, encoding: string])[] = [
   [undefined, 'identity'],
@@ -23,6 +25,13 @@ for (const [accepted, encoding] of cases) {
 }
 
 test('a short text is not compressed', async () => {
-  const short = new CompressedBytes(Buffer.from('[]'))
+  const short = new CompressedBytes(Buffer.from('[]'), '"a"')
   assert.equal(await short.encodedAs('gzip'), short.plain)
+})
+
+test('the etag of a large list is that of its bytes, computed in slices of one MiB', async () => {
+  const bytes = Buffer.alloc(5 * 1024 * 1024 + 1, 'labels')
+  const { result, turns } = await countLoopTurns(() => computeEtag(bytes))
+  assert.equal(result, etagOf(bytes))
+  assert.ok(turns >= 6, `${turns} turns`)
 })

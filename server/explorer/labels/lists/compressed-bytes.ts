@@ -1,9 +1,11 @@
 // Bytes together with their gzip and brotli encodings, each compressed once on demand
 // (behaviour/explorer.md#caching-of-label-lists). Compression reduces a list of 100 000 labels to a seventh.
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { encodingFor } from '#http/accept-encoding.ts'
-import { etagOf } from '#http/etag.ts'
+import { etagFromHash } from '#http/etag.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 
 export type ContentEncoding = 'br' | 'gzip' | 'identity'
 
@@ -35,8 +37,8 @@ export class CompressedBytes {
   readonly #encoded = new Map<ContentEncoding, Promise<EncodedBytes>>()
   #encodedBytes = 0
 
-  constructor(bytes: Uint8Array) {
-    this.plain = { bytes, etag: etagOf(bytes), headers: { vary: 'accept-encoding' } }
+  constructor(bytes: Uint8Array, etag: string) {
+    this.plain = { bytes, etag, headers: { vary: 'accept-encoding' } }
   }
 
   /** Bytes in memory, including the encodings. */
@@ -61,6 +63,18 @@ export class CompressedBytes {
     const etag = this.plain.etag.replace(/"$/, `-${encoding}"`)
     return { bytes, etag, headers: { ...this.plain.headers, 'content-encoding': encoding } }
   }
+}
+
+const bytesPerYield = 1024 * 1024
+
+/** A strong etag. Yields to the event loop, because hashing 20 MB takes 20 ms. */
+export async function computeEtag(bytes: Uint8Array): Promise<string> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += bytesPerYield) {
+    hash.update(bytes.subarray(at, at + bytesPerYield))
+    await nextEventLoopTurn()
+  }
+  return etagFromHash(hash.digest('base64url'))
 }
 
 export const chooseEncoding = (accepted: string | undefined): ContentEncoding =>

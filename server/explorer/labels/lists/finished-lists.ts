@@ -6,9 +6,10 @@
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State } from '#storage/state.ts'
 import { type ListHead, listLabels, readListHead } from '../labels.ts'
-import { CompressedBytes } from './compressed-bytes.ts'
+import { CompressedBytes, computeEtag } from './compressed-bytes.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 import type { ExportForm } from './signed-link.ts'
 
@@ -98,14 +99,17 @@ async function writeList(
 ): Promise<FinishedList> {
   if (form === 'csv') {
     const line = forSpreadsheets ? spreadsheetLine : csvLine
-    return { file: new CompressedBytes(await joinRecords(listLabels(state, chain), csvHeader, line, '', '')) }
+    const file = await joinRecords(listLabels(state, chain), csvHeader, line, '', '')
+    return { file: new CompressedBytes(file, await computeEtag(file)) }
   }
   const envelope = await joinRecords(listLabels(state, chain), `${envelopeStart}[`, JSON.stringify, ',', ']}')
   const file = envelope.subarray(envelopeStart.length, -1)
-  return { file: new CompressedBytes(file), envelope: new CompressedBytes(envelope) }
+  // They have different addresses, so they may share an etag.
+  const etag = await computeEtag(file)
+  return { file: new CompressedBytes(file, etag), envelope: new CompressedBytes(envelope, etag) }
 }
 
-/** Converts to bytes in chunks, so that the whole list never exists as text. */
+/** Converts to bytes in chunks, so that the whole list never exists as text and no step takes long. */
 async function joinRecords(
   records: AsyncIterable<LabelRecord>,
   start: string,
@@ -125,5 +129,12 @@ async function joinRecords(
     }
   }
   chunks.push(Buffer.from(text + end))
-  return Buffer.concat(chunks)
+  const bytes = Buffer.allocUnsafeSlow(chunks.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+    await nextEventLoopTurn()
+  }
+  return bytes
 }
