@@ -9,7 +9,7 @@ import { writeDeclarations } from './declarations.ts'
 import manifest from './package.json' with { type: 'json' }
 
 const run = promisify(execFile)
-const here = import.meta.dirname
+const packageDir = import.meta.dirname
 
 /** Replaces the content of `outDir`. */
 export async function buildApi(outDir: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function buildApi(outDir: string): Promise<void> {
   await run(process.execPath, [
     compiler,
     '-p',
-    join(here, 'tsconfig.build.json'),
+    join(packageDir, 'tsconfig.build.json'),
     '--outDir',
     outDir,
     '--singleThreaded',
@@ -52,7 +52,7 @@ async function finish(path: string, done: Set<string>): Promise<void> {
 }
 
 if (import.meta.main) {
-  const outDir = join(here, 'dist')
+  const outDir = join(packageDir, 'dist')
   try {
     await buildApi(outDir)
     console.log(`built ${outDir}`)

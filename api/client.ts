@@ -69,7 +69,7 @@ export function createClient(options: ClientOptions): Client {
     const method = async (input = {}, call: CallOptions = {}) => callEndpoint(id, input, call)
     Object.assign(methods[group] as object, { [name]: method })
   }
-  const call = async (id: AnyId, input: object, own: CallOptions = {}) => callEndpoint(id, { ...input }, own)
+  const call = async (id: AnyId, input: object, options: CallOptions = {}) => callEndpoint(id, { ...input }, options)
   Object.assign(methods.fx as object, { signQuote })
   const address = (input: object) =>
     toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)

@@ -16,21 +16,21 @@ import { createKey } from '#storage/keys.ts'
 import { openStores } from '#storage/open.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
-import { dutiesHere, mergeDuties, updateDuties } from '#validators/duties/store.ts'
+import { dutiesOnThisThread, mergeDuties, updateDuties } from '#validators/duties/store.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { entryOf, median, sumsOf, timed } from './ratings-rows.ts'
 
 const count = 100
 const days = Number(process.env.BENCH_DAYS ?? 365)
 /** Distant indices, as if the operator had deposited over a long time. */
-const indexOf = (place: number) => place * 9973
+const indexOf = (at: number) => at * 9973
 const { value: settings } = complete(SettingsSchema, {})
 const time: ChainTime = plainTime(settings.validators.networks.mainnet)
 
 async function fill(dir: string): Promise<string> {
   const stores = await openStores(dir)
-  const duties = dutiesHere(stores.duties)
-  const validator = Int32Array.from({ length: count }, (_, place) => indexOf(place))
+  const duties = dutiesOnThisThread(stores.duties)
+  const validator = Int32Array.from({ length: count }, (_, at) => indexOf(at))
   for (let from = 0 as Epoch; from < days * time.epochsPerDay; ) {
     const { hourPart, epochs } = segmentAt(time, from)
     const { sums } = sumsOf(count, hourPart, epochs.until - epochs.from)
@@ -117,7 +117,7 @@ try {
     fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } }).then((reply) => reply.text())
   await new Promise((resolve) => setTimeout(resolve, 2000))
   console.log(`memory before the first request: ${server.residentMiB().toFixed(0)} MiB`)
-  const all = Array.from({ length: count }, (_, place) => indexOf(place)).join()
+  const all = Array.from({ length: count }, (_, at) => indexOf(at)).join()
   for (const [name, path] of [
     ['one validator, a year by day', `/v1/eth/validators/${indexOf(7)}/effectiveness?limit=365`],
     [

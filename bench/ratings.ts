@@ -20,7 +20,13 @@ import { openDuties, openState } from '#storage/open.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
 import type { RecordQuery } from '#validators/duties/record-query.ts'
-import { dutiesHere, dutiesOnThreads, mergeDuties, queryDuties, updateDuties } from '#validators/duties/store.ts'
+import {
+  dutiesOnThisThread,
+  dutiesOnThreads,
+  mergeDuties,
+  queryDuties,
+  updateDuties,
+} from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { aggregateFigures, figures, inputsFor } from '#validators/ratings/method.ts'
 import { putValidators } from '#validators/registry/registry.ts'
@@ -46,7 +52,7 @@ type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
 async function fill(postgres: Postgres): Promise<void> {
   const state = await openDuties(dir)
-  const duties = dutiesHere(state)
+  const duties = dutiesOnThisThread(state)
   const missed = Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as never
   const none = { missed, audits: [], unexplained: [], watched: undefined }
   const head = { scores: new Map(), hoursKeptDays: 1, missedKeptDays: 0 }
@@ -101,7 +107,7 @@ async function sum(duties: Duties, { validators: indices, from, until }: BenchQu
     const query: RecordQuery = {
       ...{ network: 'mainnet', time, isUtc: false, days: { from, until }, grain: 'days', byValidator: false },
       validators: indices.slice(at, at + validatorsPerCall).toSorted((a, b) => a - b),
-      windowOf: Array.from({ length: until - from }, (_, place) => from + place),
+      windowOf: Array.from({ length: until - from }, (_, at) => from + at),
     }
     const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(indices) })
     if (window.length !== until - from) throw new Error(`${window.length} days`)

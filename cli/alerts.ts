@@ -47,9 +47,9 @@ async function list(options: ListOptions): Promise<void> {
 
 async function sendTest(id: string, options: CommonOptions): Promise<void> {
   const { webhooks } = (await configOf(options)).settings.validators
-  const webhook = webhooks.find((own) => own.id === id)
+  const webhook = webhooks.find((candidate) => candidate.id === id)
   if (!webhook) {
-    const known = webhooks.map((own) => own.id).join(', ')
+    const known = webhooks.map((candidate) => candidate.id).join(', ')
     const todo = known === '' ? 'Add it to validators.webhooks' : `Known webhooks: ${known}`
     throw new CommandFailure('webhook.unknown', `There is no webhook ${id}. ${todo}.`)
   }

@@ -53,7 +53,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   await queryOwner<unknown>(options, {
     name: 'copyStores',
     input: { dir: target },
-    runHere: ({ duties }) => copyStores(dataDirOf(options), duties, target),
+    runInProcess: ({ duties }) => copyStores(dataDirOf(options), duties, target),
   })
   printBackupReport(
     options,

@@ -14,7 +14,7 @@ import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { storeGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
@@ -107,7 +107,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const stop = new AbortController()
   const parts = {
     ...stores,
-    duties: dutiesHere(stores.duties),
+    duties: dutiesOnThisThread(stores.duties),
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

@@ -78,7 +78,7 @@ type StoreAudit = (lines: readonly AuditLine[]) => Promise<unknown>
 
 async function audit(options: BeaconCommand): Promise<void> {
   const lines = existsSync(dataDirOf(options)) ? await auditViaRunningServer(options) : undefined
-  const audited = lines ?? (await auditHere(options))
+  const audited = lines ?? (await auditInProcess(options))
   if (options.json) return printJson(audited)
   print(
     table(
@@ -99,8 +99,8 @@ async function auditViaRunningServer(options: BeaconCommand): Promise<AuditLine[
   return auditWith(options, settings, store, new AbortController().signal)
 }
 
-async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
-  const [{ storeAudit }, { dutiesHere }] = await Promise.all([
+async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
+  const [{ storeAudit }, { dutiesOnThisThread }] = await Promise.all([
     import('#validators/ingest/epochs/audit.ts'),
     import('#validators/duties/store.ts'),
   ])
@@ -114,7 +114,7 @@ async function auditHere(options: BeaconCommand): Promise<AuditLine[]> {
         signal,
       )
     }
-    const context = { state: stores.state, duties: dutiesHere(stores.duties), clock, random, log }
+    const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), clock, random, log }
     await runWithLease(context, options, 'beacon', turn, new AbortController().signal)
   })
   return lines
@@ -156,7 +156,7 @@ async function withStores(
 ): Promise<void> {
   const { settings } = await configOf(options)
   await beaconOf(options, settings)
-  const [{ openStores }, { dutiesHere }, { withChainTimes }] = await Promise.all([
+  const [{ openStores }, { dutiesOnThisThread }, { withChainTimes }] = await Promise.all([
     import('#storage/open.ts'),
     import('#validators/duties/store.ts'),
     import('#validators/ingest/read/chain-identity.ts'),
@@ -164,7 +164,7 @@ async function withStores(
   const stores = await openStores(dataDirOf(options), settings.store)
   try {
     await refuseDemo(options, stores.state)
-    await work(stores, await withChainTimes({ duties: dutiesHere(stores.duties), settings, clock, log }))
+    await work(stores, await withChainTimes({ duties: dutiesOnThisThread(stores.duties), settings, clock, log }))
   } finally {
     await stores.close()
   }
@@ -175,11 +175,11 @@ type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
 /** Runs an ingester on the stores and under the lease, until it ends or a signal stops it. */
 export const runStoppable = (options: BeaconCommand, ingester: Ingester): Promise<void> =>
   withStores(options, async (stores, settings) => {
-    const [{ createContext }, { dutiesHere }] = await Promise.all([
+    const [{ createContext }, { dutiesOnThisThread }] = await Promise.all([
       import('#server/context.ts'),
       import('#validators/duties/store.ts'),
     ])
-    const data = { state: stores.state, duties: dutiesHere(stores.duties) }
+    const data = { state: stores.state, duties: dutiesOnThisThread(stores.duties) }
     const context = createContext({ ...data, settings, clock, random, log })
     const stop = new AbortController()
     const work = runWithLease(context, options, 'beacon', ingester, stop.signal)

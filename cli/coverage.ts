@@ -33,7 +33,7 @@ export function addCoverage(program: Command): void {
 
 async function reportsOf(options: CommonOptions & { chain?: string }): Promise<readonly ShownStream[]> {
   const { coverageReport } = await import('#operations/coverage.ts')
-  const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runHere: coverageReport })
+  const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runInProcess: coverageReport })
   const { chains } = (await configOf(options)).settings.explorer
   const selected = streams.filter(({ name }) => options.chain === undefined || name === `chain ${options.chain}`)
   // Counting takes a while, so the command does it and not the server.

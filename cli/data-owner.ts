@@ -12,12 +12,12 @@ export interface OwnerQuery<T> {
   readonly name: string
   readonly input?: unknown
   /** Runs instead if no server is running. */
-  readonly runHere: (context: AppContext) => Promise<T>
+  readonly runInProcess: (context: AppContext) => Promise<T>
 }
 
-export async function queryOwner<T>(options: CommonOptions, { name, input, runHere }: OwnerQuery<T>): Promise<T> {
+export async function queryOwner<T>(options: CommonOptions, { name, input, runInProcess }: OwnerQuery<T>): Promise<T> {
   const reply = await queryServer<T>(options, name, input)
-  return reply ? reply.result : withContext(options, runHere)
+  return reply ? reply.result : withContext(options, runInProcess)
 }
 
 /** Undefined if no server runs on this data folder. */
@@ -39,7 +39,7 @@ export async function queryServer<T>(
 
 async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
   const { settings } = await configOf(options)
-  const [{ openStores }, { createContext }, { dutiesHere }] = await Promise.all([
+  const [{ openStores }, { createContext }, { dutiesOnThisThread }] = await Promise.all([
     import('#storage/open.ts'),
     import('#server/context.ts'),
     import('#validators/duties/store.ts'),
@@ -50,7 +50,7 @@ async function withContext<T>(options: CommonOptions, work: (context: AppContext
     const context = createContext({
       settings,
       state,
-      duties: dutiesHere(stores.duties),
+      duties: dutiesOnThisThread(stores.duties),
       clock,
       random,
       log: silentLog,

@@ -70,7 +70,7 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
     return await queryOwner(options, {
       name: 'doctor',
       input: { sample },
-      runHere: (context) => storeDiagnoses(context, sample),
+      runInProcess: (context) => storeDiagnoses(context, sample),
     })
   } catch (error) {
     const message = describeFailure(error).message

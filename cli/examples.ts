@@ -76,6 +76,6 @@ export function addExamples(command: Command, path: readonly string[] = []): voi
 }
 
 function exampleLines(path: string, command: Command): readonly string[] {
-  const own = examples[path]?.map((words) => `tetrad ${path} ${words}`.trimEnd())
-  return own ?? command.commands.flatMap((child) => exampleLines(`${path} ${child.name()}`, child).slice(0, 1))
+  const lines = examples[path]?.map((words) => `tetrad ${path} ${words}`.trimEnd())
+  return lines ?? command.commands.flatMap((child) => exampleLines(`${path} ${child.name()}`, child).slice(0, 1))
 }

@@ -122,14 +122,14 @@ async function writeDataset(
 
 /** Duties have a database of their own. */
 async function openStoredDuties(options: ExportOptions, range: Target['range']): Promise<Dataset & AsyncDisposable> {
-  const [{ settings }, { openDutiesTable }, { openDuties }, { dutiesHere }] = await Promise.all([
+  const [{ settings }, { openDutiesTable }, { openDuties }, { dutiesOnThisThread }] = await Promise.all([
     configOf(options),
     import('#operations/export/duties.ts'),
     import('#storage/open.ts'),
     import('#validators/duties/store.ts'),
   ])
   const duties = await openDuties(dataDirOf(options), settings.store)
-  return { ...openDutiesTable(dutiesHere(duties), range), [Symbol.asyncDispose]: () => duties.close() }
+  return { ...openDutiesTable(dutiesOnThisThread(duties), range), [Symbol.asyncDispose]: () => duties.close() }
 }
 
 /** Waits until the reader of the pipe has taken each part. */

@@ -120,13 +120,13 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
       }
     }
     const { forgetFrom, yes = false } = options
-    const run = async (own: ExplorerContext, signal: AbortSignal) => {
+    const run = async (leased: ExplorerContext, signal: AbortSignal) => {
       // A wrong configuration fails here at once; later failures are retried.
       await node.capabilities()
-      if (forgetFrom !== undefined) await forget(own.state, node, { from: forgetFrom, yes }, signal)
+      if (forgetFrom !== undefined) await forget(leased.state, node, { from: forgetFrom, yes }, signal)
       if (forgetFrom !== undefined && node.chain.mode === 'probe')
         return note(`chain ${node.chain.id}: nothing is read again, because the mode is probe.`)
-      await runTask(own, node, options, task, report, signal)
+      await runTask(leased, node, options, task, report, signal)
     }
     const work = runWithLease(context, options, 'chains', run, stop.signal)
     const stopped = untilStopped(clock, async () => stop.abort())

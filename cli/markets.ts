@@ -77,8 +77,8 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   await withState(options, 'made', async (state) => {
     const world = { settings, clock, random, log }
     const context = { state, ...world, markets: createMarketsCaches() }
-    const turn = async (own: MarketsContext, signal: AbortSignal) => {
-      for (const feed of selected) reports[feed.id] = await readFeedOnce(own, feed, options, signal)
+    const turn = async (leased: MarketsContext, signal: AbortSignal) => {
+      for (const feed of selected) reports[feed.id] = await readFeedOnce(leased, feed, options, signal)
     }
     await runWithLease(context, options, 'markets', turn, stop.signal)
   })

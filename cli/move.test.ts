@@ -16,12 +16,12 @@ import { openFolder, runCommand } from '#test/run-command.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { writeEpochs } from '#test/validators-world.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 
 const time: ChainTime = { genesisUnix: 40_000, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 1, epochsPerDay: 3 }
 
 const contextOf = ({ duties }: Stores, settings: Settings) => ({
-  ...{ duties: dutiesHere(duties), dutiesState: duties, settings },
+  ...{ duties: dutiesOnThisThread(duties), dutiesState: duties, settings },
 })
 
 describe('tetrad move', { skip: noPostgres }, () => {
@@ -80,7 +80,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
     assert.ok(days && days.rows > 0 && days.written === days.rows, first.stdout)
 
     const embedded = await openStores(data)
-    await write({ duties: dutiesHere(embedded.duties), settings }, 40, 50)
+    await write({ duties: dutiesOnThisThread(embedded.duties), settings }, 40, 50)
     const stored = await everythingStored(contextOf(embedded, settings))
     await embedded.close()
     const second = await runCommand(['move', '--from', 'data'], { cwd, env })

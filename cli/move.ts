@@ -88,7 +88,7 @@ async function moveData(options: MoveOptions): Promise<void> {
 
 /** A consistent copy of both files, with or without a running server: writes of duties wait until both are copied. */
 async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesHere }] = await Promise.all([
+  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesOnThisThread }] = await Promise.all([
     import('#storage/open.ts'),
     import('#storage/move.ts'),
     import('#storage/backup.ts'),
@@ -99,7 +99,7 @@ async function copyFolder(options: MoveOptions, from: string, copy: string): Pro
   await refuseDemo(options, state)
   const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
   for (const source of [state, duties]) await identifySource(source, random)
-  await copyStores(from, dutiesHere(duties), copy)
+  await copyStores(from, dutiesOnThisThread(duties), copy)
 }
 
 /** Rows count twice: when they are compared, and when they are verified after writing. */

@@ -32,7 +32,7 @@ export const isAboutEpochs = ({ network, fromEpoch, untilEpoch }: RepairOptions)
 
 export async function repairEpochs(options: RepairOptions): Promise<void> {
   const task = taskOf(options)
-  printRepairReport(task, (await repairViaRunningServer(task)) ?? (await repairHere(task)))
+  printRepairReport(task, (await repairViaRunningServer(task)) ?? (await repairInProcess(task)))
 }
 
 /** Rejects invalid options before a store is opened. */
@@ -80,7 +80,7 @@ function printRemaining({ network, json }: RepairTask, left: number): void {
   if (!json) note(`${network}: ${counted(left, 'epoch')} left to read`)
 }
 
-async function repairHere(task: RepairTask): Promise<Repaired> {
+async function repairInProcess(task: RepairTask): Promise<Repaired> {
   let repaired: Repaired | undefined
   const work = runStoppable(task, async (context, signal) => {
     repaired = await repairOn(context, task, signal)

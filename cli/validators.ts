@@ -148,7 +148,7 @@ async function queryServerOrStores<T>(
   const text = await queryOwner<string | null>(options, {
     name,
     input,
-    runHere: async (context) => {
+    runInProcess: async (context) => {
       const [{ runOperatorQuery }, { withChainTimes }] = await Promise.all([
         import('#validators/operator-queries.ts'),
         import('#validators/ingest/read/chain-identity.ts'),

@@ -35,8 +35,8 @@ export function useConsoleContext(): ConsoleContext {
 /** Base URLs of the interfaces that have a host name of their own. They use the same port. */
 function basesOf({ groups = {} as ConsoleSession['groups'] }: Session): Partial<Record<Group, string>> {
   const { protocol, port } = window.location
-  const own = Object.entries(groups).filter(([, { host }]) => host !== '')
-  return Object.fromEntries(own.map(([group, { host }]) => [group, `${protocol}//${host}${port && `:${port}`}`]))
+  const withHost = Object.entries(groups).filter(([, { host }]) => host !== '')
+  return Object.fromEntries(withHost.map(([group, { host }]) => [group, `${protocol}//${host}${port && `:${port}`}`]))
 }
 
 /** The session's key. Empty if it was revoked: the operator's pages work without it. */

@@ -200,7 +200,7 @@ function records(part: 'Input' | 'Reply', from: readonly Schema[]): string[] {
   for (const schema of from) walk(schema)
   const names =
     part === 'Input'
-      ? from.flatMap(({ items, enum: own = items?.enum ?? [] }) => (own.length > valuesMax ? own : []))
+      ? from.flatMap(({ items, enum: values = items?.enum ?? [] }) => (values.length > valuesMax ? values : []))
       : []
   const listed = names.length > 0 ? [`Names: ${names.map((name) => `\`${name}\``).join(', ')}.`] : []
   return [...listed, ...[...byName].flatMap(([name, schema]) => [`### ${name}`, fieldTable(schema)])]

@@ -86,8 +86,14 @@ export const demoAccounts = (seed: string): string[] =>
 
 const emptyChain = ({ id, blockSeconds, accounts, finalLag, payments = [] }: ChainPlan, seed: string): SimulatedChain =>
   new SimulatedChain({
-    ...{ seed: `${seed}/explorer/${id}`, id, blockSeconds, accounts, finalLag, payments },
-    ...{ busy: 6, rich: 12 },
+    seed: `${seed}/explorer/${id}`,
+    id,
+    blockSeconds,
+    accounts,
+    finalLag,
+    payments,
+    busy: 6,
+    rich: 12,
   })
 
 function demoChain(plan: ChainPlan, seed: string): SimulatedChain {
@@ -202,11 +208,11 @@ function exchangeTags(labels: readonly Label[], wallets: readonly string[]): Tag
     const owner = exchanges[at % exchanges.length]
     if (!owner) return []
     const { chain, slug: entity, name, updatedUnix } = owner
-    const own = { chain, address, entity, updatedUnix }
+    const common = { chain, address, entity, updatedUnix }
     const tag = { source: 'registry', name: `${name}: hot wallet ${at + 1}`, confidence: 95 }
     const evidenceUrl = `https://explorer.example/address/${address}`
     const communityTag = { source: 'community', name: `${name} (reported)`, confidence: 60, evidenceUrl: '' }
-    return [{ ...own, ...tag, evidenceUrl }, ...(at % 4 === 0 ? [{ ...own, ...communityTag }] : [])]
+    return [{ ...common, ...tag, evidenceUrl }, ...(at % 4 === 0 ? [{ ...common, ...communityTag }] : [])]
   })
 }
 

@@ -13,7 +13,7 @@ import { type AppContext, createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openDuties, openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { stateWith } from './authorization.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
@@ -68,7 +68,7 @@ export async function openContext(
   const clock = new ManualClock(nowMs)
   const context = createContext({
     state: process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(state) : state,
-    duties: dutiesHere(process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(dutiesState) : dutiesState),
+    duties: dutiesOnThisThread(process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(dutiesState) : dutiesState),
     settings,
     clock,
     random: seededRandom('desk'),

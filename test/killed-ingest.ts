@@ -8,7 +8,7 @@ import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
 import { openStores } from '#storage/open.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { atCommits } from './commit-points.ts'
 import { catchUp, oracleSettings, oracleUntil } from './ingest-oracle.ts'
 
@@ -24,7 +24,7 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
     const settings = complete(SettingsSchema, oracleSettings(url)).value
     const context = createContext({
       state: stores.state,
-      duties: dutiesHere(stores.duties),
+      duties: dutiesOnThisThread(stores.duties),
       settings,
       clock: systemClock,
       random: systemRandom,

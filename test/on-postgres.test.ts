@@ -20,7 +20,7 @@ import { createKey } from '#storage/keys.ts'
 import { identifySource, moveStores } from '#storage/move.ts'
 import { openDuties, openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openContext, type TestContext } from './context.ts'
 import { inject } from './inject.ts'
@@ -90,7 +90,7 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
       ]
       const moved = await moveStores(moves, () => {}, new AbortController().signal)
       assert.ok(moved.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
-      stores = { state, duties: dutiesHere(duties) }
+      stores = { state, duties: dutiesOnThisThread(duties) }
     })
     after(() => cleanup.disposeAsync())
 

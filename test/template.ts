@@ -12,7 +12,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
 import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
 import { openStores } from '#storage/open.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 
 /** The folder that all processes of a test run share; test/run.ts sets it. */
 const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
@@ -86,7 +86,7 @@ async function createDemo(dir: string): Promise<void> {
   try {
     const settings = complete(SettingsSchema, demo.settings).value
     const parts = { settings, clock: systemClock, random: systemRandom, log: silentLog }
-    await demo.load(createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...parts }))
+    await demo.load(createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts }))
   } finally {
     await stores.close()
     await demo.close()

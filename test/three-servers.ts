@@ -18,7 +18,7 @@ import { openDemoNodes } from '#simulator/validators/nodes.ts'
 import { type DemoValidators, startDemoValidators } from '#simulator/validators.ts'
 import { createKey } from '#storage/keys.ts'
 import { openStores } from '#storage/open.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { settingsWith } from './context.ts'
 import type { Target } from './load.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
@@ -104,7 +104,7 @@ function settingsOf({ settings }: DemoValidators): object {
 async function loadData(dir: string, overrides: object & { readonly store: { state: string } }) {
   const stores = await openStores(dir, overrides.store)
   const parts = { settings: settingsWith(overrides), clock: systemClock, random: systemRandom, log: silentLog }
-  const context = createContext({ state: stores.state, duties: dutiesHere(stores.duties), ...parts })
+  const context = createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts })
   const { address } = await loadExplorer(context, seed)
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })

@@ -92,16 +92,16 @@ function toTraffic({ requests, times }: Totals): Record<Group, Traffic> {
   ) as Record<Group, Traffic>
   const trafficOf = (endpoint: string): Traffic | undefined => traffic[endpoint.split('.')[0] as Group]
   for (const { endpoint, outcome, count } of requests) {
-    const own = trafficOf(endpoint)
-    if (!own) continue
-    own.requests += count
+    const groupTraffic = trafficOf(endpoint)
+    if (!groupTraffic) continue
+    groupTraffic.requests += count
     const status = outcome in faults ? faults[outcome as keyof typeof faults].status : 200
-    if (status >= 500) own.errors += count
-    else if (status >= 400) own.refused += count
+    if (status >= 500) groupTraffic.errors += count
+    else if (status >= 400) groupTraffic.refused += count
   }
   for (const [endpoint, { upTo }] of times) {
-    const own = trafficOf(endpoint)
-    if (own) own.upTo = own.upTo.map((count, at) => count + (upTo[at] ?? 0))
+    const groupTraffic = trafficOf(endpoint)
+    if (groupTraffic) groupTraffic.upTo = groupTraffic.upTo.map((count, at) => count + (upTo[at] ?? 0))
   }
   return traffic
 }

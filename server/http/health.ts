@@ -126,8 +126,12 @@ export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>
 /** The findings of the server itself and of its components. */
 export async function checksOf(readiness: Readiness): Promise<readonly Finding[]> {
   const findings = await readiness.findings()
-  const own = { name: 'server', ok: !readiness.stopping, message: readiness.stopping ? 'stopping' : 'running' }
-  return [own, ...findings]
+  const serverFinding = {
+    name: 'server',
+    ok: !readiness.stopping,
+    message: readiness.stopping ? 'stopping' : 'running',
+  }
+  return [serverFinding, ...findings]
 }
 
 export function healthRoutes(

@@ -38,7 +38,7 @@ return {0}
  */
 export const limitScript = (time = serverTime): RedisScript =>
   createScript(`${readClock(time)}
-local perSecond, perSecondHere, perDay = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local perSecond, endpointPerSecond, perDay = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function waitUs(key, limit)
   if limit == 0 then return 0 end
@@ -81,13 +81,13 @@ if since > nowUs then
   redis.call('SET', KEYS[1], text(since))
 end
 local wait = waitUs(KEYS[2], perSecond)
-local waitHere = waitUs(KEYS[3], perSecondHere)
-if wait > 0 or waitHere > 0 then return {2, wait, waitHere, nowUs, used} end
+local endpointWait = waitUs(KEYS[3], endpointPerSecond)
+if wait > 0 or endpointWait > 0 then return {2, wait, endpointWait, nowUs, used} end
 local unknown = since + secondUs - nowUs
-if perSecondHere > 0 and unknown > 0 then return {4, 0, unknown, nowUs, used} end
+if endpointPerSecond > 0 and unknown > 0 then return {4, 0, unknown, nowUs, used} end
 
 take(KEYS[2], perSecond)
-take(KEYS[3], perSecondHere)
+take(KEYS[3], endpointPerSecond)
 if perDay > 0 then
   used = used + 1
   redis.call('HSET', KEYS[4], text(day), text(used))

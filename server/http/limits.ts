@@ -46,15 +46,15 @@ export class LocalLimits implements Limits {
     const tickMs = this.#clock.monotonicMs()
     const rates = caller.network === undefined ? this.#keys : this.#networks
     const name = caller.network ?? caller.keyId
-    const perSecondHere = endpoint.perSecond ?? 0
+    const endpointPerSecond = endpoint.perSecond ?? 0
     if (caller.perDay > 0 && this.#usage.acceptedOn(dayOf(nowMs), caller.keyId) >= caller.perDay) {
       return dayLimitFault(caller, nowMs)
     }
     const overall = caller.perSecond > 0 ? rates.overall : undefined
-    const endpointWindows = perSecondHere > 0 ? rates.forEndpoint(endpoint) : undefined
+    const endpointWindows = endpointPerSecond > 0 ? rates.forEndpoint(endpoint) : undefined
     const waitMs = overall?.waitMs(name, caller.perSecond, tickMs) ?? 0
-    const waitHereMs = endpointWindows?.waitMs(name, perSecondHere, tickMs) ?? 0
-    if (waitMs > 0 || waitHereMs > 0) return secondLimitFault(caller, endpoint, { waitMs, waitHereMs })
+    const endpointWaitMs = endpointWindows?.waitMs(name, endpointPerSecond, tickMs) ?? 0
+    if (waitMs > 0 || endpointWaitMs > 0) return secondLimitFault(caller, endpoint, { waitMs, endpointWaitMs })
     overall?.add(name, tickMs)
     endpointWindows?.add(name, tickMs)
     this.#usage.count(caller.keyId, endpoint.id, 'accepted', nowMs)
@@ -80,12 +80,12 @@ class CallerWindows {
 export const dayLimitFault = ({ perDay }: LimitedCaller, nowMs: number): Fault =>
   new Fault('limit.day', { terms: { limit: perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
 
-/** Reports the limit with the longer wait: that of the caller, or that of the endpoint (`Here`). */
+/** Reports the limit with the longer wait: that of the caller, or that of the endpoint. */
 export function secondLimitFault(
   { perSecond }: LimitedCaller,
-  { perSecond: perSecondHere = 0 }: Endpoint,
-  { waitMs, waitHereMs }: { readonly waitMs: number; readonly waitHereMs: number },
+  { perSecond: endpointPerSecond = 0 }: Endpoint,
+  { waitMs, endpointWaitMs }: { readonly waitMs: number; readonly endpointWaitMs: number },
 ): Fault {
-  const limit = waitHereMs >= waitMs ? perSecondHere : perSecond
-  return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, waitHereMs) })
+  const limit = endpointWaitMs >= waitMs ? endpointPerSecond : perSecond
+  return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, endpointWaitMs) })
 }

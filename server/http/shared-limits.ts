@@ -62,11 +62,11 @@ export class SharedLimits implements Limits {
 
   async consume(caller: LimitedCaller, endpoint: Endpoint): Promise<Fault | undefined> {
     const { keyId, perSecond, perDay } = caller
-    const { perSecond: perSecondHere = 0 } = endpoint
-    if (perSecond === 0 && perSecondHere === 0 && perDay === 0) return this.#local.consume(caller, endpoint)
+    const { perSecond: endpointPerSecond = 0 } = endpoint
+    if (perSecond === 0 && endpointPerSecond === 0 && perDay === 0) return this.#local.consume(caller, endpoint)
     const decide = (day: number, restored: 0 | 1) => {
       const known = this.#usage.acceptedOn(day, keyId)
-      const values = [perSecond, perSecondHere, perDay, day, known, restored].map(String)
+      const values = [perSecond, endpointPerSecond, perDay, day, known, restored].map(String)
       return this.#redis.run(this.#decision, redisKeysOf(caller, endpoint), values)
     }
     let reply = await decide(dayOf(this.#clock.now()), 0)
@@ -76,16 +76,16 @@ export class SharedLimits implements Limits {
       reply = await decide(day, 1)
     }
     if (!reply) return this.#consumeLocally(caller, endpoint)
-    const [verdict = 0, waitUs = 0, waitHereUs = 0, nowUs = 0, used = 0] = reply
+    const [verdict = 0, waitUs = 0, endpointWaitUs = 0, nowUs = 0, used = 0] = reply
     const nowMs = Math.floor(nowUs / 1000)
     if (verdict === 1) {
       this.#usage.raiseTo(dayOf(nowMs), keyId, used)
       return dayLimitFault(caller, nowMs)
     }
     if (verdict === 2)
-      return secondLimitFault(caller, endpoint, { waitMs: waitUs / 1000, waitHereMs: waitHereUs / 1000 })
+      return secondLimitFault(caller, endpoint, { waitMs: waitUs / 1000, endpointWaitMs: endpointWaitUs / 1000 })
     // 4, or 3 again if midnight has passed between the two calls.
-    if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: waitHereUs / 1000 })
+    if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: endpointWaitUs / 1000 })
     this.#usage.count(keyId, endpoint.id, 'accepted', nowMs, perDay > 0 ? used : undefined)
     return undefined
   }

@@ -11,7 +11,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, seededRandom, testNowMs } from '#test/context.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { storedChain } from '#validators/duties/networks.ts'
-import { dutiesHere, updateDuties } from '#validators/duties/store.ts'
+import { dutiesOnThisThread, updateDuties } from '#validators/duties/store.ts'
 import { type LeaseContext, runOnce, runUnderLease, runWhileLeased } from './lease.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { leasedDuties, leasedState } from './leased-stores.ts'
@@ -242,7 +242,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       random: seededRandom(seed),
       log: silentLog,
     }
-    const duties = leasedDuties(dutiesHere(stateWith(dutiesState, changes)))
+    const duties = leasedDuties(dutiesOnThisThread(stateWith(dutiesState, changes)))
     const chain = (genesisUnix: number) => ({ genesisUnix, genesisRoot: seed, slotSeconds: 12, slotsPerEpoch: 32 })
     return {
       state,

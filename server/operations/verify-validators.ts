@@ -138,13 +138,15 @@ export const registryVerification: Verification = {
   name: 'public keys of validators against a beacon node',
   todo: 'the node is on another chain, or the registry was filled from one; correct validators.networks',
   async run(context, count) {
-    const own = networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
-    if (own.length === 0) return nothingToVerify('no network has a beacon node')
+    const readNetworks = networks.filter(
+      (network) => context.settings.validators.networks[network].beacon.urls.length > 0,
+    )
+    if (readNetworks.length === 0) return nothingToVerify('no network has a beacon node')
     const items = await sampleOf(count, {
       first: async (limit) =>
-        (await Promise.all(own.map((one) => findKnown(context, one, 0, limit)))).flat().slice(0, limit),
+        (await Promise.all(readNetworks.map((one) => findKnown(context, one, 0, limit)))).flat().slice(0, limit),
       any: async () => {
-        const network = own[randomBelow(context, own.length)] as Network
+        const network = readNetworks[randomBelow(context, readNetworks.length)] as Network
         const last = await context.state.get<{ last: number | null }>(
           'select max(validator_index) as last from validators where network = ?',
           network,

@@ -137,7 +137,7 @@ async function fetched<T>(
   }
 }
 
-/** The source closed an idle connection while the request was sent. This says nothing about the source. */
+/** The source closed an idle connection while the request was sent. This is not a failure of the source. */
 const wasIdleConnectionClosed = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
   reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')
 

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { dutiesHere } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { copyStores as copyWith, manifestName, restoreBackup, rowCounts, sealBackup, verifyBackup } from './backup.ts'
 import { openDuties, openStores, type Stores } from './open.ts'
 import type { State } from './state.ts'
@@ -26,7 +26,7 @@ async function folder() {
 }
 
 const copyStores = (dataDir: string, { duties }: Pick<Stores, 'duties'>, target: string): Promise<void> =>
-  copyWith(dataDir, dutiesHere(duties), target)
+  copyWith(dataDir, dutiesOnThisThread(duties), target)
 
 /** Writes the same number to both databases, first to the duties: a snapshot never has a higher number in the state. */
 async function step({ state, duties }: Pick<Stores, 'state' | 'duties'>, count: number): Promise<void> {

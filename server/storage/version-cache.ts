@@ -25,10 +25,10 @@ export function cacheUntilVersionChanges<T>(): VersionCache<T> {
     const known = values.get(key)
     if (known !== undefined || values.has(key)) return known as Awaitable<T>
     const reading = read()
-    const own = values.set(key, reading)
+    const entries = values.set(key, reading)
     reading.then(
-      (value) => own.set(key, value),
-      () => own.delete(key),
+      (value) => entries.set(key, value),
+      () => entries.delete(key),
     )
     return reading
   }

@@ -18,7 +18,7 @@ import { passOnPostgres } from '#test/tests-on-postgres.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { callHandler, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from './duties/layout.ts'
-import { dutiesHere, mergeDuties } from './duties/store.ts'
+import { dutiesOnThisThread, mergeDuties } from './duties/store.ts'
 import { aggregateEffectiveness } from './endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from './endpoints/effectiveness.ts'
 import { withChainTimes } from './ingest/read/chain-identity.ts'
@@ -83,7 +83,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       ...context,
       state,
       dutiesState,
-      duties: dutiesHere(dutiesState),
+      duties: dutiesOnThisThread(dutiesState),
       async [Symbol.asyncDispose]() {
         await dutiesState.close()
         await state.close()
@@ -241,7 +241,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       const rows = drawDuties(draws, cast, epochs, true)
       await writeEpochs(near, 'hoodi', epochs, rows)
       moment = moments[(from / 3) % moments.length]
-      const written = await writeEpochs({ ...far, duties: dutiesHere(cutting) }, 'hoodi', epochs, rows)
+      const written = await writeEpochs({ ...far, duties: dutiesOnThisThread(cutting) }, 'hoodi', epochs, rows)
       assert.deepEqual(written, [epochs])
       // A late disconnect must not affect the next one.
       await Promise.all(cuts)

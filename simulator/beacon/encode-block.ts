@@ -41,8 +41,8 @@ const depositData = ({ pubkey, credentials, gwei }: SimulatedDeposit): Buffer =>
 export const depositsIn = ({
   fork,
   deposits,
-}: Rootless): { own: readonly SimulatedDeposit[]; requests: readonly SimulatedDeposit[] } =>
-  isFrom(fork, 'electra') ? { own: [], requests: deposits } : { own: deposits, requests: [] }
+}: Rootless): { inBody: readonly SimulatedDeposit[]; requests: readonly SimulatedDeposit[] } =>
+  isFrom(fork, 'electra') ? { inBody: [], requests: deposits } : { inBody: deposits, requests: [] }
 
 function payloadBytes(block: Rootless): Buffer {
   const { payload } = block
@@ -76,7 +76,7 @@ export type Rootless = Omit<SimulatedBlock, 'root'>
 
 function bodyBytes(block: Rootless): Buffer {
   const { fork } = block
-  const { own, requests } = depositsIn(block)
+  const { inBody, requests } = depositsIn(block)
   return container([
     zeros(96 + 72 + 32),
     variable(Buffer.concat(block.proposerSlashings.map((index) => Buffer.concat([headerOf(index), headerOf(index)])))),
@@ -88,7 +88,7 @@ function bodyBytes(block: Rootless): Buffer {
       ),
     ),
     variable(listOf(block.attestations.map((attestation) => attestationBytes(attestation, fork)))),
-    variable(Buffer.concat(own.map((deposit) => Buffer.concat([Buffer.alloc(1056), depositData(deposit)])))),
+    variable(Buffer.concat(inBody.map((deposit) => Buffer.concat([Buffer.alloc(1056), depositData(deposit)])))),
     variable(Buffer.alloc(0)),
     fixed(bitsOf(block.syncBits)),
     zeros(96),

@@ -80,7 +80,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
 
 export function blockJson(block: SimulatedBlock): unknown {
   const { fork } = block
-  const { own, requests } = depositsIn(block)
+  const { inBody, requests } = depositsIn(block)
   const body = {
     randao_reveal: zeroText(96),
     eth1_data: { deposit_root: root0, deposit_count: '0', block_hash: root0 },
@@ -94,7 +94,7 @@ export function blockJson(block: SimulatedBlock): unknown {
       attestation_2: indexedJson(second),
     })),
     attestations: block.attestations.map((attestation) => attestationJson(attestation, fork)),
-    deposits: own.map((deposit) => ({ proof: new Array(33).fill(root0), data: depositJson(deposit) })),
+    deposits: inBody.map((deposit) => ({ proof: new Array(33).fill(root0), data: depositJson(deposit) })),
     voluntary_exits: [],
     sync_aggregate: {
       sync_committee_bits: text(bitsOf(block.syncBits)),

@@ -176,13 +176,13 @@ export class Votes {
       if (targetEpoch < epoch) this.#truth.note('vote behind its epoch')
       if (delay > this.#chain.plan.slotsPerEpoch) this.#truth.note('vote later than an epoch')
     }
-    const own = this.#chain.at(validator)
+    const state = this.#chain.at(validator)
     const which = targetEpoch === epoch ? 'current' : 'previous'
     const earned = [isInTime, isTarget, isTarget && isHead && delay === 1]
     let numerator = 0n
     ;[14n, 26n, 14n].forEach((weight, flag) => {
-      if (!earned[flag] || own[which] & (1 << flag)) return
-      own[which] |= 1 << flag
+      if (!earned[flag] || state[which] & (1 << flag)) return
+      state[which] |= 1 << flag
       numerator += this.#chain.baseReward(validator, epoch) * weight
     })
     return numerator

@@ -252,8 +252,8 @@ export class SimulatedChain {
     let internal = 0
     for (const transfer of execution.transfers) {
       const position = transfer.frame === frame ? 0 : ++internal
-      const place = { block: this.blocks.length, txIndex, position, tx: hash, timeUnix: this.#nextUnix() }
-      transfers.push({ ...place, from: transfer.from, to: transfer.to, valueWei: transfer.value })
+      const location = { block: this.blocks.length, txIndex, position, tx: hash, timeUnix: this.#nextUnix() }
+      transfers.push({ ...location, from: transfer.from, to: transfer.to, valueWei: transfer.value })
     }
     transactions.push({ hash, from, to: creates ? null : to, value, nonce, frame })
   }

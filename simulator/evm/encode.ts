@@ -76,21 +76,21 @@ export function nestedJson(frame: Frame, input = '0x'): object {
 /** trace_block: a flat list, parents first. Only the failed call has the error, not its inner calls. */
 export function flatJson(block: SimulatedBlock, input = '0x'): object[] {
   const steps = block.transactions.flatMap((tx, at) => {
-    const place = {
+    const location = {
       blockHash: block.hash,
       blockNumber: block.number,
       transactionHash: tx.hash,
       transactionPosition: at,
     }
-    return flatSteps(tx.frame, [], input).map((step) => ({ ...step, ...place }))
+    return flatSteps(tx.frame, [], input).map((step) => ({ ...step, ...location }))
   })
   const reward = { type: 'reward', action: { author: block.miner, rewardType: 'block', value: '0x1bc16d674ec80000' } }
   return [...steps, { ...reward, traceAddress: [], result: null, blockHash: block.hash, blockNumber: block.number }]
 }
 
 function flatSteps(frame: Frame, traceAddress: readonly number[], input: string): object[] {
-  const own = { ...flatStep(frame, input), subtraces: frame.calls.length, traceAddress }
-  return [own, ...frame.calls.flatMap((inner, at) => flatSteps(inner, [...traceAddress, at], input))]
+  const step = { ...flatStep(frame, input), subtraces: frame.calls.length, traceAddress }
+  return [step, ...frame.calls.flatMap((inner, at) => flatSteps(inner, [...traceAddress, at], input))]
 }
 
 function flatStep({ type, from, to, value, failed }: Frame, input: string): object {

@@ -194,9 +194,9 @@ export class SimulatedNode {
       case 'eth_getCode':
         return this.#account(params).code
       case 'eth_getTransactionReceipt': {
-        const place = this.#findTransaction(params[0])
-        const tx = place?.block.transactions[place.at]
-        return place && tx ? receiptJson(place.block, tx, place.at) : null
+        const found = this.#findTransaction(params[0])
+        const tx = found?.block.transactions[found.at]
+        return found && tx ? receiptJson(found.block, tx, found.at) : null
       }
       case 'eth_getBlockReceipts':
         if (this.capabilities.receipts) {
@@ -221,8 +221,8 @@ export class SimulatedNode {
   #traces(method: string, what: unknown): unknown {
     const input = `0x${'5a'.repeat(this.capabilities.inputBytes ?? 0)}`
     if (method === 'debug_traceTransaction') {
-      const place = this.#findTransaction(what)
-      const tx = place?.block.transactions[place.at]
+      const found = this.#findTransaction(what)
+      const tx = found?.block.transactions[found.at]
       if (!tx) throw new RpcRefusal(-32000, 'transaction not found')
       this.#refuseUntraceable([tx.hash], method)
       return nestedJson(tx.frame, input)
@@ -244,10 +244,10 @@ export class SimulatedNode {
   }
 
   #flatTrace(hash: unknown): unknown {
-    const place = this.#findTransaction(hash)
-    if (!place) throw new RpcRefusal(-32000, 'transaction not found')
+    const found = this.#findTransaction(hash)
+    if (!found) throw new RpcRefusal(-32000, 'transaction not found')
     this.#refuseUntraceable([String(hash)], 'trace_transaction')
-    return (flatJson(place.block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
+    return (flatJson(found.block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
   }
 
   #refuseUntraceable(transactions: readonly string[], method: string): void {

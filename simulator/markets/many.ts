@@ -47,11 +47,11 @@ export function* manyMarkets({ seed, count, perEvent }: ManyOptions): Generator<
       event.tags = tags.slice(0, 2)
     }
     const id = 1_000_000 + at
-    const place = (at % perEvent) % plan.markets.length
-    const market = plan.markets[place] as MarketPlan
+    const marketIndex = (at % perEvent) % plan.markets.length
+    const market = plan.markets[marketIndex] as MarketPlan
     yield {
       id: String(id),
-      ...marketFields(dates, plan, { id, eventId, at: place, market }, trading, drawsOf(`market/${id}`)),
+      ...marketFields(dates, plan, { id, eventId, at: marketIndex, market }, trading, drawsOf(`market/${id}`)),
       slug: manySlug(at),
       events: [event],
       categories: [],

@@ -67,9 +67,12 @@ interface HistoryPlotsProps {
 }
 
 function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPlotsProps) {
-  const own = traffic[scope]
-  const percentiles: Line[] = (['p50', 'p95', 'p99'] as const).map((label) => ({ label, values: own[label] }))
-  const requests: Line[] = (['requests', 'errors', 'refused'] as const).map((label) => ({ label, values: own[label] }))
+  const series = traffic[scope]
+  const percentiles: Line[] = (['p50', 'p95', 'p99'] as const).map((label) => ({ label, values: series[label] }))
+  const requests: Line[] = (['requests', 'errors', 'refused'] as const).map((label) => ({
+    label,
+    values: series[label],
+  }))
   const streams = lag
     .filter(({ group, seconds }) => (scope === 'all' || scope === group) && seconds.some((age) => age !== null))
     .map(({ stream, seconds }) => ({ label: stream, values: seconds }))

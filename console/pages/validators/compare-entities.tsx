@@ -77,9 +77,13 @@ export function CompareEntities({ kind, names, network, networkChoice, onChoose,
 }
 
 /** The names that are not chosen elsewhere. A name from the address is an option even if the server does not list it. */
-const optionsOf = (known: readonly string[], chosen: readonly string[], own: string | undefined): readonly string[] => [
-  ...(own === undefined || known.includes(own) ? [] : [own]),
-  ...known.filter((name) => name === own || !chosen.includes(name)),
+const optionsOf = (
+  known: readonly string[],
+  chosen: readonly string[],
+  selected: string | undefined,
+): readonly string[] => [
+  ...(selected === undefined || known.includes(selected) ? [] : [selected]),
+  ...known.filter((name) => name === selected || !chosen.includes(name)),
 ]
 
 function Loading({ name, query }: { readonly name: string; readonly query: UseQueryResult<Members> | undefined }) {

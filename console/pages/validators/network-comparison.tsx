@@ -13,9 +13,9 @@ interface NetworkComparisonProps {
 }
 
 export function NetworkComparison({ index, network }: NetworkComparisonProps) {
-  const own = useRatedMembers(network, { index }, 'month', undefined)
+  const ratings = useRatedMembers(network, { index }, 'month', undefined)
   return (
-    <QueryResult of={own}>
+    <QueryResult of={ratings}>
       {(batch) => batch.days && <ComparedFigures index={index} network={network} batch={batch} />}
     </QueryResult>
   )

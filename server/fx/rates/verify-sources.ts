@@ -60,7 +60,7 @@ async function compareRate(
     return
   }
   const latest = latestOfSource.find((other) => other.base === base && other.quote === quote)
-  // A stale rate says nothing about a newer one. Staleness itself is reported by another finding.
+  // A stale rate cannot be compared with a newer one. Another finding reports stale rates.
   if (!latest || latest.atMs > atMs || !isFresh(latest, settings.fx.sources, clock.now())) return
   if (isWithinTolerance(latest.rate, rate.rate, outlierPpm(settings.fx))) sum.close += 1
   else sum.far.push(`${label}: stored ${latest.rate}, the source now returns ${rate.rate}`)

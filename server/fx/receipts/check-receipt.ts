@@ -151,7 +151,7 @@ const parseInteger = (text: string): bigint => (/^\d{1,400}$/.test(text) ? BigIn
 
 function subtract(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
-  const at = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own)
+  const at = ({ digits, scale: ownScale }: Decimal) => digits * 10n ** BigInt(scale - ownScale)
   if (at(a) < at(b)) throw new Error('the fee is larger than the amount')
   return { digits: at(a) - at(b), scale }
 }

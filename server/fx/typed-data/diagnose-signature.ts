@@ -25,7 +25,7 @@ export interface SignatureInput {
   readonly nowMs: number
 }
 
-/** Everything but what only a node can tell. Throws `TypedDataTooLarge` about what the caller says was signed. */
+/** All checks that need no node. Throws `TypedDataTooLarge` if the typed data of the caller exceeds a limit. */
 export function diagnose({
   quote,
   signature,

@@ -85,6 +85,6 @@ async function findTags(
 
 function hasAllWords(tag: Uint8Array, words: readonly string[]): boolean {
   const { label = '', slug = '' } = JSON.parse(Buffer.from(tag).toString()) as { label?: string; slug?: string }
-  const own = splitWords(`${label} ${slug}`)
-  return words.every((word) => own.some((start) => start.startsWith(word)))
+  const tagWords = splitWords(`${label} ${slug}`)
+  return words.every((word) => tagWords.some((start) => start.startsWith(word)))
 }

@@ -10,8 +10,8 @@ export class StreamSlots {
 
   /** Undefined if there is a free slot. */
   refusal(caller: string, { streamsMax, streamsPerCaller }: Settings['markets']): Fault | undefined {
-    const own = this.#byCaller.get(caller) ?? 0
-    if (own >= streamsPerCaller) return new Fault('markets.streams_per_caller', { retryAfterMs: slotRetryMs })
+    const open = this.#byCaller.get(caller) ?? 0
+    if (open >= streamsPerCaller) return new Fault('markets.streams_per_caller', { retryAfterMs: slotRetryMs })
     return this.#count >= streamsMax ? new Fault('markets.streams_full', { retryAfterMs: slotRetryMs }) : undefined
   }
 

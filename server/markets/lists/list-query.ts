@@ -149,12 +149,12 @@ async function findNamed(state: StateReader, query: ListQuery): Promise<Readonly
 async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly string[], rareTagMax: number) {
   const tagged = new Set<string>()
   for (const tagId of tagIds) {
-    const own = 'select from_id as id from market_links where to_kind = ? and to_id = ? and from_kind = ?'
+    const linkedIds = 'select from_id as id from market_links where to_kind = ? and to_id = ? and from_kind = ?'
     const viaEvent = `select m.from_id as id from market_links t
       join market_links m on m.to_kind = 'event' and m.to_id = t.from_id and m.from_kind = 'market'
       where t.to_kind = 'tag' and t.to_id = ? and t.from_kind = 'event'`
     const limit = rareTagMax + 1
-    const rows = await state.all<{ id: string }>(`${own} limit ?`, 'tag', tagId, kind, limit)
+    const rows = await state.all<{ id: string }>(`${linkedIds} limit ?`, 'tag', tagId, kind, limit)
     if (kind === 'market') rows.push(...(await state.all<{ id: string }>(`${viaEvent} limit ?`, tagId, limit)))
     for (const { id } of rows) tagged.add(id)
     if (tagged.size > rareTagMax || rows.length >= limit) return undefined
@@ -166,13 +166,13 @@ function tagCondition({ kind, tagIds }: ListQuery): Condition[] {
   if (!tagIds) return []
   if (tagIds.length === 0) return [{ sql: '1 = 0', values: [] }]
   const isTag = `t.to_kind = 'tag' and t.to_id in (${placeholders(tagIds)})`
-  const own = `exists (select 1 from market_links t
+  const hasTag = `exists (select 1 from market_links t
     where t.from_kind = '${kind}' and t.from_id = market_list.id and ${isTag})`
-  if (kind !== 'market') return [{ sql: own, values: tagIds }]
+  if (kind !== 'market') return [{ sql: hasTag, values: tagIds }]
   const viaEvent = `exists (select 1 from market_links m
     join market_links t on t.from_kind = 'event' and t.from_id = m.to_id and ${isTag}
     where m.from_kind = 'market' and m.from_id = market_list.id and m.to_kind = 'event')`
-  return [{ sql: `(${own} or ${viaEvent})`, values: [...tagIds, ...tagIds] }]
+  return [{ sql: `(${hasTag} or ${viaEvent})`, values: [...tagIds, ...tagIds] }]
 }
 
 async function sortNamed(
@@ -213,7 +213,7 @@ function comparePositions(a: ListPosition, b: ListPosition): number {
   return a.value - b.value || a.number - b.number || (a.id < b.id ? -1 : Number(a.id > b.id))
 }
 
-/** One row more than the limit tells that the list continues. */
+/** One row more than the limit shows that the list continues. */
 function toPage(rows: readonly ListPosition[], limit: number): ListPage {
   const shown = rows.slice(0, limit)
   return { ids: shown.map(({ id }) => id), next: rows.length > limit ? shown.at(-1) : undefined, isCut: false }
@@ -276,7 +276,7 @@ async function* scanIndex(
 
 /** The parts of the statements that walk the index of an order. A range of the ordered column is a range of the index. */
 function walkSql({ kind, order, ascending, closed = false, ranges = [] }: ListQuery) {
-  const own = joinConditions(rangeConditions(ranges.filter(({ column }) => column === order)))
+  const orderRange = joinConditions(rangeConditions(ranges.filter(({ column }) => column === order)))
   const columns = order === 'number' ? 'number, id' : `${order}, number, id`
   const compare = (operator: string, at: ListPosition | undefined): Condition => {
     if (!at) return { sql: '', values: [] }
@@ -284,11 +284,11 @@ function walkSql({ kind, order, ascending, closed = false, ranges = [] }: ListQu
     return { sql: ` and (${columns}) ${operator} (${placeholders(values)})`, values }
   }
   const direction = ascending ? '' : ' desc'
-  const where = `kind = ? and closed = ?${own.sql}`
+  const where = `kind = ? and closed = ?${orderRange.sql}`
   return {
     where,
     select: `select ${order} as value, number, id from market_list where ${where}`,
-    values: [kind, Number(closed), ...own.values] as Value[],
+    values: [kind, Number(closed), ...orderRange.values] as Value[],
     otherRanges: rangeConditions(ranges.filter(({ column }) => column !== order)),
     orderBy: ` order by ${columns.replaceAll(',', `${direction},`)}${direction}`,
     beyond: (at: ListPosition | undefined) => compare(ascending ? '>' : '<', at),

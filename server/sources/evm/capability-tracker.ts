@@ -60,7 +60,7 @@ export class CapabilityTracker {
     }))
   }
 
-  /** Capabilities of all tested nodes combineCapabilities. Throws if there are none. */
+  /** The capabilities of all tested nodes together. Throws if there are none. */
   async combined(options: RpcCallOptions = {}): Promise<Capabilities> {
     const pending = this.#entries.filter((entry) => this.#isDue(entry)).map((entry) => this.#query(entry))
     if (!this.known()) await this.#waitForFirst(pending, options)

@@ -57,10 +57,10 @@ export function nestedTransfers(
   transfers: TraceTransfer[] = [],
 ): TraceTransfer[] {
   if (!frame || frame.error) return transfers
-  const own = transferringFrames.has(frame.type.toUpperCase())
+  const transfer = transferringFrames.has(frame.type.toUpperCase())
     ? toTransfer(frame.from, frame.to, frame.value ?? '0x0')
     : undefined
-  if (own) transfers.push({ top, ...own })
+  if (transfer) transfers.push({ top, ...transfer })
   for (const inner of frame.calls ?? []) nestedTransfers(inner, false, transfers)
   return transfers
 }

@@ -159,12 +159,12 @@ function validateTraceTree(traces: readonly FlatTrace[]): string | undefined {
   if (isOrderedTree(traces)) return undefined
   const called = new Map<string, number>()
   const nameOf = ({ transactionHash }: FlatTrace, path: readonly number[]) => `${transactionHash}/${path.join('.')}`
-  const places = new Set<string>()
+  const names = new Set<string>()
   for (const trace of traces) {
     if (trace.traceAddress.length === 0) continue
-    const place = nameOf(trace, trace.traceAddress)
-    if (places.has(place)) return 'a step is listed twice'
-    places.add(place)
+    const name = nameOf(trace, trace.traceAddress)
+    if (names.has(name)) return 'a step is listed twice'
+    names.add(name)
     const parent = nameOf(trace, trace.traceAddress.slice(0, -1))
     called.set(parent, (called.get(parent) ?? 0) + 1)
   }

@@ -102,8 +102,8 @@ export class PostgresSession {
   }
 
   async #enterSubschema(name: string): Promise<void> {
-    const own = await this.script<{ schema: string }>(`select coalesce(current_schema(), 'public')::text as schema`)
-    const state = own?.schema ?? 'public'
+    const row = await this.script<{ schema: string }>(`select coalesce(current_schema(), 'public')::text as schema`)
+    const state = row?.schema ?? 'public'
     const sub = `${state}_${name}`
     if (this.#purpose === 'write') await this.#createSchema(sub)
     await this.script(

@@ -9,8 +9,7 @@ export const explorerSchema = (dialect: StateDialect): readonly string[] => [
 ]
 
 const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
-  // Labelled entities, one row for each chain the entity is on. Written by `tetrad labels`, imports and the labels
-  // endpoint.
+  // Labelled entities, one row for each chain the entity is on. Written by `tetrad labels`.
   `create table labels (
     chain text not null,
     slug text not null,

@@ -46,23 +46,23 @@ export async function readDayFigures(
   )
   const seriesOf = assignSeries(watched)
   const groups = Map.groupBy(byValidator, ([validator]) => seriesOf(validator))
-  return [...groups].map(([series, own]) =>
+  return [...groups].map(([series, members]) =>
     toFigures(
       series,
-      own.map(([, sums]) => sums),
+      members.map(([, sums]) => sums),
     ),
   )
 }
 
 /** The effectiveness of a series is the mean over its validators. Each validator's day is one grain (method.ts). */
-function toFigures(series: Series, own: readonly DaySums[]): DayFigures {
-  const total = (name: keyof DaySums) => own.reduce((sum, sums) => sum + sums[name], 0)
+function toFigures(series: Series, members: readonly DaySums[]): DayFigures {
+  const total = (name: keyof DaySums) => members.reduce((sum, sums) => sum + sums[name], 0)
   const grains = Object.fromEntries(
-    scoreMeasures.map((name) => [name, Int32Array.from(own, (sums) => sums[name])]),
+    scoreMeasures.map((name) => [name, Int32Array.from(members, (sums) => sums[name])]),
   ) as Parameters<typeof addScores>[0]
   const newTotals = () => ({ sums: new Float64Array(1), counts: new Float64Array(1) })
   const totals = { attester: newTotals(), proposer: newTotals(), validator: newTotals() }
-  addScores(grains, new Int32Array(own.length), totals)
+  addScores(grains, new Int32Array(members.length), totals)
   const [sum = 0, count = 0] = [totals.validator.sums[0], totals.validator.counts[0]]
   return {
     ...series,

@@ -66,8 +66,8 @@ function alertText(network: Network, { event, epoch, validators }: Alert, finali
   const named = validators.slice(0, namedMax).map(({ index }) => index)
   const more = validators.length > namedMax ? ` and ${validators.length - namedMax} more` : ''
   const subject = validators.length === 1 ? '1 validator' : `${validators.length} validators`
-  const place = `${network}, epoch ${epoch}${finality === 'head' ? ' (not final)' : ''}`
-  return `${place}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
+  const epochText = `${network}, epoch ${epoch}${finality === 'head' ? ' (not final)' : ''}`
+  return `${epochText}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
 }
 
 /** A body to test a webhook with. */

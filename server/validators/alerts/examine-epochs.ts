@@ -95,7 +95,7 @@ export async function examineEpochs(
     found,
     { webhooks, watched },
   )
-  const deliveries = [...found, ...withdrawn].map((own) => toDelivery(context, network, own, 'finalized'))
+  const deliveries = [...found, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'finalized'))
   await state.write(async (tx) => {
     await storeDeliveries(tx, deliveries, clock.now())
     await writeOpenAlerts(tx, network, open)
@@ -157,8 +157,8 @@ export function dutyFindings(
 ): EpochFindings {
   const missed = byEpoch.get(epoch) ?? []
   const slotsOf = (kind: MissedKind): ReadonlyMap<number, readonly number[]> => {
-    const own = missed.filter((duty) => missedKinds[duty.kind] === kind)
-    const byValidator = Map.groupBy(own, ({ validator }) => validator)
+    const ofKind = missed.filter((duty) => missedKinds[duty.kind] === kind)
+    const byValidator = Map.groupBy(ofKind, ({ validator }) => validator)
     return new Map([...byValidator].map(([validator, all]) => [validator, all.map(({ slot }) => slot)]))
   }
   return {
@@ -240,9 +240,9 @@ export async function readOpenAlerts(
       rows.filter(({ webhook }) => webhook === id),
       ({ event }) => event,
     )
-    const toSince = (own: readonly OpenAlertRow[]) =>
-      new Map(own.map(({ validator_index, since_epoch }) => [validator_index, since_epoch]))
-    return new Map([...byEvent].map(([event, own]) => [event, toSince(own)]))
+    const toSince = (rows: readonly OpenAlertRow[]) =>
+      new Map(rows.map(({ validator_index, since_epoch }) => [validator_index, since_epoch]))
+    return new Map([...byEvent].map(([event, rows]) => [event, toSince(rows)]))
   }
   return new Map(webhooks.map(({ id }) => [id, ofWebhook(id)]))
 }

@@ -59,7 +59,9 @@ export async function examineHead(
     { network, time, validators: [...watched.keys()], epochs: { from: Math.max(0, from - longest + 1), until: from } },
     signal,
   )
-  const missed = epochs.flatMap((own) => missedDutiesIn(own.missed)).filter(({ validator }) => watched.has(validator))
+  const missed = epochs
+    .flatMap((provisional) => missedDutiesIn(provisional.missed))
+    .filter(({ validator }) => watched.has(validator))
   const newest = missedBlocksAfter(view, time.slotsPerEpoch).filter(({ validator }) => watched.has(validator))
   const byEpoch = Map.groupBy([...before, ...missed, ...newest], ({ epoch }) => epoch)
   const source = { watched, byEpoch, longest }
@@ -69,10 +71,10 @@ export async function examineHead(
       ...webhook,
       events: webhook.events.filter((event) => events.includes(event)),
     })
-    let own = open.get(webhook.id) ?? new Map()
+    let openAlerts = open.get(webhook.id) ?? new Map()
     const alerts = epochs.flatMap(({ epoch }) => {
-      const result = findAlerts(dutyFindings(source, epoch), only(headEvents), own)
-      own = result.open
+      const result = findAlerts(dutyFindings(source, epoch), only(headEvents), openAlerts)
+      openAlerts = result.open
       return result.alerts
     })
     for (const epoch of new Set(newest.map((duty) => duty.epoch)))
@@ -81,10 +83,11 @@ export async function examineHead(
   })
   const sent = await readHeadAlerts(state, network)
   const isKnown = ({ event, epoch }: HeadAlert) =>
-    epochs.some((own) => own.epoch === epoch) || (event === 'block_missed' && isAtHead(view, time.slotsPerEpoch, epoch))
+    epochs.some((provisional) => provisional.epoch === epoch) ||
+    (event === 'block_missed' && isAtHead(view, time.slotsPerEpoch, epoch))
   const withdrawn = withdrawAlerts(sent.filter(isKnown), found, { webhooks, watched })
   const added = withoutSent(found, sent)
-  const deliveries = [...added, ...withdrawn].map((own) => toDelivery(context, network, own, 'head'))
+  const deliveries = [...added, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'head'))
   const current = toHeadAlerts(found)
   const kept = subtractAlerts(sent, current).filter((alert) => !isKnown(alert))
   const next = [...current, ...kept.filter(({ webhook }) => isConfigured(webhooks, webhook))]
@@ -100,7 +103,7 @@ export async function examineHead(
 }
 
 const isConfigured = (webhooks: readonly WebhookSettings[], id: string): boolean =>
-  webhooks.some((own) => own.id === id)
+  webhooks.some((webhook) => webhook.id === id)
 
 /** The alerts without validators about which the same was sent. */
 function withoutSent(found: readonly WebhookAlert[], sent: readonly HeadAlert[]): WebhookAlert[] {

@@ -105,13 +105,13 @@ export function findAlerts(
 export const describeValidators = (watched: EpochFindings['watched'], details: Details): AlertedValidator[] =>
   [...details]
     .sort(([a], [b]) => a - b)
-    .map(([index, own]) => {
+    .map(([index, validatorDetails]) => {
       const { pool = null, operator = null } = watched.get(index) ?? {}
-      return { index, pool, operator, ...own }
+      return { index, pool, operator, ...validatorDetails }
     })
 
 const withSlots = (slots: ReadonlyMap<number, readonly number[]>) =>
-  new Map([...slots].map(([validator, own]) => [validator, { slots: own }]))
+  new Map([...slots].map(([validator, validatorSlots]) => [validator, { slots: validatorSlots }]))
 
 function withRecipients(problems: EpochFindings['blockProblems'], duty: FoundBlockProblem['duty']): Details {
   const byValidator = Map.groupBy(
@@ -119,9 +119,9 @@ function withRecipients(problems: EpochFindings['blockProblems'], duty: FoundBlo
     ({ validator }) => validator,
   )
   return new Map(
-    [...byValidator].map(([validator, own]) => {
-      const slots = own.map(({ slot }) => slot)
-      return [validator, { slots, feeRecipients: own.map(({ feeRecipient }) => feeRecipient) }]
+    [...byValidator].map(([validator, blocks]) => {
+      const slots = blocks.map(({ slot }) => slot)
+      return [validator, { slots, feeRecipients: blocks.map(({ feeRecipient }) => feeRecipient) }]
     }),
   )
 }

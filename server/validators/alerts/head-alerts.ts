@@ -71,8 +71,8 @@ export function withdrawAlerts(
         gone.filter(({ webhook }) => webhook === id),
         ({ epoch }) => epoch,
       )
-      return [...byEpoch].map(([epoch, own]) => {
-        const byValidator = Map.groupBy(own, ({ validator }) => validator)
+      return [...byEpoch].map(([epoch, rows]) => {
+        const byValidator = Map.groupBy(rows, ({ validator }) => validator)
         const details = new Map(
           [...byValidator].map(([validator, all]) => [validator, { after: all.map(({ event }) => event) }]),
         )

@@ -23,9 +23,9 @@ const activationEpochs = 6
 export function registryQueues(watched: ReadonlyMap<number, WatchedValidator>, epoch: number): QueueEpoch[] {
   const activationOf = ({ activationEpoch, eligibilityEpoch }: WatchedValidator) =>
     activationEpoch ?? (eligibilityEpoch === null ? null : Math.max(eligibilityEpoch + activationEpochs, epoch + 1))
-  return [...groupByEntity(watched)].flatMap(([labels, own]) => {
+  return [...groupByEntity(watched)].flatMap(([labels, validators]) => {
     const last = (queue: QueueName, epochOf: (validator: WatchedValidator) => number | null): QueueEpoch[] => {
-      const waiting = own.map(epochOf).filter((at) => at !== null && at > epoch) as number[]
+      const waiting = validators.map(epochOf).filter((at) => at !== null && at > epoch) as number[]
       return waiting.length > 0 ? [{ ...labels, queue, epoch: Math.max(...waiting) }] : []
     }
     return [...last('activation', activationOf), ...last('exit', ({ exitEpoch }) => exitEpoch)]

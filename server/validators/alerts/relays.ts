@@ -26,8 +26,8 @@ export function openRelays(urls: readonly string[]): Relays {
     const list = await fetchJson(url.replace(/\/+$/, '') + path, options)
     if (!Array.isArray(list) || !list.every((payload) => isBidTrace(payload, slot)))
       throw new FetchError('text', `${name} did not return a list of payloads of slot ${slot}`)
-    const own = list.find(({ block_hash }) => block_hash.toLowerCase() === hash)
-    return own ? { proposerFeeRecipient: own.proposer_fee_recipient.toLowerCase() } : null
+    const payload = list.find(({ block_hash }) => block_hash.toLowerCase() === hash)
+    return payload ? { proposerFeeRecipient: payload.proposer_fee_recipient.toLowerCase() } : null
   }
   const askAll = async (slot: number, payloadHash: string, signal?: AbortSignal) => {
     const answers = await Promise.allSettled(

@@ -43,7 +43,7 @@ export async function sendDueDeliveries(
     const due = await dueDeliveries(state, clock.now(), deliveriesAtOnce)
     if (due.length === 0 || signal.aborted) return attempts
     const byWebhook = Map.groupBy(due, ({ webhook }) => webhook)
-    await Promise.all([...byWebhook.values()].map((own) => sendInOrder(context, own, signal, report)))
+    await Promise.all([...byWebhook.values()].map((deliveries) => sendInOrder(context, deliveries, signal, report)))
     attempts += due.length
   }
 }

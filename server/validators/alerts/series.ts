@@ -21,9 +21,9 @@ export function assignSeries(watched: Watched): (validator: number) => Series {
     const pair = named.has(pairOf(index)) ? pairOf(index) : JSON.stringify({ pool: 'other', operator: 'other' })
     const validator = isAlone ? String(index) : ''
     const key = isAlone ? validator : pair
-    const own = series.get(key) ?? { ...(JSON.parse(pair) as EntityLabels), validator }
-    series.set(key, own)
-    return own
+    const labels = series.get(key) ?? { ...(JSON.parse(pair) as EntityLabels), validator }
+    series.set(key, labels)
+    return labels
   }
 }
 
@@ -92,8 +92,8 @@ export function countStatuses(
   watched: Watched,
   epoch: number,
 ): (EntityLabels & { readonly status: WatchedStatus; readonly count: number })[] {
-  return [...groupByEntity(watched)].flatMap(([labels, own]) => {
-    const byStatus = Map.groupBy(own, (validator) => statusAt(validator, epoch))
+  return [...groupByEntity(watched)].flatMap(([labels, validators]) => {
+    const byStatus = Map.groupBy(validators, (validator) => statusAt(validator, epoch))
     return watchedStatuses.map((status) => ({ ...labels, status, count: byStatus.get(status)?.length ?? 0 }))
   })
 }
@@ -105,7 +105,7 @@ export function groupByEntity(watched: Watched): ReadonlyMap<EntityLabels, reado
     const { pool, operator } = seriesOf(index)
     return JSON.stringify({ pool, operator })
   })
-  return new Map([...groups].map(([labels, own]) => [JSON.parse(labels) as EntityLabels, own]))
+  return new Map([...groups].map(([labels, validators]) => [JSON.parse(labels) as EntityLabels, validators]))
 }
 
 function statusAt({ activationEpoch, exitEpoch }: WatchedValidator, epoch: number): WatchedStatus {

@@ -18,8 +18,8 @@ export const repairCommand = (network: Network, { from, until }: Range): string 
 /** From the first to the last stored epoch of a unit. */
 export function storedEpochsOf(time: ChainTime, level: Level, unit: number, covered: readonly Range[]): Range {
   const epochs = epochsOfUnit(time, level, unit)
-  const own = within(covered, epochs)
-  return { from: own[0]?.from ?? epochs.from, until: own.at(-1)?.until ?? epochs.until }
+  const stored = within(covered, epochs)
+  return { from: stored[0]?.from ?? epochs.from, until: stored.at(-1)?.until ?? epochs.until }
 }
 
 /** The stored epochs of each span that has damaged rows and shares day parts with the range. */
@@ -32,11 +32,11 @@ export async function damagedSpans(
   const units = await allUnits(reader, networkId(network))
   const covered = await coveredEpochs(reader, network)
   const damaged: Range[] = []
-  for (const [level, own] of [
+  for (const [level, levelUnits] of [
     [levels.shortSpans, units[1] ?? []],
     [levels.longSpans, units[2] ?? []],
   ] as const) {
-    for (const unit of own) {
+    for (const unit of levelUnits) {
       if ((unit + 1) * level.units <= first || unit * level.units > last) continue
       const ids = unitIds(level, networkId(network), { from: unit, until: unit + 1 })
       if (await hasDamage(reader, level, ids, signal)) damaged.push(storedEpochsOf(time, level, unit, covered))

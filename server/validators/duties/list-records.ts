@@ -68,7 +68,7 @@ export async function listRecords(
 const figureRows = ({ validators }: RecordQuery, sources: readonly Source[]): number =>
   Map.groupBy(sources, ({ level }) => level)
     .entries()
-    .reduce((sum, [level, own]) => sum + own.length * groupRuns(validators, level).length, 0)
+    .reduce((sum, [level, units]) => sum + units.length * groupRuns(validators, level).length, 0)
 
 /** For few validators with distant indices, there are fewer rows of figures than rows of presence. */
 async function listByFigures(
@@ -77,7 +77,10 @@ async function listByFigures(
   signal?: AbortSignal,
 ): Promise<RecordList> {
   const { window, validator } = await sumRecords(reader, { query, wanted: { measures: [], scores: [] } }, signal)
-  const keys = Array.from(window, (own, at): RecordKey => ({ window: own, validator: validator[at] as number }))
+  const keys = Array.from(
+    window,
+    (windowKey, at): RecordKey => ({ window: windowKey, validator: validator[at] as number }),
+  )
     .filter((key) => !after || key.window < after.window || key.validator > after.validator)
     .sort((a, b) => b.window - a.window || a.validator - b.validator)
   return { total: keys.length, first: keys.slice(0, count) }
@@ -122,14 +125,14 @@ class Presence {
     const { network } = this.#query
     const parts = grains.flatMap((grain) => this.#parts.get(grain) ?? [])
     const ids = parts.flatMap(({ part }) =>
-      this.#validators.groups.map((place) => rowId(presenceLevel, networkId(network), part, place)),
+      this.#validators.groups.map((group) => rowId(presenceLevel, networkId(network), part, group)),
     )
     const rows = await dataByIds(this.#reader, presenceLevel.table, ids)
     this.#sets = new Map(Array.from(rows, ([id, data]) => [id, unpackSet(data)]))
     const hours = grains.flatMap((grain) => this.#hours.get(grain) ?? [])
     if (hours.length === 0) return
     const groups = [...new Set(this.#query.validators.map((validator) => groupOf(levels.hours, validator)))]
-    const hourIds = hours.flatMap(({ firstId }) => groups.map((place) => firstId + place))
+    const hourIds = hours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
     this.#rows = await dataByIds(this.#reader, levels.hours.table, hourIds)
   }
 
@@ -164,8 +167,8 @@ class Presence {
 
   #inHour(firstId: number): number[] {
     const { validators } = this.#query
-    return groupRuns(validators, levels.hours).flatMap(({ place, from, until }) => {
-      const data = this.#rows.get(firstId + place)
+    return groupRuns(validators, levels.hours).flatMap(({ group, from, until }) => {
+      const data = this.#rows.get(firstId + group)
       if (!data) return []
       const chunk = this.#chunk.open(data)
       return validators.slice(from, until).filter((validator) => chunk.isPresent(validator % levels.hours.validators))
@@ -238,13 +241,13 @@ function countBits(word: number): number {
 }
 
 /** Divides ascending validators into runs that share a row. */
-function groupRuns(validators: readonly number[], level: Level): (Range & { readonly place: number })[] {
-  const runs: { place: number; from: number; until: number }[] = []
+function groupRuns(validators: readonly number[], level: Level): (Range & { readonly group: number })[] {
+  const runs: { group: number; from: number; until: number }[] = []
   validators.forEach((validator, at) => {
-    const place = groupOf(level, validator)
+    const group = groupOf(level, validator)
     const last = runs.at(-1)
-    if (last?.place === place) last.until = at + 1
-    else runs.push({ place, from: at, until: at + 1 })
+    if (last?.group === group) last.until = at + 1
+    else runs.push({ group, from: at, until: at + 1 })
   })
   return runs
 }

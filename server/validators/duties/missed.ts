@@ -77,10 +77,10 @@ export async function writeMissedDuties(
   segments: readonly { readonly epochs: Epochs; readonly missed: MissedDutyColumns }[],
 ): Promise<void> {
   for (const { epochs } of segments) await addCoverage(tx, stream(network), epochs.from, epochs.until)
-  for (const own of Map.groupBy(segments, ({ epochs }) => partOf(time, epochs.from)).values()) {
-    const { part } = segmentAt(time, (own[0] as { epochs: Epochs }).epochs.from)
+  for (const partSegments of Map.groupBy(segments, ({ epochs }) => partOf(time, epochs.from)).values()) {
+    const { part } = segmentAt(time, (partSegments[0] as { epochs: Epochs }).epochs.from)
     const groups = Map.groupBy(
-      own.flatMap(({ missed }) => missedDutiesIn(missed)),
+      partSegments.flatMap(({ missed }) => missedDutiesIn(missed)),
       ({ validator }) => groupOf(missedLevel, validator),
     )
     const groupNumbers = [...groups.keys()]

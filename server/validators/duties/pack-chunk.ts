@@ -178,8 +178,8 @@ function packDense(present: number, min: number, bits: number): void {
   bytes.fill(0, output.at, output.at + length)
   for (let at = 0; at < present; at++) {
     const bit = at * bits
-    const place = output.at + (bit >> 3)
-    bytes[place] = (bytes[place] as number) | (((packed[at] as number) - min) << (bit & 7))
+    const byteAt = output.at + (bit >> 3)
+    bytes[byteAt] = (bytes[byteAt] as number) | (((packed[at] as number) - min) << (bit & 7))
   }
   output.at += length
 }

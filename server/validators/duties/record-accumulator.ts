@@ -156,10 +156,10 @@ export class RecordAccumulator {
   }
 
   #reserveRecords(more: number): void {
-    const [needed, room] = [this.#doneCount + more, this.#done[0]?.length ?? 0]
-    if (needed <= room) return
+    const [needed, capacity] = [this.#doneCount + more, this.#done[0]?.length ?? 0]
+    if (needed <= capacity) return
     this.#done = this.#done.map((column) => {
-      const grown = new Float64Array(Math.max(needed, 2 * room))
+      const grown = new Float64Array(Math.max(needed, 2 * capacity))
       grown.set(column)
       return grown
     })

@@ -160,11 +160,11 @@ async function daySources(reader: StateReader, query: RecordQuery, days: Range):
 function grainsOfParts(query: RecordQuery, days: Range): { readonly first: number; readonly grainOf: Int32Array } {
   const { time, isUtc } = query
   const [chain, utc] = [chainDays(time), utcDays(time)]
-  const [own, other]: [DayCalendar, DayCalendar] = isUtc ? [utc, chain] : [chain, utc]
+  const [calendar, other]: [DayCalendar, DayCalendar] = isUtc ? [utc, chain] : [chain, utc]
   const grains: number[] = []
   let first = 0
   for (let day = days.from; day < days.until; day++) {
-    const { from, until } = own.epochsOf(day)
+    const { from, until } = calendar.epochsOf(day)
     if (from >= until) continue
     const [firstPart, lastPart] = [day + other.dayOf(from), day + other.dayOf((until - 1) as Epoch)]
     if (grains.length === 0) first = firstPart

@@ -36,8 +36,8 @@ const singles = Array.from({ length: groupSize }, (_, cell) => Int32Array.of(cel
 export function isSameCell(a: Cells, b: Cells, cell: number): boolean {
   if (a.isPresent[cell] !== b.isPresent[cell]) return false
   for (let column = 0; column < a.columns.length; column++) {
-    const [own, other] = [a.columns[column]?.[cell] as number, b.columns[column]?.[cell] as number]
-    if (own !== other && !(Number.isNaN(own) && Number.isNaN(other))) return false
+    const [one, other] = [a.columns[column]?.[cell] as number, b.columns[column]?.[cell] as number]
+    if (one !== other && !(Number.isNaN(one) && Number.isNaN(other))) return false
   }
   return true
 }

@@ -95,13 +95,14 @@ export async function replacePart(
   const [hours, missed] = [await hourEpochs(tx, network), await missedEpochs(tx, network)]
   const segmentsByHourPart = Map.groupBy(
     segmentsIn(segments, hours),
-    ({ epochs: own }) => segmentAt(time, own.from).hourPart,
+    ({ epochs: range }) => segmentAt(time, range.from).hourPart,
   )
   const withMissed = segmentsIn(segments, missed)
   for (let first = 0; first < end; first += validatorsAtOnce) {
     const validators = { from: first, until: first + validatorsAtOnce }
     await replaceDays(tx, replacement, validators)
-    for (const [hourPart, own] of segmentsByHourPart) await replaceHours(tx, replacement, hourPart, own, validators)
+    for (const [hourPart, hourSegments] of segmentsByHourPart)
+      await replaceHours(tx, replacement, hourPart, hourSegments, validators)
     if (withMissed.length > 0) await replaceMissed(tx, replacement, withMissed, validators)
   }
   await replacePresence(tx, replacement)
@@ -137,12 +138,12 @@ async function validatorsEndOf(
  */
 const segmentsIn = (segments: readonly StagedSegment[], ranges: readonly Range[]): StagedSegment[] =>
   segments.filter(({ epochs }) => {
-    const [own] = within(ranges, epochs)
+    const [stored] = within(ranges, epochs)
     assert(
-      !own || (own.from === epochs.from && own.until === epochs.until),
+      !stored || (stored.from === epochs.from && stored.until === epochs.until),
       'only a part of the segment is stored',
     )
-    return own
+    return stored
   })
 
 // -------------------------------------------------------------------------------------------------------- rows of one part
@@ -240,7 +241,7 @@ const byValidator = (missed: readonly MissedDuty[]): Map<number, string> =>
   new Map(
     Array.from(
       Map.groupBy(missed, ({ validator }) => validator),
-      ([validator, own]) => [validator, JSON.stringify(own)],
+      ([validator, duties]) => [validator, JSON.stringify(duties)],
     ),
   )
 

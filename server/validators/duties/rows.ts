@@ -29,10 +29,10 @@ export async function dataOfTables(
   const tables = [...idsOf].filter(([, ids]) => ids.length > 0)
   const found = tables.map(() => new Map<number, Uint8Array>())
   if (tables.length > 0) {
-    const sql = tables.map(([table], at) => byIds(table, `${at} as place, `)).join(' union all ')
+    const sql = tables.map(([table], at) => byIds(table, `${at} as source, `)).join(' union all ')
     const values = tables.map(([, ids]) => listOf(ids))
-    const rows = await reader.all<PackedRow & { readonly place: number }>(sql, ...values)
-    for (const { place, id, data } of rows) found[place]?.set(id, data)
+    const rows = await reader.all<PackedRow & { readonly source: number }>(sql, ...values)
+    for (const { source, id, data } of rows) found[source]?.set(id, data)
   }
   return new Map(tables.map(([table], at) => [table, found[at] as Map<number, Uint8Array>]))
 }

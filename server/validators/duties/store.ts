@@ -38,7 +38,7 @@ const ownReads = (state: State): Pick<Duties, 'engine' | 'get' | 'all' | 'versio
 })
 
 /** On the current thread. The caller closes `state`. */
-export const dutiesHere = (state: State): Duties => ({
+export const dutiesOnThisThread = (state: State): Duties => ({
   ...ownReads(state),
   query: async <T>(name: string, input: unknown, signal?: AbortSignal) =>
     (await runQuery(state, name, input, signal)) as T,

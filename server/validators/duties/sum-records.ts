@@ -78,7 +78,9 @@ async function withoutStored(
 }
 
 const provisionalSource = (query: RecordQuery, grains: readonly Grain[], epoch: number): Source => ({
-  ...{ level: levels.days, firstId: -1, first: 0 },
+  level: levels.days,
+  firstId: -1,
+  first: 0,
   grains: Int32Array.of(grainAt(query, grains, epoch)),
 })
 
@@ -134,8 +136,8 @@ function exactSums(sums: Float64Array, measure: Measure): Float64Array {
 export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInput): RecordSums {
   const recordOfWindow = new Map<number, number>()
   let count = 0
-  /** For each part: the place of its records in the result. */
-  const places = parts.map(({ window: windows }) =>
+  /** For each part: the index in the result of each of its records. */
+  const recordsByPart = parts.map(({ window: windows }) =>
     Int32Array.from(windows, (window) => {
       const known = query.byValidator ? undefined : recordOfWindow.get(window)
       if (known !== undefined) return known
@@ -148,28 +150,28 @@ export function joinSums(parts: readonly RecordSums[], { query, wanted }: SumInp
     return at < keyColumns.length ? column.fill(Number.POSITIVE_INFINITY) : column
   })
   for (const [part, { window, validator, day, hour, sums, scores }] of parts.entries()) {
-    const place = places[part] as Int32Array
+    const records = recordsByPart[part] as Int32Array
     for (const [at, values] of [window, validator, day, hour].entries())
-      keepLeast(joined[at] as Float64Array, values, place)
+      keepLeast(joined[at] as Float64Array, values, records)
     const figures = [
       ...wanted.measures.map((name) => sums[name] as Float64Array),
       ...wanted.scores.flatMap((name) => [scores[name]?.sums, scores[name]?.counts] as [Float64Array, Float64Array]),
     ]
-    for (const [at, values] of figures.entries()) addAt(joined[keyColumns.length + at] as Float64Array, values, place)
+    for (const [at, values] of figures.entries()) addAt(joined[keyColumns.length + at] as Float64Array, values, records)
   }
   return recordSums(joined, wanted)
 }
 
-function keepLeast(into: Float64Array, values: Float64Array, places: Int32Array): void {
-  for (let at = 0; at < places.length; at++) {
-    const place = places[at] as number
-    into[place] = Math.min(into[place] as number, values[at] as number)
+function keepLeast(into: Float64Array, values: Float64Array, records: Int32Array): void {
+  for (let at = 0; at < records.length; at++) {
+    const record = records[at] as number
+    into[record] = Math.min(into[record] as number, values[at] as number)
   }
 }
 
-function addAt(into: Float64Array, values: Float64Array, places: Int32Array): void {
-  for (let at = 0; at < places.length; at++) {
-    const place = places[at] as number
-    into[place] = (into[place] as number) + (values[at] as number)
+function addAt(into: Float64Array, values: Float64Array, records: Int32Array): void {
+  for (let at = 0; at < records.length; at++) {
+    const record = records[at] as number
+    into[record] = (into[record] as number) + (values[at] as number)
   }
 }

@@ -136,5 +136,5 @@ const weights = percentiles.map((percent, at) => {
 })
 
 /** The mean percentile in the network of the validators that have this distribution of scores. */
-const meanPercentile = (own: readonly number[], whole: readonly number[]): number =>
-  own.reduce((sum, score, at) => sum + (weights[at] as number) * percentileOf(score, percentiles, whole), 0)
+const meanPercentile = (scores: readonly number[], whole: readonly number[]): number =>
+  scores.reduce((sum, score, at) => sum + (weights[at] as number) * percentileOf(score, percentiles, whole), 0)

@@ -1,6 +1,6 @@
 // The epochs in which each validator of a watch list was stored (behaviour/validators.md#watch-lists). The list may
 // change: an added validator has earlier epochs only as far as they were read later, a removed one has no later epochs,
-// and the coverage of responses says so.
+// and responses do not report such epochs as covered.
 //
 // 1. Validator −1 means all validators. A network without rows has always stored all of them.
 // 2. Ranges are written in the transaction of the figures they are about.
@@ -133,8 +133,8 @@ export async function missingPast(
   const missing = new Map<number, readonly Range[]>()
   for (const { validator, from: added, until } of rows) {
     if (until < noEnd || added === 0) continue
-    const own = rangesOf(validator)
-    const epochs = within(covered, { from: startOf(added), until: added }).flatMap((range) => holes(own, range))
+    const stored = rangesOf(validator)
+    const epochs = within(covered, { from: startOf(added), until: added }).flatMap((range) => holes(stored, range))
     if (epochs.length > 0) missing.set(validator, epochs)
   }
   return missing

@@ -89,14 +89,14 @@ export class SegmentRows {
   constructor(segment: Pick<Segment, 'validator' | 'sums'>) {
     this.segment = segment
     const { validator } = segment
-    const places: number[] = []
+    const groups: number[] = []
     for (let at = 0; at < validator.length; at++) {
-      const place = groupOf(levels.days, validator[at] as number)
-      if (places.at(-1) === place) continue
-      places.push(place)
-      this.#starts.set(place, at)
+      const group = groupOf(levels.days, validator[at] as number)
+      if (groups.at(-1) === group) continue
+      groups.push(group)
+      this.#starts.set(group, at)
     }
-    this.groups = places
+    this.groups = groups
   }
 
   addTo(cells: Cells, group: number): void {

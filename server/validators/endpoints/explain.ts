@@ -133,7 +133,7 @@ function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: rea
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
     epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
-    epochs: [...byEpoch].map(([epoch, own]) => toEpoch(plan, epoch as Epoch, own)),
+    epochs: [...byEpoch].map(([epoch, duties]) => toEpoch(plan, epoch as Epoch, duties)),
   }
 }
 

@@ -69,12 +69,12 @@ export const operatorEffectiveness = createHandler(
     const countOn = new Map(networkCounts.map(({ day, validators }) => [day, validators]))
     const byWindow = Map.groupBy(summaries, ({ day }) => windows.keyOf(day))
     const data = shown.flatMap((key) => {
-      const own = byWindow.get(key) ?? []
-      const [first, last] = [own[0], own.at(-1)]
+      const windowSummaries = byWindow.get(key) ?? []
+      const [first, last] = [windowSummaries[0], windowSummaries.at(-1)]
       if (!first || !last) return []
       const networkCount = countOn.get(last.day)
       return {
-        ...toRecord(query, idType, own),
+        ...toRecord(query, idType, windowSummaries),
         day: granularity === 'day' ? first.day : null,
         startDay: first.day,
         endDay: last.day,

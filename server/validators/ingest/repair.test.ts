@@ -25,7 +25,7 @@ import { missedFields, readMissedDuties } from '../duties/missed.ts'
 import { packCells } from '../duties/pack-chunk.ts'
 import { emptySet, packSet } from '../duties/presence.ts'
 import { type PackedRow, rowsBetween } from '../duties/rows.ts'
-import { dutiesHere, queryDuties } from '../duties/store.ts'
+import { dutiesOnThisThread, queryDuties } from '../duties/store.ts'
 import { measures } from '../ratings/measures.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
@@ -271,7 +271,7 @@ onStore('days and short spans', { until: 24 }, (at) => {
           options,
         ),
     })
-    const context = await withFollower({ ...scene, duties: dutiesHere(failing) }, scene.url)
+    const context = await withFollower({ ...scene, duties: dutiesOnThisThread(failing) }, scene.url)
     await assert.rejects(context.follower.repair(epochs, signal), /the disk is full/)
     assert.deepEqual(await stored(scene), wrong)
     assert.equal((await scene.follower.repair(epochs, signal)).changed, 1)

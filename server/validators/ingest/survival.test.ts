@@ -8,7 +8,7 @@ import { openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
 import { type OtherProcess, startProcess } from '#test/second-process.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
-import { dutiesHere } from '../duties/store.ts'
+import { dutiesOnThisThread } from '../duties/store.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { openFollower } from './start.ts'
 
@@ -23,14 +23,14 @@ const settingsFor = (url: string) => ({
 
 const child = (dir: string, store: object, url: string) => `
   const { openStores } = await load('server/storage/open.ts')
-  const { dutiesHere } = await load('server/validators/duties/store.ts')
+  const { dutiesOnThisThread } = await load('server/validators/duties/store.ts')
   const { settingsWith } = await load('test/context.ts')
   const { systemClock } = await load('server/runtime/clock.ts')
   const { silentLog } = await load('server/runtime/log.ts')
   const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
   const { openFollower } = await load('server/validators/ingest/start.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
-  const context = { state: stores.state, duties: dutiesHere(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(context)
   const follower = await openFollower({ ...context, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
@@ -74,7 +74,7 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   assert(kills >= 3, `only ${kills} kills`)
   const dutiesState = await openDuties(broken.dir, broken.settings.store)
   try {
-    const again = { dutiesState, duties: dutiesHere(dutiesState), settings }
+    const again = { dutiesState, duties: dutiesOnThisThread(dutiesState), settings }
     assert((await storedRows(again, 'hoodi', 'hours')).length > 100)
     assert.deepEqual(await everythingStored(again), await everythingStored({ ...clean, settings }))
   } finally {

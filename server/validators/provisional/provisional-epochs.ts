@@ -43,8 +43,8 @@ export const provisionalRows = (epochs: readonly ProvisionalEpoch[], validator: 
 export const provisionalMissedDuties = (epochs: readonly ProvisionalEpoch[], validator: number): MissedDuty[] =>
   epochs.flatMap(({ missed }) => {
     const [first, last] = [missed.validator.indexOf(validator), missed.validator.lastIndexOf(validator)]
-    const own = first < 0 ? [] : missedDutiesIn(missed, { from: first, until: last + 1 })
-    return own.sort((a, b) => a.kind - b.kind || a.slot - b.slot)
+    const duties = first < 0 ? [] : missedDutiesIn(missed, { from: first, until: last + 1 })
+    return duties.sort((a, b) => a.kind - b.kind || a.slot - b.slot)
   })
 
 /** The registry entry of a validator at the end of these epochs; undefined: the stored one is up to date. */

@@ -78,7 +78,7 @@ export async function getKeptEpochs(
   )
 }
 
-/** After this many attempts, a response may have an epoch more than its coverage says. */
+/** After this many attempts, a response may have one epoch more than its coverage reports. */
 const attemptsMax = 5
 
 /** Repeats `work` if epochs were committed meanwhile, so that all it reads belongs to the same coverage. */

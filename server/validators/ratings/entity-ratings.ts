@@ -117,9 +117,12 @@ function toFigures(summed: SummarySums): EntityFigures[] {
   return summed.history.map((history, at) => {
     const validatorDays = summed.validatorDays[at] as number
     const isKnown = validatorDays > 0
-    const own = computed.map(([name, column]) => [name, isKnown ? orNull(column[at] as number) : null])
+    const figures = computed.map(([name, column]) => [name, isKnown ? orNull(column[at] as number) : null])
     return {
-      ...(Object.fromEntries(own) as Pick<EntityFigures, (typeof entityRatios)[number] | (typeof entitySums)[number]>),
+      ...(Object.fromEntries(figures) as Pick<
+        EntityFigures,
+        (typeof entityRatios)[number] | (typeof entitySums)[number]
+      >),
       validators: isKnown ? (summed.validators[at] as number) : null,
       earningsPerDay: isKnown ? rounded((summed.sums.earnings[at] as number) / validatorDays) : null,
       history: Array.from(history, (score) => orNull(rounded(score))),

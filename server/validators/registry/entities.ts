@@ -186,9 +186,9 @@ async function updateFindIndex(
   const poolBefore = before?.pool ?? null
   if (poolBefore !== pool) {
     if (poolBefore !== null) {
-      const own = [network, poolBefore]
-      await tx.run('update validator_pools set validators = validators - 1 where network = ? and pool = ?', ...own)
-      await tx.run('delete from validator_pools where network = ? and pool = ? and validators = 0', ...own)
+      const poolKey = [network, poolBefore]
+      await tx.run('update validator_pools set validators = validators - 1 where network = ? and pool = ?', ...poolKey)
+      await tx.run('delete from validator_pools where network = ? and pool = ? and validators = 0', ...poolKey)
     }
     if (pool !== null) {
       await tx.run(

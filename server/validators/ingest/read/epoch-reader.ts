@@ -99,7 +99,7 @@ export class EpochReader {
   async readAhead(epoch: number): Promise<Omit<EpochData, 'finalizedEpoch'> | undefined> {
     this.#forget(epoch)
     const end = firstSlotAt(this.#source.rules, epoch + 1)
-    const own = await this.#blocks.of(epoch)
+    const epochBlocks = await this.#blocks.of(epoch)
     const now = await this.#boundaries.at(epoch)
     const after = await this.#source.queries.block(end)
     const last = this.#blocks.lastUpTo(epoch)
@@ -115,7 +115,7 @@ export class EpochReader {
     const sync = await this.#sync(epoch, now.validators)
     return {
       epoch,
-      blocks: after ? [...own, after] : own,
+      blocks: after ? [...epochBlocks, after] : epochBlocks,
       proposers: [],
       committees: await this.#committeesOf(epoch, now.validators),
       sync: { now: sync, next: after ? await this.#sync(epoch + 1, next, [after]) : sync },

@@ -99,9 +99,9 @@ export class LinkedBlocks {
     )
   }
 
-  verifyProposers(epoch: number, own: readonly Block[], proposers: Int32Array): void {
+  verifyProposers(epoch: number, blocks: readonly Block[], proposers: Int32Array): void {
     const first = firstSlotAt(this.#source.rules, epoch)
-    const mismatch = own.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
+    const mismatch = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
     if (mismatch)
       throw new ContradictionError(
         `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,

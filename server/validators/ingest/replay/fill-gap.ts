@@ -122,14 +122,14 @@ function verifyProposers(
 
 /** The first difference between the computed state and that of the node. */
 function findDifference(replay: ChainReplay, computed: Validators, { validators, finalizedEpoch }: Gap['after']) {
-  const differ = (name: string, index: number, own: unknown, node: unknown) =>
-    `${name} of validator ${index} would be ${own}, but the node has ${node}`
+  const differ = (name: string, index: number, computedValue: unknown, node: unknown) =>
+    `${name} of validator ${index} would be ${computedValue}, but the node has ${node}`
   if (computed.count !== validators.count)
     return `there would be ${computed.count} validators, but the node has ${validators.count}`
   for (let index = 0; index < computed.count; index++) {
     for (const [column, name] of comparedColumns) {
-      const [own, node] = [computed[column][index], validators[column][index]]
-      if (own !== node) return differ(name, index, own, node)
+      const [computedValue, node] = [computed[column][index], validators[column][index]]
+      if (computedValue !== node) return differ(name, index, computedValue, node)
     }
   }
   if (Buffer.compare(computed.credentials, validators.credentials) !== 0) {
@@ -139,8 +139,8 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   if (!validators.scores || !validators.pending) return 'the full state of the node is needed'
   const scores = scoresFrom(validators.scores)
   for (const index of new Set([...replay.scores.keys(), ...scores.keys()])) {
-    const [own, node] = [replay.scores.get(index) ?? 0, scores.get(index) ?? 0]
-    if (own !== node) return differ('the inactivity score', index, own, node)
+    const [computedValue, node] = [replay.scores.get(index) ?? 0, scores.get(index) ?? 0]
+    if (computedValue !== node) return differ('the inactivity score', index, computedValue, node)
   }
   const { deposits, consolidations } = computed.pending ?? emptyPendingQueues
   if (Buffer.compare(deposits, validators.pending.deposits) !== 0) return 'the queue of pending deposits differs'

@@ -211,10 +211,10 @@ export class ReplayedValidators {
     const due = epoch + Math.floor(this.#slashings.length / 2)
     for (let index = 0; index < this.#count; index++) {
       if (this.slashed[index] !== 1 || this.#after.withdrawable[index] !== due) continue
-      const own = BigInt(this.#increments[index] as number)
+      const increments = BigInt(this.#increments[index] as number)
       const penalty = isElectra
-        ? (adjusted / BigInt(activeIncrements)) * own
-        : ((own * adjusted) / total) * BigInt(increment)
+        ? (adjusted / BigInt(activeIncrements)) * increments
+        : ((increments * adjusted) / total) * BigInt(increment)
       this.#add(index, 0 - Number(penalty))
     }
     this.#slashings[(epoch + 1) % this.#slashings.length] = 0
