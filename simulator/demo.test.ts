@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { onlyInLongRun } from '#test/long.ts'
 import { type Demo, startDemo } from './demo.ts'
@@ -26,13 +27,16 @@ async function withInterruptedLoad(work: (context: TestContext, demo: Demo) => P
   assert.equal(await contentsOf(context.state), 'nothing')
   const demo = await startDemo()
   try {
-    let writes = 0
-    const duties: Duties = {
-      ...context.duties,
-      // Only the chains of the two networks are written.
-      update: (...args) => (writes++ < 2 ? context.duties.update(...args) : Promise.reject(new Error('interrupted'))),
+    const allowOnly = (count: number) => {
+      let writes = 0
+      return <T>(write: () => Promise<T>): Promise<T> =>
+        writes++ < count ? write() : Promise.reject(new Error('interrupted'))
     }
-    await assert.rejects(demo.load({ ...context, clock: systemClock, duties }), /interrupted/)
+    // The chains of the two networks are written, the mark of the start, and the labels of one chain.
+    const [updates, writes] = [allowOnly(2), allowOnly(2)]
+    const duties: Duties = { ...context.duties, update: (...args) => updates(() => context.duties.update(...args)) }
+    const state = stateWith(context.state, { write: (...args) => writes(() => context.state.write(...args)) })
+    await assert.rejects(demo.load({ ...context, clock: systemClock, duties, state }), /interrupted/)
     await work(context, demo)
   } finally {
     await demo.close()

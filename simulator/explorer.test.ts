@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { FundingRecord, LabelRecord } from '#api/wire/explorer.ts'
@@ -29,104 +29,107 @@ const rowsOf = (context: TestContext, chain: string) =>
     chain,
   )
 
-test('the endpoints return labels, fundings and both kinds of coverage', async () => {
-  await using context = await openContext()
-  const { address } = await loadExplorer(context, demoSeed)
-  assert.equal(address, contract['explorer.fundedBy'].example.input.address)
-  const ask = (chainid: string, of: string) => fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
+describe('explorer of the demo', () => {
+  /** Loaded once. Tests only read it. */
+  let context: TestContext
+  let address: string
+  before(async () => {
+    context = await openContext()
+    ;({ address } = await loadExplorer(context, demoSeed))
+  })
+  after(() => context[Symbol.asyncDispose]())
 
-  const found = await ask('1', address)
-  assert.ok(found.is === 'body')
-  assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
-  assert.equal(found.confidence?.coverage, 'complete')
-  const { example } = extensions['explorer.trail']
-  const trailResult = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
-  assert.ok(trailResult.is === 'body')
-  assert.deepEqual(trailResult.body, example.reply, 'and so is the example of the trail')
-  const unfunded = `0x${'00'.repeat(19)}01`
-  assert.equal((await ask('1', unfunded)).is, 'nothing')
-  await assert.rejects(ask('137', unfunded), { code: 'explorer.not_covered' })
+  test('the endpoints return labels, fundings and both kinds of coverage', async () => {
+    assert.equal(address, contract['explorer.fundedBy'].example.input.address)
+    const ask = (chainid: string, of: string) => fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
 
-  const rows = await rowsOf(context, '137')
-  const [first, last] = [rows[0], rows.at(-1)]
-  assert.ok(first && last)
-  assert.equal((await ask('137', first.address)).is, 'body')
-  await assert.rejects(ask('137', last.address), { code: 'explorer.not_covered' })
-})
+    const found = await ask('1', address)
+    assert.ok(found.is === 'body')
+    assert.deepEqual(found.body, contract['explorer.fundedBy'].example.reply, "the contract's example is true here")
+    assert.equal(found.confidence?.coverage, 'complete')
+    const { example } = extensions['explorer.trail']
+    const trailResult = await trail.handle({ chainid: '1', address, depth: 20 }, context, testRequestInfo())
+    assert.ok(trailResult.is === 'body')
+    assert.deepEqual(trailResult.body, example.reply, 'and so is the example of the trail')
+    const unfunded = `0x${'00'.repeat(19)}01`
+    assert.equal((await ask('1', unfunded)).is, 'nothing')
+    await assert.rejects(ask('137', unfunded), { code: 'explorer.not_covered' })
 
-test('every field of labels and fundings has a value in some record, and every label matches the contract', async () => {
-  await using context = await openContext()
-  const { address } = await loadExplorer(context, 'test')
-  const labels = await Array.fromAsync(listLabels(context.state, '1'))
-  assert.equal(labels.length, 120)
-  assert.equal((await Array.fromAsync(listLabels(context.state, '137'))).length, 20)
-  for (const name of Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]) {
-    assert.ok(
-      labels.some((label) => label[name] !== ''),
-      name,
-    )
-  }
-  assert.ok(labels.some((label) => label.notes === ''))
-  const list = await labelListV2.handle({ chainid: '1' }, context, testRequestInfo())
-  assert.ok(list.is === 'bytes')
-  const check = checker(contract['explorer.labelListV2'].reply)
-  assert.deepEqual(check(JSON.parse(Buffer.from(list.bytes).toString())), [])
-  const funding = await fundedBy.handle({ chainid: '1', address }, context, testRequestInfo())
-  assert.ok(funding.is === 'body')
-  assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
-})
+    const rows = await rowsOf(context, '137')
+    const [first, last] = [rows[0], rows.at(-1)]
+    assert.ok(first && last)
+    assert.equal((await ask('137', first.address)).is, 'body')
+    await assert.rejects(ask('137', last.address), { code: 'explorer.not_covered' })
+  })
 
-test('the store matches the chains, and the newest block has the current time', async () => {
-  await using context = await openContext()
-  await loadExplorer(context, 'test')
-  const nowUnix = context.clock.now() / 1000
-  const [complete, withGap] = demoChains('test')
-  assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: complete.final + 1 }])
-  for (const [chain, isRead] of [
-    [complete, (block: number) => block <= complete.final],
-    [withGap, (block: number) => block < 80 || (block >= 140 && block <= withGap.final)],
-  ] as const) {
-    const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
-    const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
-    const rows = await rowsOf(context, chain.id)
-    assert.equal(rows.length, first.size)
-    for (const { address, funder, block, time_unix } of rows) {
-      const truth = first.get(address)
-      assert.deepEqual([block, funder], [truth?.block, truth?.from], address)
-      assert.equal(time_unix, nowUnix - (chain.head.number - block) * chain.blockSeconds)
+  test('every field of labels and fundings has a value in some record, and every label matches the contract', async () => {
+    const labels = await Array.fromAsync(listLabels(context.state, '1'))
+    assert.equal(labels.length, 120)
+    assert.equal((await Array.fromAsync(listLabels(context.state, '137'))).length, 20)
+    for (const name of Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]) {
+      assert.ok(
+        labels.some((label) => label[name] !== ''),
+        name,
+      )
     }
-  }
-})
+    assert.ok(labels.some((label) => label.notes === ''))
+    const list = await labelListV2.handle({ chainid: '1' }, context, testRequestInfo())
+    assert.ok(list.is === 'bytes')
+    const check = checker(contract['explorer.labelListV2'].reply)
+    assert.deepEqual(check(JSON.parse(Buffer.from(list.bytes).toString())), [])
+    const funding = await fundedBy.handle({ chainid: '1', address }, context, testRequestInfo())
+    assert.ok(funding.is === 'body')
+    assert.deepEqual(Object.keys(funding.body.result), Object.keys(FundingRecord.properties))
+  })
 
-test('the chains have a thousand fundings, internal transfers, creations, self-destructs and withdrawals', () => {
-  const [chain] = demoChains(demoSeed)
-  const first = [...chain.firstFundings().values()]
-  assert.ok(first.length > 1000, `${first.length} funded`)
-  assert.ok(first.filter(({ position }) => position > 0).length > 100)
-  assert.ok(chain.blocks.some(({ withdrawals }) => withdrawals.length > 0))
-  assert.ok(chain.blocks.some(({ transactions }) => transactions.some(({ to }) => to === null)))
-  assert.ok(chain.destroyed.size > 0)
-})
+  test('the store matches the chains, and the newest block has the current time', async () => {
+    const nowUnix = context.clock.now() / 1000
+    const [complete, withGap] = demoChains(demoSeed)
+    assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: complete.final + 1 }])
+    for (const [chain, isRead] of [
+      [complete, (block: number) => block <= complete.final],
+      [withGap, (block: number) => block < 80 || (block >= 140 && block <= withGap.final)],
+    ] as const) {
+      const seen = chain.blocks.filter(({ number }) => isRead(number)).flatMap(({ transfers }) => transfers)
+      const first = new Map(seen.toReversed().flatMap((one) => (one.from === one.to ? [] : [[one.to, one]])))
+      const rows = await rowsOf(context, chain.id)
+      assert.equal(rows.length, first.size)
+      for (const { address, funder, block, time_unix } of rows) {
+        const truth = first.get(address)
+        assert.deepEqual([block, funder], [truth?.block, truth?.from], address)
+        assert.equal(time_unix, nowUnix - (chain.head.number - block) * chain.blockSeconds)
+      }
+    }
+  })
 
-test('the same seed gives the same data, and loading it twice changes nothing', async () => {
-  await using one = await openContext()
-  await using two = await openContext()
-  await loadExplorer(one, 'same')
-  await loadExplorer(two, 'same')
-  await loadExplorer(two, 'same')
-  assert.deepEqual(await rowsOf(two, '1'), await rowsOf(one, '1'))
-  assert.deepEqual(await Array.fromAsync(listLabels(two.state, '1')), await Array.fromAsync(listLabels(one.state, '1')))
-})
+  test('the chains have a thousand fundings, internal transfers, creations, self-destructs and withdrawals', () => {
+    const [chain] = demoChains(demoSeed)
+    const first = [...chain.firstFundings().values()]
+    assert.ok(first.length > 1000, `${first.length} funded`)
+    assert.ok(first.filter(({ position }) => position > 0).length > 100)
+    assert.ok(chain.blocks.some(({ withdrawals }) => withdrawals.length > 0))
+    assert.ok(chain.blocks.some(({ transactions }) => transactions.some(({ to }) => to === null)))
+    assert.ok(chain.destroyed.size > 0)
+  })
 
-test('every address with a label appears in fundings, and pools are labelled as depositors', async () => {
-  await using context = await openContext()
-  await loadExplorer(context, demoSeed)
-  const [chain, other] = demoChains(demoSeed)
-  for (const { id, blocks } of [chain, other]) {
-    const seen = new Set(blocks.flatMap(({ transfers }) => transfers).flatMap(({ from, to }) => [from, to]))
-    const tags = await Array.fromAsync(eachTag(context.state, id))
-    assert.ok(tags.length >= 12, `${tags.length} labelled addresses`)
-    for (const { address, name } of tags) assert.ok(seen.has(address), name)
-    assert.equal(tags.filter(({ name }) => name.includes('depositor')).length, id === '1' ? 4 : 0)
-  }
+  test('the same seed gives the same data, and loading it twice changes nothing', async () => {
+    await using other = await openContext()
+    for (const _ of ['first', 'second']) {
+      await loadExplorer(other, demoSeed)
+      assert.deepEqual(await rowsOf(other, '1'), await rowsOf(context, '1'))
+      const labelsIn = ({ state }: TestContext) => Array.fromAsync(listLabels(state, '1'))
+      assert.deepEqual(await labelsIn(other), await labelsIn(context))
+    }
+  })
+
+  test('every address with a label appears in fundings, and pools are labelled as depositors', async () => {
+    const [chain, other] = demoChains(demoSeed)
+    for (const { id, blocks } of [chain, other]) {
+      const seen = new Set(blocks.flatMap(({ transfers }) => transfers).flatMap(({ from, to }) => [from, to]))
+      const tags = await Array.fromAsync(eachTag(context.state, id))
+      assert.ok(tags.length >= 12, `${tags.length} labelled addresses`)
+      for (const { address, name } of tags) assert.ok(seen.has(address), name)
+      assert.equal(tags.filter(({ name }) => name.includes('depositor')).length, id === '1' ? 4 : 0)
+    }
+  })
 })

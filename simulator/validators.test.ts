@@ -20,7 +20,7 @@ import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openFollower } from '#validators/ingest/start.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { simulateScenario } from './beacon/networks.ts'
-import type { NetworkScenario } from './beacon/simulate.ts'
+import type { Truth } from './beacon/truth.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains, loadExplorer } from './explorer.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
@@ -41,12 +41,7 @@ async function openScene(clock: ManualClock): Promise<{ demo: DemoValidators; co
 const daysOf = (context: TestContext, network: Network) => storedRows(context, network, 'days')
 
 /** Every measure of every validator and chain day, as simulated. */
-function truthOf(
-  script: NetworkScenario,
-  until: number,
-  perDay: number,
-): Map<string, Partial<Record<Measure, number>>> {
-  const { truth } = simulateScenario(script, until + 3)
+function sumByDay(truth: Truth, until: number, perDay: number): Map<string, Partial<Record<Measure, number>>> {
   const sums = new Map<string, Partial<Record<Measure, number>>>()
   for (let epoch = 0; epoch < until; epoch++) {
     for (const [validator, row] of truth.rows(epoch)) {
@@ -74,8 +69,11 @@ describe('validators of the demo', () => {
   const clock = new ManualClock(testNowMs)
   let demo: DemoValidators
   let context: TestContext
+  /** The same chain with its expected figures. */
+  let mainnet: ReturnType<typeof simulateScenario>
   before(async () => {
     ;({ demo, context } = await openScene(clock))
+    mainnet = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), finalEpochs.mainnet + 3)
   })
   after(async () => {
     await demo.close()
@@ -93,13 +91,13 @@ describe('validators of the demo', () => {
   }
 
   test('all finalized epochs of both networks are read, and every figure equals the simulated one', async () => {
-    for (const [network, script, perDay] of [
-      ['mainnet', mainnetScenario(demoSeed, demoAccounts(demoSeed)), epochsPerDay],
-      ['hoodi', hoodiScenario(demoSeed), 15],
+    for (const [network, simulated, perDay] of [
+      ['mainnet', mainnet, epochsPerDay],
+      ['hoodi', simulateScenario(hoodiScenario(demoSeed), finalEpochs.hoodi + 3), 15],
     ] as const) {
       const until = finalEpochs[network]
       assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
-      const truth = truthOf(script, until, perDay)
+      const truth = sumByDay(simulated.truth, until, perDay)
       for (const row of await daysOf(context, network)) {
         const key = `${row.day} ${row.validator}`
         const own = truth.get(key)
@@ -229,7 +227,7 @@ describe('validators of the demo', () => {
     // Votes of the slot before cannot be included in the missed block.
     const slot = roles.away.slot - 1
     const epoch = Math.floor(slot / 4)
-    const { epochs, truth } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), epoch + 2)
+    const { epochs, truth } = mainnet
     const members = epochs[epoch]?.committees.slice((slot % 4) * 2, (slot % 4) * 2 + 2).flat() ?? []
     const voters = members.filter((member) => truth.row(epoch, member).included)
     assert(voters.length > 10)
@@ -265,10 +263,10 @@ describe('validators of the demo', () => {
 
   test('depositors are funded on the demo chain before their deposits, and their trails end at a label', async () => {
     await loadExplorer(context, demoSeed)
-    const { epochs, plan } = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), finalEpochs.mainnet)
+    const { epochs, plan } = mainnet
     const genesisUnix = (await storedChain(context.duties, 'mainnet'))?.genesisUnix ?? assert.fail()
     const blockOfGenesis = [...(epochs[0]?.blocks.values() ?? [])][0]?.payload.number ?? assert.fail()
-    const deposits = epochs.at(-1)?.deposits ?? []
+    const deposits = epochs[finalEpochs.mainnet - 1]?.deposits ?? []
     assert.equal(deposits.length, 99)
     const transfers = demoChains(demoSeed)[0].blocks.flatMap((block) => block.transfers)
     const needed = new Map<string, bigint>()
