@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { checkSqlite } from '#storage/sqlite/copy.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored } from '#test/stored-duties.ts'
@@ -45,7 +45,7 @@ describe('on threads', () => {
     await using threaded = onThreads(context)
     const before = threaded.duties.version()
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, rowsOf(3, 2))
-    while (threaded.duties.version() === before) await nextEventLoopTurn()
+    while (threaded.duties.version() === before) await systemClock.sleep(5)
     assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
     const { duty_hours: rows } = await queryDuties(threaded.duties, 'countRows', undefined)
     assert.equal(rows, 2)

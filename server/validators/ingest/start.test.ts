@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
-import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
@@ -131,7 +131,7 @@ test('an event of a node starts a poll', async () => {
   const running = startBeacon(context, stop.signal, (_, { until }) => reached.get(until)?.resolve())
   await reached.get(3)?.promise
   await connected
-  while (findRun(context, 'hoodi')?.status.isReading) await nextEventLoopTurn()
+  while (findRun(context, 'hoodi')?.status.isReading) await systemClock.sleep(5)
   finalized = 6
   streams[0]?.write('event: finalized_checkpoint\ndata: {}\n\n')
   await reached.get(5)?.promise

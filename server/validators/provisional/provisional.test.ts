@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
-import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
@@ -352,7 +352,7 @@ test('a server computes provisional epochs on its thread, and drops them when it
   const { context } = world
   const stop = new AbortController()
   const running = startBeacon({ ...context, clock: systemClock }, stop.signal)
-  while (world.shown().length === 0) await nextEventLoopTurn()
+  while (world.shown().length === 0) await systemClock.sleep(5)
   assert.equal(world.shown().at(-1)?.epoch, 7)
   await assertFigures(world, chain.truth, 8)
   stop.abort()
