@@ -1,4 +1,5 @@
-// `tetrad chains`: shows the configured chains, the capabilities of their nodes, and what a missing capability costs.
+// `tetrad chains`: shows the configured chains, the capabilities of their nodes, and what a missing
+// capability costs.
 import type { Command } from 'commander'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
@@ -18,7 +19,9 @@ interface ChainReport {
 export function addChains(program: Command): void {
   program
     .command('chains')
-    .description('Test the nodes of every configured chain. Shows what they support, and what does not work without it.')
+    .description(
+      'Test the nodes of every configured chain. Shows what they support, and what does not work without it.',
+    )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
