@@ -6,6 +6,7 @@ import { parseJson } from '#api/json.ts'
 import { Quote } from '#api/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import type { FxContext } from '../context.ts'
 import type { QuoteInput } from '../pricing/quote-input.ts'
@@ -172,6 +173,25 @@ describe('200', () => {
     // The median of 1.25 and 1 is 1.125: 1 ÷ 1.125 × 0.9995 = 0.88844…
     assert.equal((await quoteOf(context, { ...usual, type: 'reference' })).rate, 0.888444444444444)
     assert.equal((await quoteOf(context, usual)).rate, 0.7996)
+  })
+
+  test('concurrent quotes read the rates once, and a quote after a new rate uses it', async () => {
+    await using context = await openPricedContext()
+    let reads = 0
+    const state = stateWith(context.state, {
+      all: (sql, ...values) => {
+        if (sql.includes('from fx_latest')) reads += 1
+        return context.state.all(sql, ...values)
+      },
+    })
+    const quotes = await Promise.all(Array.from({ length: 8 }, () => quoteOf({ ...context, state }, usual)))
+    assert.equal(reads, 1)
+    const [first] = quotes
+    assert.ok(quotes.every(({ rate }) => rate === first?.rate))
+    await storeRate(context, '2.5', testNowMs)
+    const { rate } = await quoteOf({ ...context, state }, usual)
+    assert.equal(rate, (first?.rate ?? 0) / 2)
+    assert.equal(reads, 2)
   })
 
   test('the as-of header is the time of the oldest rate used', async () => {

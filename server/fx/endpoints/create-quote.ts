@@ -83,14 +83,16 @@ function notOfferedText(unknown: readonly string[], pair: string): string {
 
 /** Tradable quotes use only sources that are marked as tradable (behaviour/fx.md#tradable-sources). */
 async function freshMid(
-  { state, settings }: FxContext,
+  { state, settings, fx }: FxContext,
   { from, to }: Offer,
   type: QuoteInput['type'],
   nowMs: number,
 ): Promise<Mid> {
   const { crossVia } = settings.fx
   const sources = type === 'tradable' ? settings.fx.sources.filter(mayPriceTrades) : settings.fx.sources
-  const latest = await latestRates(state, from.tracks, to.tracks)
+  const latest = await fx.latestRates(state, `${from.tracks}/${to.tracks}`, () =>
+    latestRates(state, from.tracks, to.tracks),
+  )
   const fresh = latest.filter((rate) => isFresh(rate, sources, nowMs))
   const result = findMid(fresh, from.tracks, to.tracks, { crossVia, outlierPpm: outlierPpm(settings.fx) })
   if (result.is === 'mid') return result.mid

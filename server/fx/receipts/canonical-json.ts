@@ -8,9 +8,11 @@ export function canonicalJson(value: unknown): string {
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object') throw new Error(`a ${typeof value} has no canonical form`)
-  // RFC 8785 requires the order of UTF-16 code units, which is how JavaScript compares strings.
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`
+  let text = ''
+  // RFC 8785 requires the order of UTF-16 code units, which is how JavaScript sorts strings.
+  for (const name of Object.keys(value).sort()) {
+    const member = (value as Record<string, unknown>)[name]
+    if (member !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonicalJson(member)}`
+  }
+  return `{${text}}`
 }

@@ -1,6 +1,6 @@
 // Builds the receipt of a quote: everything that its price was computed from. The receipt is stored with the quote, so it
 // does not depend on later changes of the settings. Pure.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Quote } from '#api/wire/fx.ts'
 import type { Receipt } from '#api/wire/fx-extensions.ts'
 import { formatDecimal } from '#core/decimal.ts'
@@ -68,7 +68,7 @@ export function buildReceipt({
   }
 }
 
-export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex')
 
 const toReceiptSide = ({ code, tracks, decimals }: FxToken, amount: string) => ({
   currency: code,
