@@ -1,8 +1,9 @@
 // The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
-import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { type ComponentType, useEffect, useState } from 'preact/compat'
 import { DemoBanner } from './parts/demo.tsx'
-import { ErrorBoundary, PageLoadError } from './parts/error-boundary.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
+import { PageNotLoaded } from './parts/page-not-loaded.tsx'
 import { SignInHelp } from './parts/sign-in-help.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
@@ -22,16 +23,27 @@ interface PageEntry {
   readonly keepsState?: true
 }
 
-const lazyPage = (title: string, load: () => Promise<Page>): PageEntry => ({
-  title,
-  Page: lazy(async () => {
-    try {
-      return { default: await load() }
-    } catch (cause) {
-      throw new PageLoadError('The code of this page could not be loaded.', { cause })
-    }
-  }),
-})
+// `lazy` and `Suspense` of Preact lose elements of what is shown instead of a page that could not be loaded.
+function lazyPage(title: string, load: () => Promise<Page>): PageEntry {
+  let loaded: Page | undefined
+  function LazyPage(props: PageProps) {
+    const [Page, setPage] = useState(() => loaded)
+    const [hasFailed, setFailed] = useState(false)
+    useEffect(() => {
+      if (loaded) return
+      load().then(
+        (page) => {
+          loaded = page
+          setPage(() => page)
+        },
+        () => setFailed(true),
+      )
+    }, [])
+    if (hasFailed) return <PageNotLoaded />
+    return Page ? <Page {...props} /> : <p className="busy">Loading…</p>
+  }
+  return { title, Page: LazyPage }
+}
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
   overview: lazyPage('Overview', () => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
@@ -87,9 +99,7 @@ export function App() {
         <DemoBanner />
         <SessionEndedNotice />
         <ErrorBoundary path={path}>
-          <Suspense fallback={<p className="busy">Loading…</p>}>
-            <Page key={pageKey} route={route} />
-          </Suspense>
+          <Page key={pageKey} route={route} />
         </ErrorBoundary>
       </main>
     </div>

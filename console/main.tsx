@@ -1,7 +1,6 @@
 // Entry point of the console: query cache, session, app.
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
+import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
+import { render } from 'preact'
 import { App } from './app.tsx'
 import { ConsoleContextProvider } from './session.tsx'
 import './style.css'
@@ -17,12 +16,11 @@ const queries = new QueryClient({
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={queries}>
-      <ConsoleContextProvider>
-        <App />
-      </ConsoleContextProvider>
-    </QueryClientProvider>
-  </StrictMode>,
+render(
+  <QueryClientProvider client={queries}>
+    <ConsoleContextProvider>
+      <App />
+    </ConsoleContextProvider>
+  </QueryClientProvider>,
+  root,
 )

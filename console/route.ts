@@ -1,6 +1,6 @@
 // The current page and its parameters, kept in the fragment of the URL (after `#`). Fragments are not sent to the server,
 // and bookmarks and the back button work.
-import { useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'preact/compat'
 
 export const pageNames = [
   'overview',

@@ -1,6 +1,15 @@
 // The key that the pages call endpoints with, and the operator's session. A pasted key is kept until the tab is closed.
 // An operator gets a key from the server, which ends with the session.
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'preact/compat'
 import { type Client, createClient } from '#api/client.ts'
 import type { ConsoleSession } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'

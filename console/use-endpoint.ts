@@ -1,5 +1,5 @@
 // Calls an endpoint with the typed client from a component. Results are cached per endpoint, input and key.
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
 import type { AnyId } from '#api/routes.ts'
 import { notifyRefused } from './http.ts'

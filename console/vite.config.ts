@@ -1,7 +1,6 @@
 // Builds the console and the documentation site into console/dist as static files, which the server delivers.
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
 /** Adds the folder `docs` to the output, after the console is written. */
@@ -27,7 +26,8 @@ process.umask(0o022)
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), documentation()],
+  plugins: [documentation()],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -39,8 +39,8 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // React changes rarely: browsers keep it when the console has a new version.
-          groups: [{ name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// }],
+          // Preact changes rarely: browsers keep it when the console has a new version.
+          groups: [{ name: 'preact', test: /node_modules\/preact\// }],
         },
       },
     },

@@ -92,13 +92,12 @@ const packageUsers: Record<string, readonly string[]> = {
   'hyparquet-writer': ['server/operations/export/format.ts'],
   '@modelcontextprotocol/server': ['server/operations/mcp/'],
   '@modelcontextprotocol/server/stdio': ['cli/mcp-stdio.ts'],
-  react: ['console/'],
-  'react-dom/client': ['console/main.tsx'],
-  '@tanstack/react-query': ['console/'],
+  preact: ['console/main.tsx'],
+  'preact/compat': ['console/'],
+  '@tanstack/preact-query': ['console/'],
   uplot: ['console/parts/plot.tsx'],
   'uplot/dist/uPlot.min.css': ['console/parts/plot.tsx'],
   vite: ['console/vite.config.ts'],
-  '@vitejs/plugin-react': ['console/vite.config.ts'],
 }
 
 const layerOf = (file: string): string => {

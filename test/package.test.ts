@@ -160,7 +160,7 @@ describe('the package', () => {
       [...imported].filter((name) => packages[`node_modules/${name}`]?.dev === true),
       [],
     )
-    assert.ok(imported.has('react'))
+    assert.ok(imported.has('preact'))
   })
 
   test('has a Node for each platform that the launcher knows', async () => {

@@ -1,5 +1,5 @@
 // The explorer page: first funding and funding trail of an address, search of labels by name, entities, transactions.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import { Choice, Form, TextField } from '../parts/controls.tsx'
 import { shortenHex } from '../parts/format.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
@@ -107,7 +107,7 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
         className="mono"
         type="search"
         autoComplete="off"
-        spellCheck={false}
+        spellcheck={false}
         placeholder="0x… or a name"
         value={text}
         onText={setText}

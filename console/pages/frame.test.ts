@@ -1,6 +1,7 @@
-// What holds for every page: errors, titles, focus, narrow screens, and recovery after the server was down.
+// What holds for every page: size, errors, titles, focus, narrow screens, and recovery after the server was down.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { createLink } from '#admin/sessions.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
@@ -13,6 +14,16 @@ describe('every page', { skip: noBrowser }, () => {
   after(() => browser[Symbol.asyncDispose]())
 
   const signInPath = async () => `/#/sign-in/${(await createLink(browser.demo.server.context)).token}`
+
+  test('the files that every page needs have at most 80 kB, compressed', async () => {
+    const html = await (await fetch(browser.demo.url)).text()
+    const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = '']) => path)
+    assert.ok(paths.length >= 3)
+    let bytes = 0
+    for (const path of paths)
+      bytes += gzipSync(await (await fetch(new URL(path, browser.demo.url))).arrayBuffer()).length
+    assert.ok(bytes <= 80_000, `${bytes} bytes`)
+  })
 
   test('every page is reachable and fits a window of 360 px', async () => {
     const page = await browser.page(await signInPath(), { key: '', viewport: { width: 360, height: 800 } })

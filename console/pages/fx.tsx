@@ -1,6 +1,6 @@
 // The FX page: request a quote, see how it was priced, sign it with a wallet and check a signature. The id of the quote is
 // in the address, so that you can return to it.
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { StoredQuote } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { NoKeyNote } from '../parts/no-key-note.tsx'

@@ -1,6 +1,6 @@
 // The keys page, for the operator only: create, edit, rotate and revoke keys, and see their usage.
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'

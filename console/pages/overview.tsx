@@ -1,6 +1,6 @@
 // The overview page: readiness and coverage for everyone (/readyz, /coverage), and for the operator also requests, limits,
 // ingest rates and sources (/console/overview).
-import { useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/preact-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
 import { readJson } from '../http.ts'

@@ -1,5 +1,5 @@
 // The target of a sign-in link: exchanges the token in the address for a session, and removes it from the history.
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'preact/compat'
 import { Busy, Failure } from '../parts/query-result.tsx'
 import { SignInHelp } from '../parts/sign-in-help.tsx'
 import { hrefOf, type PageProps } from '../route.ts'

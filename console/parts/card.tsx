@@ -1,5 +1,5 @@
 // A section of a page. Its heading is also its accessible name.
-import type { ReactNode } from 'react'
+import type { ReactNode } from 'preact/compat'
 
 interface CardProps {
   readonly id: string

@@ -1,5 +1,5 @@
 // Forms and labelled controls: a choice from a list, a text field, and buttons of which one is pressed.
-import type { ComponentProps, FormEvent } from 'react'
+import type { ComponentProps, FormEvent } from 'preact/compat'
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
   readonly onSubmit: () => unknown
@@ -27,7 +27,7 @@ export function Choice<T extends string>({ label, value, options, format = Strin
   return (
     <label className="field">
       {label}
-      <select value={value} onChange={({ target }) => onChoose(target.value as T)}>
+      <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}>
         {options.map((option) => (
           <option key={option} value={option}>
             {format(option)}
@@ -49,7 +49,7 @@ export function TextField({ label, isWide = false, onText, ...input }: TextField
   return (
     <label className={isWide ? 'field wide' : 'field'}>
       {label}
-      <input {...input} onChange={({ target }) => onText(target.value)} />
+      <input {...input} onChange={({ currentTarget }) => onText(currentTarget.value)} />
     </label>
   )
 }

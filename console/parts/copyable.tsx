@@ -1,5 +1,5 @@
 // A block of text with a copy button.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 
 export function Copyable({ title, text }: { readonly title: string; readonly text: string }) {
   const [copied, setCopied] = useState(false)

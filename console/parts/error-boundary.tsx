@@ -1,9 +1,5 @@
-// Shows an error in place of a page that throws or cannot be loaded. The rest of the console keeps working.
-import { Component, type ReactNode } from 'react'
-import { PageNotLoaded } from './page-not-loaded.tsx'
-
-/** The code of a page could not be loaded. */
-export class PageLoadError extends Error {}
+// Shows an error in place of a page that throws. The rest of the console keeps working.
+import { Component, type ReactNode } from 'preact/compat'
 
 interface ErrorBoundaryProps {
   /** The error is cleared when the path changes. */
@@ -19,18 +15,20 @@ interface ErrorBoundaryState {
 export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
   override state: ErrorBoundaryState = { path: this.props.path }
 
-  static getDerivedStateFromProps({ path }: ErrorBoundaryProps, state: ErrorBoundaryState): ErrorBoundaryState | null {
+  static override getDerivedStateFromProps(
+    { path }: ErrorBoundaryProps,
+    state: ErrorBoundaryState,
+  ): ErrorBoundaryState | null {
     return path === state.path ? null : { path, error: undefined }
   }
 
-  static getDerivedStateFromError(error: unknown): Partial<ErrorBoundaryState> {
+  static override getDerivedStateFromError(error: unknown): Partial<ErrorBoundaryState> {
     return { error: error ?? new Error('Unknown error.') }
   }
 
   override render(): ReactNode {
     const { error } = this.state
     if (error === undefined) return this.props.children
-    if (error instanceof PageLoadError) return <PageNotLoaded />
     return (
       <div role="alert" className="note bad">
         <strong>This page failed:</strong> {error instanceof Error ? error.message : String(error)}

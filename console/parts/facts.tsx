@@ -1,5 +1,5 @@
 // A list of labelled values. Rows without a value are left out.
-import type { ReactNode } from 'react'
+import type { ReactNode } from 'preact/compat'
 
 interface FactsProps {
   /** Label → value, in the order of the rows. */

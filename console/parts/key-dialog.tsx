@@ -1,5 +1,5 @@
 // The dialog to set or remove the key that the pages use.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import { useConsoleContext } from '../session.tsx'
 import { Form, TextField } from './controls.tsx'
 import { DemoKeyButton } from './demo.tsx'

@@ -1,5 +1,5 @@
 // A modal dialog that is open as long as it is mounted.
-import { type ComponentProps, useEffect, useRef } from 'react'
+import { type ComponentProps, useEffect, useRef } from 'preact/compat'
 
 export function Modal(props: ComponentProps<'dialog'>) {
   const dialog = useRef<HTMLDialogElement>(null)

@@ -1,7 +1,7 @@
 // Shown when the code of a page could not be loaded: the server is down, or has a newer build of the console. It polls the
 // server and reloads only when it is up, because a reload while it is down would lose the whole console.
-import { useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useQuery } from '@tanstack/preact-query'
+import { useEffect } from 'preact/compat'
 import { readJson } from '../http.ts'
 
 const pollMs = 2000

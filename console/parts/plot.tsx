@@ -1,5 +1,5 @@
 // A line plot, over time or another axis, with the same figures in a table below for people who cannot see the plot.
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'preact/compat'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { Table } from './table.tsx'
@@ -52,7 +52,7 @@ export function Plot(props: PlotProps) {
   const { title, xs, lines, time = true, height = 220, format = plain, onPick } = props
   const formatX = props.formatX ?? (time ? moment : plain)
   const box = useRef<HTMLDivElement>(null)
-  const plot = useRef<UPlot>(undefined)
+  const plot = useRef<UPlot>(null)
   const theme = useTheme()
   const latestOnPick = useRef(onPick)
   latestOnPick.current = onPick
@@ -81,7 +81,7 @@ export function Plot(props: PlotProps) {
     return () => {
       watch.disconnect()
       created.destroy()
-      plot.current = undefined
+      plot.current = null
     }
   }, [labels, markTexts, theme, height, time, empty])
 

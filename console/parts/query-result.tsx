@@ -1,6 +1,6 @@
 // Shows a query: its data, a loading text, or an error.
-import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import type { UseQueryResult } from '@tanstack/preact-query'
+import type { ReactNode } from 'preact/compat'
 import { DemoKeyButton } from './demo.tsx'
 import { adviceOf, formatFailure, isAboutKeys, isNoResponse, isNotFound } from './failures.ts'
 import { formatTime } from './format.ts'

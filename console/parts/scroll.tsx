@@ -1,5 +1,5 @@
 // A region that scrolls sideways when its content is wider than the screen, also by keyboard.
-import type { ReactNode } from 'react'
+import type { ReactNode } from 'preact/compat'
 
 export function Scroll({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (

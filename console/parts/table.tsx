@@ -1,5 +1,5 @@
 // A table with a header row, in a region that scrolls sideways.
-import type { ReactNode } from 'react'
+import type { ReactNode } from 'preact/compat'
 import { Scroll } from './scroll.tsx'
 
 export interface Sorting {

@@ -1,5 +1,5 @@
 // Choice of the light or dark theme. The default follows the system.
-import { useEffect, useState } from 'react'
+import { useEffect, useState } from 'preact/compat'
 import { Choice } from './controls.tsx'
 
 const storageKey = 'tetrad-theme'

@@ -1,5 +1,5 @@
 // A dialog whose code loads when it is first opened.
-import { type ComponentType, type ReactNode, useState } from 'react'
+import { type ComponentType, type ReactNode, useState } from 'preact/compat'
 
 export interface DialogProps {
   readonly onClose: () => void

@@ -1,7 +1,7 @@
 // The current width of an element, for diagrams that compute their own layout.
-import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
+import { type RefObject, useLayoutEffect, useRef, useState } from 'preact/compat'
 
-export function useWidth<E extends HTMLElement>(): readonly [RefObject<E | null>, number] {
+export function useWidth<E extends HTMLElement>(): readonly [RefObject<E>, number] {
   const box = useRef<E>(null)
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {

@@ -1,5 +1,5 @@
 // Items that were opened recently in this browser, newest first. They stay in the browser's storage.
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect, useSyncExternalStore } from 'preact/compat'
 import { hrefOf, type PageName } from '../route.ts'
 import { addRecent, parseRecent, type RecentItem } from './recent-items.ts'
 

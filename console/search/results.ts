@@ -1,5 +1,5 @@
 // Searches all interfaces for a text. An interface that fails, or that the key may not use, has no results.
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { Client, InputOf } from '#api/client.ts'
 import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'

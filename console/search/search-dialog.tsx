@@ -1,6 +1,6 @@
 // The search of the whole console: results while you type, before that recent and suggested items. The arrow keys move
 // between the results, Enter opens the first one.
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'preact/compat'
 import { Form } from '../parts/controls.tsx'
 import { Modal } from '../parts/modal.tsx'
 import type { DialogProps } from '../parts/use-dialog.tsx'
@@ -42,10 +42,10 @@ export function SearchDialog({ onClose }: DialogProps) {
             aria-label="Address, transaction, name, validator, pool, market or quote"
             placeholder="Address, transaction, name, validator, pool, market or quote"
             autoComplete="off"
-            spellCheck={false}
+            spellcheck={false}
             maxLength={200}
             value={text}
-            onChange={({ target }) => setText(target.value)}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
           />
         </Form>
         {search === '' ? <Start onOpen={onClose} /> : <Results text={search} onOpen={onClose} />}

@@ -1,5 +1,5 @@
 // The page of an entity of the label registry: its chains, its labelled addresses with sources, and whom they funded.
-import { Fragment } from 'react'
+import { Fragment } from 'preact/compat'
 import type { EntityView } from '#api/console.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime, shortenHex } from '../../parts/format.ts'

@@ -1,5 +1,5 @@
 // The first funding of an address (endpoint explorer.fundedBy), with the label that the trail contains.
-import type { UseQueryResult } from '@tanstack/react-query'
+import type { UseQueryResult } from '@tanstack/preact-query'
 import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
 import { Card } from '../../parts/card.tsx'

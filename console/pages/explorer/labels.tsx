@@ -1,7 +1,7 @@
 // The label list of a chain as a table and as downloads (endpoints explorer.labelListV1 and V2). A response contains the
 // whole list, so filter and pages are computed here.
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/controls.tsx'

@@ -1,5 +1,5 @@
 // Calls of the entity and transaction pages. They need an API key instead of a session.
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { EntityView, TransactionView } from '#api/console.ts'
 import { callConsole } from '../../operator.ts'
 import { useConsoleContext } from '../../session.tsx'

@@ -1,5 +1,5 @@
 // The funding trail of an address: the diagram, why it ends, a link to continue, and a table of its hops.
-import { type UseQueryResult, useQueryClient } from '@tanstack/react-query'
+import { type UseQueryResult, useQueryClient } from '@tanstack/preact-query'
 import type { ReplyOf } from '#api/client.ts'
 import type { Trail as TrailRecord } from '#api/wire/trail.ts'
 import { Card } from '../../parts/card.tsx'

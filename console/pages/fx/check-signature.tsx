@@ -1,6 +1,6 @@
 // Checks a signature of a quote. If it is not valid, shows which field differs.
-import { useMutation } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useMutation } from '@tanstack/preact-query'
+import { useEffect, useState } from 'preact/compat'
 import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
@@ -49,10 +49,10 @@ export function CheckSignature({
           <textarea
             rows={3}
             value={signature}
-            onChange={({ target }) => setSignature(target.value)}
+            onChange={({ currentTarget }) => setSignature(currentTarget.value)}
             required
             placeholder="0x…"
-            spellCheck={false}
+            spellcheck={false}
           />
         </label>
         <div className="row gap-small">

@@ -1,5 +1,5 @@
 // The amounts, rate, fee and expiry of a quote.
-import { useEffect, useState } from 'react'
+import { useEffect, useState } from 'preact/compat'
 import type { Quote } from '#api/wire/fx.ts'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'

@@ -1,6 +1,6 @@
 // The quotes of all keys, newest first, for the operator.
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { keepPreviousData, useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'

@@ -1,5 +1,5 @@
 // The rates of a pair over the last hours, one line for each source.
-import { useMemo, useState } from 'react'
+import { useMemo, useState } from 'preact/compat'
 import type { ReplyOf } from '#api/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'

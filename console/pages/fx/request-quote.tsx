@@ -1,6 +1,6 @@
 // The form to request a quote.
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { ReplyOf } from '#api/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Form, TextField } from '../../parts/controls.tsx'

@@ -1,5 +1,5 @@
 // The typed data of a quote, field by field with its meaning, and the button to sign it with a wallet.
-import { useMutation } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/preact-query'
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'

@@ -1,6 +1,6 @@
 // The fields of a key, for new and existing keys.
-import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useMutation } from '@tanstack/preact-query'
+import { type ReactNode, useState } from 'preact/compat'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { Choice, Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'

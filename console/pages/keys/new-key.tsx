@@ -1,5 +1,5 @@
 // The form to create a key. The new key is shown once.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import { groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'

@@ -1,6 +1,6 @@
 // The usage of one key by day and by endpoint.
-import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { KeyUsage } from '#api/console.ts'
 import { operator } from '../../operator.ts'
 import { Tabs } from '../../parts/controls.tsx'

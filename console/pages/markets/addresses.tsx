@@ -1,7 +1,7 @@
 // The addresses in a market record with links to the explorer and, on request, their first funding. Records do not contain
 // the chain, so the user chooses it. Trails are requested one after another because of their rate limit.
-import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
 import { Card } from '../../parts/card.tsx'

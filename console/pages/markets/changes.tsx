@@ -1,5 +1,5 @@
 // The list of changes of a market: time, field, old and new value.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
@@ -35,8 +35,8 @@ export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }
           <input
             type="checkbox"
             checked={query.get('related') === '1'}
-            onChange={({ target }) => {
-              window.location.assign(hrefWith(slug, query, { related: target.checked ? '1' : undefined }))
+            onChange={({ currentTarget }) => {
+              window.location.assign(hrefWith(slug, query, { related: currentTarget.checked ? '1' : undefined }))
             }}
           />{' '}
           Include event, series and tags

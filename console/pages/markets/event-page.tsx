@@ -1,6 +1,6 @@
 // The page of an event: its description, and its markets with their prices and volumes. A record of an event contains only
 // references to its markets, so each market is requested on its own.
-import { useQueries } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/preact-query'
 import type { Event, Market } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'

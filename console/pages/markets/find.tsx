@@ -1,5 +1,5 @@
 // Market search as you type; without a search, the most traded open markets.
-import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'preact/compat'
 import type { FoundMarket } from '#api/wire/market-search.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
@@ -56,19 +56,18 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
     isTyping.current = false
     setText(initialText)
   }, [initialText])
-  const search = (query: string) => {
+  const search = useCallback((query: string) => {
     if (query === written.current) return
     written.current = query
     const href = hrefOf('markets', [], { q: query })
     if (isTyping.current) window.location.replace(href)
     else window.location.assign(href)
     isTyping.current = true
-  }
-  const searchTyped = useEffectEvent(search)
+  }, [])
   useEffect(() => {
-    const timer = setTimeout(() => searchTyped(text.trim()), debounceMs)
+    const timer = setTimeout(() => search(text.trim()), debounceMs)
     return () => clearTimeout(timer)
-  }, [text])
+  }, [text, search])
   /** The next letter starts a new history entry. */
   const endTyping = () => {
     isTyping.current = false

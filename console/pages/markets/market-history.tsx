@@ -1,5 +1,5 @@
 // The history of a market as a plot, with controls to show the market at an earlier time.
-import { useMemo, useState } from 'react'
+import { useMemo, useState } from 'preact/compat'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'

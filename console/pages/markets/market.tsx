@@ -1,5 +1,5 @@
 // The page of one market: outcomes, figures, history, related records, addresses and live changes.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import type { ResponseMeta } from '#api/client.ts'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'

@@ -1,5 +1,5 @@
 // The operator's part of the overview: live plots of requests, limits and ingest, and tables of sources and endpoints.
-import { useEffect, useState } from 'react'
+import { useEffect, useState } from 'preact/compat'
 import type { Overview, SourceView } from '#api/console.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatDuration } from '../../parts/format.ts'

@@ -1,6 +1,6 @@
 // The operator's plots of the last hour and the last day, recorded by the server.
-import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/compat'
 import type { HistoryRange, ServerHistory } from '#api/console.ts'
 import { type Group, groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'

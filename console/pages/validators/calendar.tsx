@@ -1,5 +1,5 @@
 // A calendar of a validator: one square per UTC day, coloured by its effectiveness. A click opens the duties of the day.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import { Card } from '../../parts/card.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'

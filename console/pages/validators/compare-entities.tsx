@@ -1,6 +1,6 @@
 // Selection of two to four pools or operators to compare, and their validators.
-import type { UseQueryResult } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import type { UseQueryResult } from '@tanstack/preact-query'
+import { useMemo } from 'preact/compat'
 import type { EntityKind } from '#api/wire/validators-entities.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { formatCount } from '../../parts/format.ts'

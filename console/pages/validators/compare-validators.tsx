@@ -1,6 +1,6 @@
 // Selection of up to ten validators to compare, by index or public key.
-import { useMutation } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMutation } from '@tanstack/preact-query'
+import { useMemo, useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'

@@ -1,5 +1,5 @@
 // The plot of a comparison, with one line per validator, pool or operator, and its table, with one row each.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import type { AggregateRecord } from '#api/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'

@@ -1,5 +1,5 @@
 // Compares validators, pools or operators over the same days: a plot and a table.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { formatCount } from '../../parts/format.ts'

@@ -1,5 +1,5 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'preact/compat'
 import { Choice, TextField } from '../../parts/controls.tsx'
 import { type Granularity, granularities, networks, type Span, spans, type ValidatorsView } from './view.ts'
 

@@ -1,5 +1,5 @@
 // The duties of one day: missed, late and wrong duties by epoch, and which of them were not the validator's fault.
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'preact/compat'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'

@@ -1,5 +1,5 @@
 // The pools and operators of a network with their ratings: sortable, worst first, with a selection to compare.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import type { InputOf, ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import type { EntityKind, RatedEntity } from '#api/wire/validators-entities.ts'

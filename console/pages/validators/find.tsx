@@ -1,5 +1,5 @@
 // The start of the validators page: one search field for every kind of search, and the lists of pools and operators.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'

@@ -1,5 +1,5 @@
 // Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
-import type { ReactNode } from 'react'
+import type { ReactNode } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { Card } from '../../parts/card.tsx'

@@ -1,5 +1,5 @@
 // Loads all validators of a pool or operator page by page, up to the maximum that one request about effectiveness accepts.
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { Network } from '#api/wire/validators.ts'
 import type { EntityKind } from '#api/wire/validators-entities.ts'
 import { useConsoleContext } from '../../session.tsx'

@@ -1,5 +1,5 @@
 // The default network of the validators page: the first one that this server has data of.
-import { useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/preact-query'
 import type { StreamView } from '#api/console.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { readJson } from '../../http.ts'

@@ -1,5 +1,5 @@
 // The ratings of a validator over time: totals of the range, a plot, and the worst days.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'

@@ -1,6 +1,6 @@
 // Validators of a search with their figures of a period. One batch is at most one page of the search and one request for
 // figures, so its cost does not grow with the size of a pool.
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { InputOf, ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
 import { useConsoleContext } from '../../session.tsx'

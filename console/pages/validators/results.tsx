@@ -1,5 +1,5 @@
 // Search results: validators with their figures of a period, sortable, with a selection for a comparison.
-import { useState } from 'react'
+import { useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'

@@ -1,5 +1,5 @@
 // Rewards and penalties of a validator: a plot over time, and tables of the range that are exact to the gwei.
-import { useMemo } from 'react'
+import { useMemo } from 'preact/compat'
 import type { InputOf } from '#api/client.ts'
 import type { AggregateRecord } from '#api/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'

@@ -1,5 +1,5 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
-import { Fragment, useMemo } from 'react'
+import { Fragment, useMemo } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { isNotFound } from '../../parts/failures.ts'
