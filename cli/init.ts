@@ -6,6 +6,7 @@ import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { CommandFailure } from './failure.ts'
 import { configText, type FoundSources, type SourceKind } from './init-file.ts'
 import { findSource, settingsOf } from './init-source.ts'
+import { ownCommand } from './own-command.ts'
 import { note, paint, print, printJson } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
@@ -45,9 +46,10 @@ async function init(options: Options): Promise<void> {
   })
   if (options.json) return printJson({ file, sources: Object.keys(found) })
   print(`${paint('ok', 'Written:')} ${file}`)
+  const command = ownCommand()
   note(`Next:
-  tetrad serve --config ${file} --data ./data-own
-  tetrad keys create --name me --plan enterprise --data ./data-own`)
+  ${command} serve --config ${file} --data ./data-own
+  ${command} keys create --name me --plan enterprise --data ./data-own`)
 }
 
 function refuseExisting(file: string, exists: boolean): void {

@@ -15,6 +15,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { ownCommand } from './own-command.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 import { untilStopped } from './stop.ts'
@@ -145,7 +146,7 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because no source of data is configured' : ''}`)
   if (demo) await printCalls(url, demo)
-  if (demo && !signIn) print('To open the console as the operator, run: tetrad console link')
+  if (demo && !signIn) print(`To open the console as the operator, run: ${ownCommand()} console link`)
   // Last, so that it is still visible.
   if (signIn) print(`Open the console, signed in as the operator (works once, within 15 minutes):\n${bold(signIn)}`)
 }
@@ -167,6 +168,6 @@ async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<
   for (const { id, summary } of Object.values(contract)) {
     print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], key)}`)
   }
-  print('\nTo use your own data, run: tetrad init')
+  print(`\nTo use your own data, run: ${ownCommand()} init`)
   print('Stop with Ctrl-C.\n')
 }

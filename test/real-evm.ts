@@ -43,6 +43,8 @@ export async function openEvm(chainId = Number(evmChainId)) {
   const provider = connection.provider as unknown as Provider
   const request = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>
   const server = createServer((incoming, response) => {
+    // For example the HEAD request that `tetrad doctor` reads the time from.
+    if (incoming.method !== 'POST') return void response.writeHead(405).end()
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', async () => {

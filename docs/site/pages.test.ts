@@ -107,6 +107,10 @@ describe('search', () => {
     ['limit.second', 'errors.html#limitsecond'],
     ['fx.createquote', 'endpoints/fx.createQuote.html#'],
     ['rate lim', 'behaviour/http.html#rate-limits'],
+    ['how is effectiveness computed', 'methodology.html#scores'],
+    ['why is my address refused', 'errors.html#inputinvalid'],
+    ['what happens when a node lies', 'security.html#beacon-nodes'],
+    ['docker', 'operations.html#container'],
   ] as const) {
     test(`"${query}" finds ${answer} among the first three results`, () => {
       const results = found(query)

@@ -32,10 +32,24 @@ export interface SearchResult extends SearchSection {
 }
 
 const stopWords = new Set(
-  'a an and are as at be by can do does for from how i if in is it its my not of on or that the then this to what when where which who why will with you your'.split(
+  'a an and are as at be by can do does for from happen happens how i if in is it its my not of on or our that the then this to was we what when where which who why will with you your'.split(
     ' ',
   ),
 )
+
+/** What people search for, and the words that the pages use. */
+const synonyms: Readonly<Record<string, string>> = {
+  lie: 'wrong trust disagree contradict',
+  lying: 'wrong trust disagree contradict',
+  calculate: 'compute score method',
+  compute: 'score method formula',
+  refused: 'invalid rejected 403 429',
+  blocked: 'refused throttled 429',
+  docker: 'container',
+  delete: 'retention remove',
+  restore: 'backup',
+  price: 'rate',
+}
 
 /** `rotation`, `rotating` and `rotates` become `rotat`. */
 const stemOf = (word: string): string => word.replace(/(?<=.{4})(?:ions?|ings?|ed|es|e|s)$|(?<=.{3})(?<!s)s$/, '')
@@ -51,6 +65,11 @@ export function wordsOf(text: string): string[] {
 }
 
 const longestWord = 40
+
+/** By stem. */
+const synonymsOf: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(synonyms).map(([word, others]) => [stemOf(word), wordsOf(others)]),
+)
 
 export function buildIndex(
   pages: readonly SearchPage[],
@@ -84,6 +103,7 @@ const kindWeights: Readonly<Record<PageKind, number>> = {
 const weights = { heading: 8, title: 5, excerpt: 4, body: 2 }
 /** For a word that only begins with the word of the query. */
 const prefixFactor = 0.6
+const synonymFactor = 0.7
 const resultsMax = 10
 const resultsPerPageMax = 3
 
@@ -105,13 +125,13 @@ export class Searcher {
     this.#excerptWords = index.sections.map(({ excerpt }) => wordsOf(excerpt))
   }
 
-  /** The best sections first. Sections with all words of the query come before those with some. */
+  /** The best sections first. A section with half of the words of the query counts a quarter. */
   find(query: string): SearchResult[] {
     const wanted = queryWords(query)
     const { sections, pages } = this.#index
     const scores = new Map<number, { matched: number; score: number }>()
     for (const word of wanted) {
-      const matches = this.#match(word)
+      const matches = this.#matchAny(word)
       const rarity = Math.log(1 + sections.length / (1 + matches.size))
       for (const [at, quality] of matches) {
         const known = scores.get(at) ?? { matched: 0, score: 0 }
@@ -120,8 +140,11 @@ export class Searcher {
     }
     const perPage = new Map<number, number>()
     return [...scores]
-      .map(([at, { matched, score }]) => ({ at, matched, score: score * this.#phraseFactor(at, wanted) }))
-      .sort((one, other) => other.matched - one.matched || other.score - one.score || one.at - other.at)
+      .map(([at, { matched, score }]) => ({
+        at,
+        score: score * (matched / wanted.length) ** 2 * this.#phraseFactor(at, wanted),
+      }))
+      .sort((one, other) => other.score - one.score || one.at - other.at)
       .flatMap(({ at }) => {
         const section = sections[at] as SearchSection
         const count = perPage.get(section.page) ?? 0
@@ -132,7 +155,16 @@ export class Searcher {
       .slice(0, resultsMax)
   }
 
-  /** Section → how well the word matches it. */
+  /** Section → how well the word, or a synonym, matches it. */
+  #matchAny(wanted: string): Map<number, number> {
+    const found = this.#match(wanted)
+    for (const synonym of synonymsOf.get(wanted) ?? []) {
+      for (const [at, quality] of this.#match(synonym))
+        found.set(at, Math.max(found.get(at) ?? 0, quality * synonymFactor))
+    }
+    return found
+  }
+
   #match(wanted: string): Map<number, number> {
     const found = new Map<number, number>()
     const { sections } = this.#index
