@@ -11,9 +11,10 @@ import type { Range } from '#core/ranges.ts'
 import { ManualClock } from '#runtime/clock.ts'
 import { type Behaviour, noMistakes, noOperations } from '#simulator/beacon/behaviour.ts'
 import { type CompletedNetwork, simulateScenario } from '#simulator/beacon/networks.ts'
-import { openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
+import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { addCoverage } from '#storage/coverage.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { catchUp } from '#test/ingest-oracle.ts'
 
@@ -93,7 +94,7 @@ export async function openAlertsTest(
 ): Promise<AlertsTest> {
   const network = simulateAlertsNetwork()
   let finalized = 0
-  const node = await openNode(network, { finalized: () => finalized })
+  const node = await openNodeOfRun(network, { finalized: () => finalized })
   const hoodi = {
     ...{ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
     ...{ watch: watch.map(String), beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 } },

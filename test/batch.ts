@@ -5,6 +5,8 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 import { totalCpuMs } from './cpu-time.ts'
+import { failureNotes } from './failure-notes.ts'
+import { isLongRun } from './long.ts'
 
 export interface Result {
   readonly file: string
@@ -22,8 +24,8 @@ type TestEnd = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 /** The last line of a report. Without it, the process ended before all tests had run. */
 export const endLine = 'end'
 
-/** For tests that hang. */
-const timeoutMs = 600_000
+/** For tests that hang. In the long run, a test may take hours. */
+const timeoutMs = isLongRun ? Number.POSITIVE_INFINITY : 600_000
 
 function resultOf(event: TestEnd, cpuMs: number): Result | undefined {
   const { name, file, skip } = event.data
@@ -38,7 +40,7 @@ function outcomeOf(event: TestEnd, skip: string | boolean | undefined): Pick<Res
   const { error } = event.data.details
   if (isSuite && (error as { failureType?: string }).failureType === 'subtestsFailed') return { outcome: 'suite' }
   const cause = error?.cause instanceof Error ? error.cause : error
-  return { outcome: 'failed', reason: cause?.stack ?? String(cause) }
+  return { outcome: 'failed', reason: [cause?.stack ?? String(cause), ...failureNotes].join('\n') }
 }
 
 if (import.meta.main) {

@@ -175,6 +175,7 @@ interface SimulatedOptions {
 }
 type NetworkChanges = Readonly<Record<string, unknown>> & { readonly fromEpoch?: number }
 
+/** Always the same node: the files are written once, and a client must not change a response anyway. */
 async function openSimulated(world: CompletedNetwork, { network, few, finalized }: SimulatedOptions) {
   const node = await openNode(world, { ssz: true, states: true, rewards: true, ...(finalized && { finalized }) })
   const { fromEpoch = 0, ...changes } = network

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { batchesOf, groupOf, type TestGroup } from './groups.ts'
+import { profiles } from '#simulator/beacon/profiles.ts'
+import { dialects } from '#simulator/evm/dialects.ts'
+import { batchesOf, batchesOfOtherClients, clientsCount, groupOf, type TestGroup } from './groups.ts'
 import { summaryOf } from './summary.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -57,6 +59,18 @@ test('the summary counts results and lists costly files, skipped tests and failu
   assert.match(text, /\n1 passed, 1 failed, 1 skipped\n/)
 })
 
+test('the long run repeats the files with a simulated node until every client was used', () => {
+  assert.equal(clientsCount, Object.keys(profiles).length)
+  assert(clientsCount >= dialects.length)
+  const files = ['server/validators/ingest/default-nodes.test.ts', 'server/core/decimal.test.ts']
+  const repeated = batchesOfOtherClients(root, new Map([['unit', files]]), 9)
+  assert.deepEqual(
+    repeated.map(({ client }) => client),
+    [4, 5, 0, 1, 2],
+  )
+  for (const batch of repeated) assert.deepEqual(batch.files, files.slice(0, 1))
+})
+
 const runFile = (file: string) => spawnSync(process.execPath, ['test/run.ts', file], { cwd: root, encoding: 'utf8' })
 
 test('a run fails if a process ends before all its tests have run', () => {
@@ -65,9 +79,10 @@ test('a run fails if a process ends before all its tests have run', () => {
   assert.equal(status, 1)
 })
 
-test('an uncaught error fails the test that caused it', () => {
+test('an uncaught error fails the test that caused it, and notes about the process are shown', () => {
   const { status, stdout } = runFile('test/throws-late.ts')
   assert.match(stdout, /✖ test\/throws-late\.ts: throws in a timer of a suite\n +Error: in a timer\n/)
+  assert.match(stdout, /\n +The simulated beacon node is teku/)
   assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n/)
   assert.equal(status, 1)
 })

@@ -62,6 +62,8 @@ export interface Batch {
   readonly area: string
   readonly name: string
   readonly files: readonly string[]
+  /** The number of a client (client-of-run.ts); undefined: that of the seed. */
+  readonly client?: number
 }
 
 const filesPerProcessMax: Readonly<Record<TestGroup, number>> = {
@@ -102,4 +104,23 @@ export function batchesOf(byGroup: ReadonlyMap<TestGroup, readonly string[]>): B
   return [...byGroup]
     .flatMap(([group, files]) => batchesOfGroup(group, files))
     .sort((one, other) => rank(one) - rank(other))
+}
+
+export const clientsCount = 6
+
+/** Whether the simulated node of a test file behaves like the client of the run. */
+const usesClient = (root: string, file: string): boolean =>
+  /\/(client-of-run|ingest-oracle|alerts-network)\.ts'/.test(readFileSync(join(root, file), 'utf8'))
+
+/** The files whose simulated node behaves like a client, for every client that the seed does not choose. */
+export function batchesOfOtherClients(
+  root: string,
+  byGroup: ReadonlyMap<TestGroup, readonly string[]>,
+  seed: number,
+): Batch[] {
+  const files = [...byGroup].map(([group, all]) => [group, all.filter((file) => usesClient(root, file))] as const)
+  const others = Array.from({ length: clientsCount - 1 }, (_, at) => (seed + 1 + at) % clientsCount)
+  return others.flatMap((client) =>
+    batchesOf(new Map(files)).map((batch) => ({ ...batch, name: `${batch.name}, client ${client}`, client })),
+  )
 }

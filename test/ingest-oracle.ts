@@ -4,13 +4,12 @@ import { strict as assert } from 'node:assert'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
+import type { BeaconNodeOptions, SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
-import type { ClientName } from '#simulator/beacon/profiles.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { archiveOf, clientsOfRun } from './client-of-run.ts'
+import { openNodeOfRun } from './client-of-run.ts'
 import type { QuietServer } from './quiet-server.ts'
 
 /** Some hours span two chain days, and a UTC day ends within the chain. */
@@ -30,7 +29,7 @@ export const oracleUntil = oracleFinalized - 1
 
 /** An archive node of the client of this run. */
 export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimulatedBeaconNode> =>
-  openNode(oracleWorld(), { ...archiveOf(clientsOfRun()[0] as ClientName), ...options })
+  openNodeOfRun(oracleWorld(), options)
 
 export const oracleSettings = (url: string) => ({
   validators: {

@@ -56,10 +56,7 @@ describe('ingest that is killed', () => {
   }
 
   before(async () => {
-    node = await openOracleNode({
-      ...{ ssz: true, states: true, rewards: true },
-      finalized: () => Math.min(finalized++, oracleFinalized),
-    })
+    node = await openOracleNode({ finalized: () => Math.min(finalized++, oracleFinalized) })
     await using folder = await openFolder()
     points = await ingestAll(folder.dir, node.url)
     clean = await answersIn(folder.dir)

@@ -12,7 +12,7 @@ import { delimiter, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endLine, type Result } from './batch.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
-import { type Batch, batchesOf, type Group, groupOf, groups } from './groups.ts'
+import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
 import { withOwnImports } from './programs.ts'
 import { summaryOf } from './summary.ts'
 
@@ -51,7 +51,8 @@ async function runAll(): Promise<Result[]> {
     exclude: ['api/dist/**'],
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
-  const batches = batchesOf(new Map([...byGroup].filter(([group]) => chosen.has(group))))
+  const chosenFiles = new Map([...byGroup].filter(([group]) => chosen.has(group)))
+  const batches = [...batchesOf(chosenFiles), ...(options.long ? batchesOfOtherClients(root, chosenFiles, seed) : [])]
   const isComplete = positionals.length === 0
   if (isComplete) installEvm()
   const work = makeTemporaryFolder()
@@ -165,7 +166,7 @@ const checkTask = (name: string, program: string, args: readonly string[]): Task
   },
 })
 
-function testTask({ name, files }: Batch, work: string, index: number): Task {
+function testTask({ name, files, client }: Batch, work: string, index: number): Task {
   return {
     name,
     async run() {
@@ -173,7 +174,8 @@ function testTask({ name, files }: Batch, work: string, index: number): Task {
       const temporary = join(work, String(index))
       mkdirSync(temporary)
       const args = [...withOwnImports, join(import.meta.dirname, 'batch.ts'), report, ...files]
-      const { code, output, cpuMs } = await capture(process.execPath, args, { env: testEnv(work, temporary) })
+      const env = { ...testEnv(work, temporary), ...(client !== undefined && { TEST_CLIENT: String(client) }) }
+      const { code, output, cpuMs } = await capture(process.execPath, args, { env })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []
       const isComplete = lines.pop() === endLine

@@ -2,6 +2,9 @@
 
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { failureNotes } from './failure-notes.ts'
+
+failureNotes.add('The simulated beacon node is teku.')
 
 describe('a suite that is defined asynchronously', async () => {
   await sleep(1)

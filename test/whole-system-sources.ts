@@ -4,6 +4,7 @@ import { type Behaviour, SeededBehaviour } from '#simulator/beacon/behaviour.ts'
 import { LiveNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
+import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { dialectsWith } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
@@ -12,6 +13,7 @@ import { type Answer, AnswerAlterer } from './altered-answer.ts'
 import { isBelievedOfChain } from './altered-chain.ts'
 import { isBelievedOfMarkets, MarketWorld } from './altered-markets.ts'
 import { serveAnswers } from './altering-proxy.ts'
+import { archiveOf } from './client-of-run.ts'
 import { testNowMs } from './context.ts'
 import { type AlterAnswer, type Gate, openGate } from './source-gate.ts'
 
@@ -71,7 +73,8 @@ export async function openSources(seed: string): Promise<Sources> {
   const genesisUnix = testNowMs / 1000 - epochsBefore * slotsPerEpoch * slotSeconds
   const network = new LiveNetwork({ seed, plan, behaviour: calmBehaviour }, genesisUnix, clock)
   const isBinary = draws.happens(0.5)
-  const beacon = opened.use(await openNode(network, { ssz: isBinary, states: true, rewards: true }))
+  const client = createSeededRandom(`${seed}/client`).pick(Object.keys(profiles) as ClientName[])
+  const beacon = opened.use(await openNode(network, { ...archiveOf(client), ssz: isBinary }))
 
   const markets = new MarketWorld(draws.whole(0, 1_000_000))
   const feed = opened.use(await serveAnswers(({ path }) => markets.answer(path)))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { simulateAlertsNetwork } from '#test/alerts-network.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
@@ -57,7 +57,7 @@ test('a block is right if its fees or a payment of the builder go to an accepted
 
 test('exactly the blocks of watched validators with other fee recipients or from other relays are found', async () => {
   const network = simulateAlertsNetwork()
-  await using node = await openNode(network)
+  await using node = await openNodeOfRun(network)
   const epochs = { from: 2, until: 9 }
   const watched = new Map([8, 45, 50, 51, 52, 55, 58, 60, 63].map((index) => [index, validator(index)]))
   const blocks = [...network.blocks.values()].filter(

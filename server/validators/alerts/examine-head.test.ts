@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
-import { openNode } from '#simulator/beacon/node.ts'
-import { archiveNode } from '#simulator/beacon/profiles.ts'
 import type { Branch } from '#simulator/beacon/simulate.ts'
 import { epochEndMs, simulateAlertsNetwork, testWebhook, watchedIndices } from '#test/alerts-network.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext } from '#test/context.ts'
 import { openHeadProcessor } from '../ingest/epochs/open-processors.ts'
 import { openFollower, readProcessorStart } from '../ingest/start.ts'
@@ -23,7 +22,7 @@ async function openHeadTest(headSlot: number, branches: readonly Branch[] = []) 
   await using cleanup = new AsyncDisposableStack()
   const chain = simulateAlertsNetwork()
   const network = new MovingHead(chain, { headSlot, branches })
-  const node = cleanup.use(await openNode(network, { profile: archiveNode }))
+  const node = cleanup.use(await openNodeOfRun(network))
   const hoodi = {
     ...{ genesisUnix: chain.genesisUnix, slotSeconds: 12, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
     ...{ beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 }, showProvisional: true },

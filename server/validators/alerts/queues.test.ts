@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, systemClock } from '#runtime/clock.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { epochEndMs, simulateAlertsNetwork } from '#test/alerts-network.ts'
 import { openAlteringProxy } from '#test/altering-proxy.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { DepositQueue, lastAppliedEpoch, registryQueues } from './queues.ts'
 import type { WatchedValidator } from './watched-validators.ts'
@@ -56,7 +56,7 @@ test('deposits: the churn and the number per epoch determine the earliest epoch'
 
 test('deposits of the watch list are found by key and by address, with one request per chain hour', async () => {
   const network = simulateAlertsNetwork()
-  await using node = await openNode(network)
+  await using node = await openNodeOfRun(network)
   const [key, otherKey, address] = [`0x${'ab'.repeat(48)}`, `0x${'01'.repeat(48)}`, `0x${'cd'.repeat(20)}`]
   const deposit = (pubkey: string, credentials: string) => ({
     ...{ pubkey, withdrawal_credentials: credentials, amount: '32000000000' },

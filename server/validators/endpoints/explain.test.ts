@@ -1,12 +1,13 @@
 // The extension endpoint validators.explain.
+
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import {
@@ -246,7 +247,7 @@ test('every missed duty of every validator of a simulated network is reported, a
   const seen = { missed: 0, excused: 0, blocks: 0, sync: 0, slashed: 0 }
   for (const seed of ['explain/1', 'explain/2', 'explain/5']) {
     const world = simulateNetwork(seed, { missed: 0.2, orphaned: 0.05, slashing: 0.05 })
-    await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
+    await using node = await openNodeOfRun(world, { finalized: () => world.finalized })
     const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [node.url], fromEpoch: 0 } }
     await using empty = await openContext({ validators: { networks: { hoodi: own } } })
     const settings = await withChainTimes({ ...empty, clock: systemClock })
@@ -292,7 +293,7 @@ test('every missed duty of every validator of a simulated network is reported, a
 
 test('missed duties of old days are deleted, and their coverage with them', async () => {
   const world = simulateNetwork('explain/1')
-  await using node = await openNode(world, { ssz: true, states: true, finalized: () => world.finalized })
+  await using node = await openNodeOfRun(world, { finalized: () => world.finalized })
   const own = { epochsPerHour: 1, epochsPerDay: 2, missedKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
   await using context = await openContext()
   const settings = await withChainTimes({

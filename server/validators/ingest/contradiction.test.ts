@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
+import type { BeaconNodeOptions, SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Alteration, bytesAt, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -28,8 +29,9 @@ const slot =
 
 const nodes: SimulatedBeaconNode[] = []
 after(() => Promise.all(nodes.map((node) => node[Symbol.asyncDispose]())))
+/** Each case alters a certain form of answers, so the client does not decide which forms the node has. */
 async function nodeWith(options: BeaconNodeOptions): Promise<SimulatedBeaconNode> {
-  const node = await openNode(world, options)
+  const node = await openNodeOfRun(world, { ssz: false, states: false, rewards: false, ...options })
   nodes.push(node)
   return node
 }

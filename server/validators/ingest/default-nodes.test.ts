@@ -15,7 +15,7 @@ import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
 import type { Branch } from '#simulator/beacon/simulate.ts'
 import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
-import { clientsOfRun } from '#test/client-of-run.ts'
+import { beaconClientOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
@@ -208,24 +208,21 @@ const allHours = Array.from(
   (_, at) => firstEpoch / epochsPerHour + at,
 )
 
-describe('ten days with the default node of a client', () => {
-  for (const client of clientsOfRun()) {
-    test(`${client}: no epoch is missing, and every figure is right`, async () => {
-      const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
-      await using followed = await follow(client, simulated)
-      const { chain, context, server, draws, advance, advanceTo } = followed
-      const downtimeFrom = (firstEpoch + draws.whole(1, days - 4) * epochsPerDay) * slotsPerEpoch
-      await advanceTo(findDowntime(simulated, downtimeFrom))
-      advance(hourSlots)
-      await server.restart(draws.whole(1, 200))
-      await advanceTo(chain.headSlot)
-      assert(chain.finalized > firstEpoch + days * epochsPerDay)
-      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: firstEpoch, until: chain.finalized - 1 }])
-      await assertTruth(followed, allHours)
-      const isComputed = server.lines.some((line) => line.includes('computed from blocks'))
-      assert.equal(isComputed, pruning.includes(client))
-    })
-  }
+test('ten days with the default node of a client: no epoch is missing, and every figure is right', async () => {
+  const client = beaconClientOfRun()
+  const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
+  await using followed = await follow(client, simulated)
+  const { chain, context, server, draws, advance, advanceTo } = followed
+  const downtimeFrom = (firstEpoch + draws.whole(1, days - 4) * epochsPerDay) * slotsPerEpoch
+  await advanceTo(findDowntime(simulated, downtimeFrom))
+  advance(hourSlots)
+  await server.restart(draws.whole(1, 200))
+  await advanceTo(chain.headSlot)
+  assert(chain.finalized > firstEpoch + days * epochsPerDay)
+  assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: firstEpoch, until: chain.finalized - 1 }])
+  await assertTruth(followed, allHours)
+  const isComputed = server.lines.some((line) => line.includes('computed from blocks'))
+  assert.equal(isComputed, pruning.includes(client))
 })
 
 const downtimeEpoch = firstEpoch + epochsPerHour

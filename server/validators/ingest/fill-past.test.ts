@@ -1,12 +1,14 @@
 // The past of validators that are added to a watch list (behaviour/validators.md#watch-lists), on a simulated network.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
+import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
@@ -34,9 +36,10 @@ const chain = simulateNetwork('past', {
 })
 
 /** A node whose finality and oldest state the test moves. */
-async function openWorld(simulated = chain) {
+async function openWorld(simulated = chain, options: BeaconNodeOptions = {}) {
   const at = { finalized: 0, statesFromSlot: 0 }
-  const node = await openNode(simulated, { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot })
+  const moved = { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot }
+  const node = await openNodeOfRun(simulated, { ...moved, ...options })
   const context = await openContext()
   let settings = context.settings
   /** A server that was restarted with these settings. */
@@ -184,7 +187,8 @@ test('a gap that is filled after a validator was added counts once, and none is 
 
 test('epochs of a leak that cannot be verified without full states are refused, earlier ones can be read', async () => {
   // Its first epochs are not final for so long that inactivity scores rise.
-  await using world = await openWorld(simulateNetwork('watch file', { epochs: 12, outage: { from: 0, until: 0 } }))
+  const leaking = simulateNetwork('watch file', { epochs: 12, outage: { from: 0, until: 0 } })
+  await using world = await openWorld(leaking, { states: false })
   await world.follow(['2'], 7)
   const follower = await world.follow(['2', '9'], 8)
   const step = await follower.fillPast(signal)

@@ -8,7 +8,7 @@ import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { drawDisruptionPlan, SeededBehaviour } from '#simulator/beacon/behaviour.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
+import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
 import { drawNetworkPlan } from '#simulator/beacon/plan.ts'
 import type { EpochRecord } from '#simulator/beacon/records.ts'
 import { Simulation } from '#simulator/beacon/simulate.ts'
@@ -16,6 +16,7 @@ import { Truth } from '#simulator/beacon/truth.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -31,7 +32,7 @@ const signal = new AbortController().signal
 /** What a node needs of a network. */
 type Chain = Pick<CompletedNetwork, 'seed' | 'plan' | 'genesisUnix' | 'headSlot' | 'epochs'>
 
-/** A node whose newest slot the test moves. */
+/** A node whose newest slot the test moves. Which states it returns is the subject of the tests, not up to the client. */
 async function openMovingNode(network: Chain, { prunes = true, ...options }: NodeOptions = {}) {
   const { slotsPerEpoch } = network.plan
   let chain = network
@@ -45,7 +46,7 @@ async function openMovingNode(network: Chain, { prunes = true, ...options }: Nod
     epoch: (epoch: number) => (epoch * slotsPerEpoch <= head ? chain.epochs[epoch] : undefined),
   }
   const pruning = prunes ? { statesFromSlot: () => finalized() * slotsPerEpoch } : {}
-  const node = await openNode(view, { ...pruning, ...options })
+  const node = await openNodeOfRun(view, { ssz: false, states: false, rewards: false, ...pruning, ...options })
   return {
     ...node,
     finalized,

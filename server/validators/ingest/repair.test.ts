@@ -6,12 +6,13 @@ import type { Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
+import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openDuties } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { assertSameAnswers, catchUp, collectAnswers, openOracleNode, oracleSettings } from '#test/ingest-oracle.ts'
 import { openQuietServer } from '#test/quiet-server.ts'
@@ -124,8 +125,8 @@ function onStore(
     let node: SimulatedBeaconNode
     before(async () => {
       const lacking = new Set<number>()
-      const options: BeaconNodeOptions = { ssz: true, states: true, rewards: true, lacks: (slot) => lacking.has(slot) }
-      node = await openNode(simulateWorld(world), { ...options, finalized: () => until + 1 })
+      const options = { lacks: (slot: number) => lacking.has(slot), finalized: () => until + 1 }
+      node = await openNodeOfRun(simulateWorld(world), options)
       const context = await contextOn(node.url, settings)
       await context.follower.catchUp(signal)
       scene = { ...context, lacking, url: node.url, clean: await stored(context) }
@@ -366,7 +367,7 @@ onStore('long spans', { until: 66, world: longWorld, settings: { epochsPerDay: 1
 describe('incomplete stores', () => {
   let node: SimulatedBeaconNode
   before(async () => {
-    node = await openNode(simulateWorld(), { ssz: true, states: true, rewards: true, finalized: () => 22 })
+    node = await openNodeOfRun(simulateWorld(), { finalized: () => 22 })
   })
   after(() => node[Symbol.asyncDispose]())
 

@@ -1,4 +1,5 @@
 // The ingest loops of a server, and what they report to /readyz.
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -7,9 +8,9 @@ import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
@@ -109,7 +110,7 @@ test('a contradiction is logged and reported in /readyz, and ingest continues on
 test('an event of a node starts a poll', async () => {
   let finalized = 4
   const network = simulateNetwork('events', { epochs: 12, outage: { from: 0, until: 0 } })
-  await using node = await openNode(network, { finalized: () => finalized })
+  await using node = await openNodeOfRun(network, { finalized: () => finalized })
   // It only offers the event stream. Everything else is requested from the second node.
   const streams: ServerResponse[] = []
   await using events = createServer((request, response) => {

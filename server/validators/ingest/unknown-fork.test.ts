@@ -1,4 +1,5 @@
 // Ingest stops before a fork that this version does not support (behaviour/validators.md#unknown-forks).
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,11 +9,11 @@ import { networkFindings } from '#operations/network-findings.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Alteration, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay } from '#test/beacon-replay.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -61,7 +62,7 @@ const catchUp = (context: TestContext, url: string) => {
 const endOf = async (context: TestContext) => (await coveredEpochs(context.duties, 'hoodi')).at(-1)?.until
 
 test('states are recorded up to an unknown fork', async () => {
-  await using node = await openNode(world, { ssz: true, states: true })
+  await using node = await openNodeOfRun(world)
   const fork = epochs - 2
   await using proxy = await openAlteringProxy(node.url, both(scheduleFork(fork), changeFormat(fork)))
   await using context = await openAt(proxy.url)
@@ -75,7 +76,7 @@ test('states are recorded up to an unknown fork', async () => {
 })
 
 test('epochs before an unknown fork are stored as without it, and the error names fork and epoch', async () => {
-  await using node = await openNode(world, { ssz: true })
+  await using node = await openNodeOfRun(world)
   await using expected = await openAt(node.url)
   await catchUp(expected, node.url).run()
   for (const fork of [5, finalized]) {
@@ -98,7 +99,7 @@ test('epochs before an unknown fork are stored as without it, and the error name
 })
 
 test('a fork that is not scheduled, or not final yet, does not stop ingest', async () => {
-  await using node = await openNode(world, { ssz: true })
+  await using node = await openNodeOfRun(world)
   for (const fork of ['18446744073709551615', String(finalized + 1)]) {
     await using proxy = await openAlteringProxy(node.url, scheduleFork(fork))
     await using context = await openAt(proxy.url)
@@ -108,7 +109,7 @@ test('a fork that is not scheduled, or not final yet, does not stop ingest', asy
 })
 
 test('a node that is updated while ingest runs stops it as well', async () => {
-  await using node = await openNode(world, { ssz: true })
+  await using node = await openNodeOfRun(world)
   const unreachable: Alteration = ({ path }) => (path.includes('/finality_checkpoints') ? Buffer.from('-') : undefined)
   await using proxy = await openAlteringProxy(node.url, unreachable)
   await using context = await openAt(proxy.url)
@@ -168,7 +169,7 @@ async function startServer(url: string, nowEpoch: number) {
 
 test('readiness, coverage with its metric, and the doctor report that ingest stopped and what to do', async () => {
   const fork = 6
-  await using node = await openNode(world, { ssz: true })
+  await using node = await openNodeOfRun(world)
   await using proxy = await openAlteringProxy(node.url, both(scheduleFork(fork), changeFormat(fork)))
   // Few epochs behind: without the fork, the network would be healthy.
   await using server = await startServer(proxy.url, fork + 2)
@@ -192,7 +193,7 @@ test('readiness, coverage with its metric, and the doctor report that ingest sto
 
 test('a scheduled unknown fork is logged once with its date, and the doctor warns of it', async () => {
   const fork = finalized + 50
-  await using node = await openNode(world, { ssz: true })
+  await using node = await openNodeOfRun(world)
   await using proxy = await openAlteringProxy(node.url, scheduleFork(fork))
   await using server = await startServer(proxy.url, finalized + 2)
   await server.polled()

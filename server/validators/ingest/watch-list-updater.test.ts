@@ -1,12 +1,13 @@
 // A watch file that changes while a server runs (behaviour/validators.md#watch-lists).
+
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext } from '#test/context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { keptEpochs } from '../duties/watch-ranges.ts'
@@ -17,10 +18,16 @@ import { startBeacon } from './start.ts'
 
 type Line = { readonly message: string } & Readonly<Record<string, unknown>>
 
+/** In one step, so that no poll reads half of it. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text)
+  await rename(`${file}.new`, file)
+}
+
 test('a changed watch file is used without a restart: added validators are registered and get their past', async () => {
   let finalized = 8
   const chain = simulateNetwork('watch file', { epochs: 12, outage: { from: 0, until: 0 } })
-  await using node = await openNode(chain, { states: true, ssz: true, finalized: () => finalized })
+  await using node = await openNodeOfRun(chain, { finalized: () => finalized })
   await using files = await openContext()
   const watchFile = join(files.dir, 'watch.txt')
   const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 100 }
@@ -50,7 +57,7 @@ test('a changed watch file is used without a restart: added validators are regis
     keptEpochs(context.duties, 'hoodi', await coveredEpochs(context.duties, 'hoodi'), [validator])
   const stop = new AbortController()
 
-  await writeFile(watchFile, '2\ntwo\n')
+  await replaceFile(watchFile, '2\ntwo\n')
   const running = startBeacon(context, stop.signal)
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(async () => {
@@ -61,11 +68,11 @@ test('a changed watch file is used without a restart: added validators are regis
   assert.match(String(refused.reason), /watch\.txt, line 2: "two" is no index/)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
 
-  await writeFile(watchFile, '2\n')
+  await replaceFile(watchFile, '2\n')
   await logged({ message: 'epochs stored', until: 7 })
   assert.equal(await readValidator(context.state, 'hoodi', 9), undefined)
 
-  await writeFile(watchFile, '2\n9\n')
+  await replaceFile(watchFile, '2\n9\n')
   await logged({ message: 'watch file reloaded', names: 2 })
   finalized = 9
   await logged({ message: 'watch list changed', fromEpoch: 7, added: 1, removed: 0 })
@@ -80,7 +87,7 @@ test('a changed watch file is used without a restart: added validators are regis
   assert.equal((await readValidator(context.state, 'hoodi', 9))?.index, 9)
   assert.equal((await readIngestStatus(context, { network: 'hoodi' })).missingPastEpochs, 0)
 
-  await writeFile(watchFile, '2\nnine\n')
+  await replaceFile(watchFile, '2\nnine\n')
   const problem = await logged({ message: 'watch file is not valid; the previous list stays in force' })
   assert.match(String(problem.reason), /line 2: "nine"/)
   finalized = 10

@@ -8,11 +8,12 @@ import { systemClock } from '#runtime/clock.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
-import { archiveNode, type NodeProfile, profiles } from '#simulator/beacon/profiles.ts'
+import { type NodeProfile, profiles } from '#simulator/beacon/profiles.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { callHandler, register } from '#test/validators-world.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -42,18 +43,15 @@ interface Options {
   readonly watch?: readonly string[]
   readonly showProvisional?: boolean
   readonly headSlot: number
-  /** Default: a node that keeps all states. */
+  /** Default: an archive node of the client of this run. */
   readonly profile?: NodeProfile
 }
 
 /** A server's ingest of one network; each `step` is one poll. */
-async function openWorld(
-  chain: CompletedNetwork,
-  { branches = [], headSlot, profile = archiveNode, ...changes }: Options,
-) {
+async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, profile, ...changes }: Options) {
   await using cleanup = new AsyncDisposableStack()
   const network = new MovingHead(chain, { headSlot, branches })
-  const node = cleanup.use(await openNode(network, { profile }))
+  const node = cleanup.use(await (profile ? openNode(network, { profile }) : openNodeOfRun(network)))
   const plain = cleanup.use(await openContext())
   const beacon = { urls: [node.url], fromEpoch: 0 }
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon, showProvisional: true, ...changes }
@@ -429,7 +427,7 @@ const processorOn = (url: string, epochsMax?: number): LocalHeadProcessor => {
 
 test('only the newest epochs are computed if many are not final', async () => {
   const network = new MovingHead(simulate('provisional/limit', 16), { headSlot: 12 * slotsPerEpoch })
-  await using node = await openNode(network)
+  await using node = await openNodeOfRun(network)
   const processor = processorOn(node.url, 3)
   const request = { next: 2, scores: new Map() }
   assert.deepEqual(epochsOf((await processor.process(request, signal)).epochs), [8, 9, 10])
@@ -440,7 +438,7 @@ test('only the newest epochs are computed if many are not final', async () => {
 test('epochs and duties from an unknown fork on are not read', async () => {
   const fork = 11
   const network = new MovingHead(simulate('provisional/fork', 16), { headSlot: (fork - 2) * slotsPerEpoch })
-  await using node = await openNode(network)
+  await using node = await openNodeOfRun(network)
   const schedule = jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, GLOAS_FORK_EPOCH: String(fork) }))
   await using proxy = await openAlteringProxy(node.url, schedule)
   const processor = processorOn(proxy.url)

@@ -1,19 +1,20 @@
 // Deposits and consolidations are stored and reported by epoch, and are not earnings
 // (behaviour/validators.md#balance-changes-outside-duties).
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext } from '#test/context.ts'
 import { Follower } from '../follow.ts'
 import type { IngestStep } from '../ingest-progress.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 
 async function ingest(world: CompletedNetwork) {
-  await using node = await openNode(world, { ssz: true, states: true })
+  await using node = await openNodeOfRun(world)
   const beacon = { urls: [node.url], fromEpoch: 0 }
   await using context = await openContext({
     validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 8, beacon } } },

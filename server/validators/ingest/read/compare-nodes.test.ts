@@ -1,12 +1,13 @@
 // Two beacon nodes of one network are compared before epochs are stored (behaviour/validators.md#comparison-of-nodes).
+
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { emptyDuties } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
@@ -65,8 +66,8 @@ const wrongProposer = jsonAt<Duty[]>(new RegExp(`/duties/proposer/${emptyEpoch}$
 })
 
 test('nodes that disagree about a proposer stop ingest before that epoch, until they agree', async () => {
-  await using one = await openNode(world)
-  await using two = await openNode(world)
+  await using one = await openNodeOfRun(world)
+  await using two = await openNodeOfRun(world)
   for (const wrong of [one, two]) {
     await using proxy = await openAlteringProxy(wrong.url, wrongProposer)
     const urls = [one, two].map((node) => (node === wrong ? proxy.url : node.url))
@@ -88,7 +89,7 @@ test('nodes that disagree about a proposer stop ingest before that epoch, until 
 })
 
 test('without a second node or without comparison, the proposer of an empty slot is trusted', async () => {
-  await using node = await openNode(world)
+  await using node = await openNodeOfRun(world)
   await using proxy = await openAlteringProxy(node.url, wrongProposer)
   for (const [urls, comparesNodes] of [
     [[proxy.url], true],
@@ -104,17 +105,17 @@ test('without a second node or without comparison, the proposer of an empty slot
 
 test('a node on another fork stops ingest', async () => {
   const fork = { ...simulateNetwork('compare other', plan), genesisUnix: world.genesisUnix }
-  await using one = await openNode(world)
-  await using other = await openNode(fork, { finalized: () => world.finalized })
+  await using one = await openNodeOfRun(world)
+  await using other = await openNodeOfRun(fork, { finalized: () => world.finalized })
   const { catchUp, steps } = await openFollower([one.url, other.url])
   await assert.rejects(catchUp(), new RegExp(`${one.url} and ${other.url} return different last blocks: 0x`))
   assert.deepEqual([await covered(), steps], [[], []])
 })
 
 test('a second node that is down, behind or without blocks does not stop ingest, and is reported', async () => {
-  await using one = await openNode(world)
-  await using behind = await openNode(world, { finalized: () => 1 })
-  await using without = await openNode(world, { lacks: () => true, finalized: () => world.finalized })
+  await using one = await openNodeOfRun(world)
+  await using behind = await openNodeOfRun(world, { finalized: () => 1 })
+  await using without = await openNodeOfRun(world, { lacks: () => true, finalized: () => world.finalized })
   const unreachable = 'http://127.0.0.1:1'
   for (const [url, reason] of [
     [unreachable, /cannot be reached \(ECONNREFUSED\)$/],
@@ -133,8 +134,8 @@ test('a second node that is down, behind or without blocks does not stop ingest,
 
 test('a node that has recovered is compared again', async () => {
   let finalized = 1
-  await using one = await openNode(world)
-  await using two = await openNode(world, { finalized: () => finalized })
+  await using one = await openNodeOfRun(world)
+  await using two = await openNodeOfRun(world, { finalized: () => finalized })
   const { catchUp, steps } = await openFollower([one.url, two.url])
   await catchUp()
   assert.equal(steps.at(-1)?.notCompared?.length, 1)

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { MovingHead } from '#simulator/beacon/moving-head.ts'
 import { simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { HeadRecorder } from './head-recorder.ts'
 import { StateRecords } from './state-records.ts'
 
@@ -42,7 +42,7 @@ test('states are not recorded if the chain is reorganized while they are read', 
   const first = epoch * slotsPerEpoch
   // The head is a branch that differs from the first slot of the epoch on.
   const head = new MovingHead(network, { headSlot: first, branches: [{ from: first, until: first + 1 }] })
-  await using node = await openNode(head)
+  await using node = await openNodeOfRun(head)
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
   const { rules } = await beacon.chain(signal)
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-records-'))

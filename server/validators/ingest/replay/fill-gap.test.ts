@@ -1,10 +1,10 @@
 // Fills gaps of simulated networks from their blocks, and compares every figure with the one from the true states.
 // Simulated committees do not follow RANDAO, so they are passed in; those of a recorded chain are computed.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import type { SimulatedBlock, Snapshot } from '#simulator/beacon/records.ts'
 import type { Block, Payload } from '#sources/beacon/block.ts'
@@ -13,6 +13,7 @@ import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { openReplay } from '#test/beacon-replay.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { type Carry, processEpoch } from '../epochs/process-epoch.ts'
 import { Sums } from '../epochs/sums.ts'
 import type { EpochData } from '../read/epoch.ts'
@@ -28,7 +29,7 @@ interface ReadChain {
 
 /** All finalized epochs of a network, from a node that has all states. */
 async function readChain(network: CompletedNetwork): Promise<ReadChain> {
-  await using node = await openNode(network, { ssz: true, states: true })
+  await using node = await openNodeOfRun(network)
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const { rules } = await beacon.chain()
   const reader = new EpochReader(beacon, rules)
