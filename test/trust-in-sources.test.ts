@@ -303,7 +303,10 @@ describe('the execution node of a network', () => {
     assert.equal(payment?.external, 1_000_000_000)
   })
 
-  test('is trusted about the sender of a deposit, and about the newest deposits until the next one', async () => {
+  test('is trusted about sender and key of a deposit, and about the newest deposits until the next one', async () => {
+    const otherKey = new Uint8Array(48).fill(0x99)
+    // After 0x, five offsets and the length of the key.
+    const keyAt = 2 + 2 * 32 * 6
     const stored = async (method: string, change: (result: Any) => Any) => {
       await database.state.write(async (tx) => {
         for (const table of ['deposit_senders', 'cursors']) await tx.run(`delete from ${table}`)
@@ -311,13 +314,22 @@ describe('the execution node of a network', () => {
       const reader = new DepositReader(database.state, 'hoodi', openWrongNode(method, change), depositContract)
       const { deposits } = await reader.catchUp(signal)
       const rows = await database.state.all<{ address: Uint8Array }>('select distinct address from deposit_senders')
-      return { deposits, addresses: rows.map(({ address }) => Buffer.from(address).toString('hex')) }
+      const [keys] = await database.state.all<{ count: number }>(
+        'select count(*) as count from deposit_senders where pubkey = ?',
+        otherKey,
+      )
+      return { deposits, addresses: rows.map(({ address }) => Buffer.from(address).toString('hex')), keys: keys?.count }
     }
     const { deposits } = await stored('none', () => {})
     assert.ok(deposits > 1)
     const other = '77'.repeat(20)
     const wrong = await stored('eth_getTransactionByHash', (transaction) => ({ ...transaction, from: `0x${other}` }))
-    assert.deepEqual(wrong, { deposits, addresses: [other] })
+    assert.deepEqual(wrong, { deposits, addresses: [other], keys: 0 })
+    const wrongKey = await stored('eth_getLogs', (logs) => {
+      logs[0].data =
+        logs[0].data.slice(0, keyAt) + Buffer.from(otherKey).toString('hex') + logs[0].data.slice(keyAt + 96)
+    })
+    assert.equal(wrongKey.keys, 1)
     assert.equal((await stored('eth_getLogs', (logs) => logs.slice(0, -1))).deposits, deposits - 1)
   })
 
