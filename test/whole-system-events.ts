@@ -4,19 +4,23 @@ import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.
 import { type GateMode, gateModes } from './source-gate.ts'
 import { type SourceName, sourceNames } from './whole-system-sources.ts'
 
-export type SystemEvent =
+/** Of a run with one server and of a cluster. */
+export type CommonEvent =
   /** Time passes. */
   | { readonly is: 'pass'; readonly steps: number }
   | { readonly is: 'quotes'; readonly count: number }
   | { readonly is: 'label'; readonly slug: string; readonly name: string }
   | { readonly is: 'create key' | 'revoke key' | 'rotate key' }
   | { readonly is: 'push rate'; readonly rate: string }
-  /** Calls at the same time with a key that has limits. */
-  | { readonly is: 'burst'; readonly calls: number }
   | { readonly is: 'reorg'; readonly depth: number }
   /** Alters an answer of a source. */
   | { readonly is: 'alter'; readonly source: SourceName; readonly skipped: number; readonly seed: string }
   | { readonly is: 'break'; readonly source: SourceName; readonly mode: GateMode; readonly steps: number }
+
+export type SystemEvent =
+  | CommonEvent
+  /** Calls at the same time with a key that has limits. */
+  | { readonly is: 'burst'; readonly calls: number }
   | { readonly is: 'fill disk'; readonly steps: number }
   /** The wall time of the server is wrong. */
   | { readonly is: 'wrong clock'; readonly byMs: number; readonly steps: number }
@@ -29,7 +33,16 @@ export type KillTime = 'now' | 'commit' | 'request' | 'quote'
 
 const minuteMs = 60_000
 
-const drawEvent: readonly [weight: number, draw: (draws: SeededRandom) => SystemEvent][] = [
+/** Events of a kind of runs, and how often they happen. */
+export type EventTable<E> = readonly (readonly [weight: number, draw: (draws: SeededRandom) => E])[]
+
+export function drawFrom<E>(table: EventTable<E>, seed: string, count: number): E[] {
+  const draws = createSeededRandom(seed)
+  const weighted = table.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw))
+  return Array.from({ length: count }, () => draws.pick(weighted)(draws))
+}
+
+const systemEvents: EventTable<SystemEvent> = [
   [8, (draws) => ({ is: 'pass', steps: draws.whole(1, 7) })],
   [4, (draws) => ({ is: 'quotes', count: draws.whole(1, 6) })],
   [3, (draws) => ({ is: 'label', slug: `entity-${draws.whole(1, 5)}`, name: `Name ${draws.whole(1, 1000)}` })],
@@ -62,13 +75,9 @@ const drawEvent: readonly [weight: number, draw: (draws: SeededRandom) => System
 
 const eventsPerRun = 16
 
-export function drawEvents(seed: number): SystemEvent[] {
-  const draws = createSeededRandom(`whole system ${seed}`)
-  const weighted = drawEvent.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw))
-  return Array.from({ length: eventsPerRun }, () => draws.pick(weighted)(draws))
-}
+export const drawEvents = (seed: number): SystemEvent[] => drawFrom(systemEvents, `whole system ${seed}`, eventsPerRun)
 
-export const eventText = ({ is, ...more }: SystemEvent): string => {
+export const eventText = ({ is, ...more }: { readonly is: string }): string => {
   const values = Object.entries(more).map(([name, value]) => `${name} ${value}`)
   return values.length === 0 ? is : `${is} (${values.join(', ')})`
 }
@@ -76,10 +85,10 @@ export const eventText = ({ is, ...more }: SystemEvent): string => {
 const triesMax = 60
 
 /** The shortest list that still fails, found by leaving out halves, then quarters, then single events. */
-export async function shrinkEvents(
-  events: readonly SystemEvent[],
-  fails: (events: readonly SystemEvent[]) => Promise<boolean>,
-): Promise<readonly SystemEvent[]> {
+export async function shrinkEvents<E>(
+  events: readonly E[],
+  fails: (events: readonly E[]) => Promise<boolean>,
+): Promise<readonly E[]> {
   let shortest = events
   let tries = 0
   for (let size = Math.ceil(events.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

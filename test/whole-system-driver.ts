@@ -1,0 +1,544 @@
+// What whole-system runs of one server (whole-system.ts) and of several (whole-system-cluster.ts) have in common: time,
+// faults of sources, writes and their check, and the comparison with a clean server at the end.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HistoryWriter } from '#explorer/labels/history.ts'
+import { putLabels } from '#explorer/labels/labels.ts'
+import { callControl } from '#runtime/control-socket.ts'
+import { systemRandom } from '#runtime/random.ts'
+import { createKey, revokeKey, rotateKey } from '#storage/keys.ts'
+import { openState, openStores, type Stores } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { dayMs } from '#storage/usage.ts'
+import { DrivenClock } from './driven-clock.ts'
+import { type HostProcess, ignoreDeath, keepHost, takeHost } from './host-process.ts'
+import type { GateMode } from './source-gate.ts'
+import { copyEmptyStores } from './template.ts'
+import { type CommonEvent, eventText, shrinkEvents } from './whole-system-events.ts'
+import { alterNext, fullPassSteps, type SourceName, type Sources, sourceNames, stepMs } from './whole-system-sources.ts'
+import { assertSameTables } from './whole-system-tables.ts'
+
+const recoverySteps = 4
+const recoveryStepsMax = 48
+/** Limits of the plan `free`. */
+export const perSecond = 3
+export const perDay = 40
+
+export interface DrivenServer {
+  dataDir: string
+  host: HostProcess
+  /** Undefined: it does not run. */
+  url: string | undefined
+}
+
+export interface Finding {
+  readonly name: string
+  readonly level: string
+  readonly message: string
+}
+
+interface QuoteWrite {
+  readonly body: string
+  /** undefined: the response was lost. */
+  reply: string | undefined
+  readonly atMs: number
+}
+
+/** What was acknowledged. */
+export interface Written {
+  readonly quotes: Map<string, QuoteWrite>
+  readonly keys: Map<string, { key: string; isRevoked: boolean }>
+  readonly labels: Map<string, string>
+  readonly rates: Map<number, string>
+}
+
+export const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' })
+
+export async function request(url: string, options: RequestInit = {}) {
+  const response = await fetch(url, options)
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+/** Prints what happens if TRACE is set. */
+const trace = (text: string): void => {
+  if (process.env.TRACE) console.error(`${Math.round(performance.now())} ${text}`)
+}
+
+export abstract class SystemRun<E extends { readonly is: string }> {
+  protected abstract readonly servers: readonly DrivenServer[]
+  protected readonly sources: Sources
+  protected readonly dir: string
+  protected readonly clock: DrivenClock
+  protected admin = ''
+  protected limited = ''
+  protected aheadMs: number
+  protected wrongByMs = 0
+  protected step = 0
+  protected writes = 0
+  protected written: Written = { quotes: new Map(), keys: new Map(), labels: new Map(), rates: new Map() }
+  protected readonly broken = new Map<
+    SourceName,
+    { readonly since: number; readonly until: number; readonly mode: GateMode }
+  >()
+  /** Wrong values of a record are corrected by a full pass. */
+  #needsFullPass = false
+
+  constructor(sources: Sources, dir: string) {
+    this.sources = sources
+    this.dir = dir
+    this.aheadMs = sources.now() - Date.now()
+    this.clock = new DrivenClock(this.aheadMs)
+  }
+
+  /** Creates the databases. */
+  protected abstract prepare(): Promise<void>
+  protected abstract openStores(): Promise<Stores>
+  protected abstract openState(): Promise<State>
+  protected abstract readonly limitedPlan: 'free' | 'standard'
+  protected abstract happen(event: E): Promise<void>
+
+  async run(events: readonly E[]): Promise<void> {
+    await this.prepare()
+    await this.writeState(async (state) => {
+      const admin = { name: 'admin', plan: 'enterprise', admin: true } as const
+      this.admin = (await createKey(state, admin, this.clock, systemRandom)).key
+      const limited = { name: 'limited', plan: this.limitedPlan } as const
+      this.limited = (await createKey(state, limited, this.clock, systemRandom)).key
+    })
+    for (const server of this.servers) await this.start(server)
+    await this.pushRate('1.0842')
+    for (const event of events) {
+      trace(`step ${this.step}: ${eventText(event)}`)
+      await this.happen(event)
+      for (const server of this.servers) if (!server.url) await this.start(server)
+    }
+    await this.#recover()
+    await this.#checkWritten()
+    const responses = await Promise.all(this.running.map(({ url }) => dutyResponses(url, this.admin)))
+    for (const server of this.servers) await this.stop(server)
+    await this.#compare(responses)
+  }
+
+  async close(): Promise<void> {
+    for (const { url, host } of this.servers) {
+      // A process that still has a server is of no use for the next run.
+      if (url || !host.isAlive) await host.kill()
+      else keepHost(host)
+    }
+  }
+
+  logTail(): string {
+    try {
+      return readFileSync(this.#logFile, 'utf8').split('\n').slice(-20).join('\n')
+    } catch {
+      return ''
+    }
+  }
+
+  get #logFile(): string {
+    return join(this.dir, 'log')
+  }
+
+  protected get running(): readonly (DrivenServer & { readonly url: string })[] {
+    return this.servers.filter((server): server is DrivenServer & { readonly url: string } => server.url !== undefined)
+  }
+
+  /** Events that runs of any kind have. */
+  protected async happenAnywhere(event: CommonEvent): Promise<void> {
+    switch (event.is) {
+      case 'pass':
+        return this.pass(event.steps)
+      case 'quotes':
+        for (let at = 0; at < event.count; at++) await this.quote()
+        return
+      case 'label':
+        return this.#label(event.slug, event.name)
+      case 'create key':
+      case 'revoke key':
+      case 'rotate key':
+        return this.#changeKey(event.is)
+      case 'push rate':
+        return this.pushRate(event.rate)
+      case 'reorg':
+        return this.sources.chain.reorg(event.depth)
+      case 'alter':
+        if (event.source === 'feed') this.#needsFullPass = true
+        this.sources.gates[event.source].alter = alterNext(event.source, event.seed, event.skipped)
+        return
+      case 'break':
+        if (this.broken.has(event.source)) return
+        this.sources.gates[event.source].set(event.mode)
+        this.broken.set(event.source, { since: this.step, until: this.step + event.steps, mode: event.mode })
+    }
+  }
+
+  protected settings(): object {
+    return settingsOf(this.sources.settings)
+  }
+
+  protected async start(server: DrivenServer): Promise<void> {
+    if (!server.host.isAlive) server.host = takeHost()
+    await this.moveClock()
+    const { dataDir, host } = server
+    const input = { name: 'main', dataDir, logFile: this.#logFile, settings: this.settings() }
+    server.url = (await host.call('start', input)).url
+    await this.settle()
+  }
+
+  protected async stop(server: DrivenServer): Promise<void> {
+    server.url = undefined
+    await server.host.call('stop', { name: 'main' })
+  }
+
+  /** Kills the process at a request to a source, counted from 1. */
+  protected async killAtRequest(host: HostProcess, at: number, work: () => Promise<void>): Promise<void> {
+    let left = at
+    const gates = Object.values(this.sources.gates)
+    for (const gate of gates)
+      gate.onRequest = () => {
+        left -= 1
+        if (left === 0) void host.kill()
+      }
+    await work()
+    for (const gate of gates) gate.onRequest = undefined
+  }
+
+  /** Every step ends the faults that are over. Without a server, only time passes. */
+  protected async pass(steps: number): Promise<void> {
+    for (let at = 0; at < steps; at++) {
+      await this.advance()
+      if (this.running.length === 0) continue
+      await this.settle()
+      await this.checkStep()
+    }
+  }
+
+  protected async checkStep(): Promise<void> {
+    for (const { url } of this.running) await this.#checkFunding(url)
+  }
+
+  protected async advance(): Promise<void> {
+    await this.endFaults()
+    this.step += 1
+    this.aheadMs += stepMs
+    this.sources.step()
+    await this.moveClock()
+  }
+
+  /** Ends the faults that are over. */
+  protected async endFaults(): Promise<void> {
+    for (const [source, fault] of this.broken) if (fault.until <= this.step) await this.repair(source)
+  }
+
+  protected async endAllFaults(): Promise<void> {
+    for (const source of sourceNames) {
+      this.sources.gates[source].alter = undefined
+      await this.repair(source)
+    }
+  }
+
+  protected async repair(source: SourceName): Promise<void> {
+    this.sources.gates[source].set('open')
+    this.broken.delete(source)
+  }
+
+  /** `wrongByMs`: how far the wall time of the servers is off. */
+  protected async moveClock(wrongByMs = this.wrongByMs): Promise<void> {
+    this.wrongByMs = wrongByMs
+    const { aheadMs } = this
+    this.clock.moveTo(aheadMs)
+    this.clock.wrongByMs = wrongByMs
+    const moves = this.servers.map(({ host }) => host.call('move', { aheadMs, wrongByMs }).catch(ignoreDeath))
+    await Promise.all(moves)
+  }
+
+  /** Waits until nothing is under way. A call of a thread may wait for a source that fails; then it is not waited for. */
+  protected async settle(hosts: readonly HostProcess[] = this.running.map(({ host }) => host)): Promise<void> {
+    const gates = Object.values(this.sources.gates)
+    const idle = { requests: 0, calls: 0, writes: 0 }
+    let [before, quiet] = [-1, 0]
+    for (let tries = 0; tries < 400 && quiet < 3; tries++) {
+      const busy = (await Promise.all(hosts.map((host) => host.call('busy', {}).catch(() => idle)))).reduce(
+        (sum, { requests, writes, calls }) => sum + requests + writes + (tries > 100 ? 0 : calls),
+        0,
+      )
+      const count = gates.reduce((sum, gate) => sum + gate.requests, 0)
+      quiet = count === before && busy === 0 && gates.every(({ pending }) => pending === 0) ? quiet + 1 : 0
+      before = count
+      await sleep(4)
+    }
+  }
+
+  protected async until(what: string, isTrue: () => Promise<boolean>, detail = () => ''): Promise<void> {
+    for (let tries = 0; tries < 400; tries++) {
+      if (await isTrue()) return
+      await sleep(tries < 100 ? 50 : 200)
+    }
+    const failing = await Promise.all(this.running.map(({ url }) => failingChecks(url)))
+    assert.fail(`did not happen: ${what} ${detail()}; /readyz: ${JSON.stringify(failing)}`)
+  }
+
+  protected async doctor({ dataDir }: DrivenServer): Promise<readonly Finding[]> {
+    const reply = await callControl(dataDir, 'doctor', { sample: 10 })
+    assert.ok(reply, 'no control socket')
+    return reply.result as Finding[]
+  }
+
+  /** What a server claims as final is true. */
+  async #checkFunding(url: string): Promise<void> {
+    const { chain } = this.sources
+    const addresses = chain.addresses()
+    const address = addresses[(this.step * 7) % addresses.length] as string
+    const query = `module=account&action=fundedby&chainid=1&address=${address}&apikey=${this.admin}`
+    const { text, headers } = await request(`${url}/v2/api?${query}`)
+    if (headers.get('x-tetrad-finality') !== 'finalized') return
+    const asOf = Number(headers.get('x-tetrad-as-of'))
+    assert.ok(asOf <= chain.final, `block ${asOf} is claimed as final, block ${chain.final} is`)
+    const { result } = JSON.parse(text) as { result: { fundingTxn?: string } | [] }
+    const truth = chain.firstFunding(address, Array.isArray(result) ? asOf : chain.final)
+    assert.equal(Array.isArray(result) ? undefined : result.fundingTxn, truth?.tx, `funding of ${address}: ${text}`)
+  }
+
+  /** Whether it was acknowledged. The servers take turns. */
+  protected async quote(
+    name = `order-${++this.writes}`,
+    url = this.running[this.writes % this.running.length]?.url,
+  ): Promise<boolean> {
+    const body = JSON.stringify({
+      ...{ from: { currency: 'USDC', amount: `${100 + this.writes}` }, to: { currency: 'EURC' } },
+      ...{ tenor: 'instant', type: this.writes % 4 < 2 ? 'tradable' : 'reference' },
+      recipientAddress: `0x${'11'.repeat(20)}`,
+    })
+    const write = this.written.quotes.get(name) ?? { body, reply: undefined, atMs: this.clock.now() }
+    const headers = { ...bearer(this.admin), 'content-type': 'application/json', 'idempotency-key': name }
+    const sent = { method: 'POST', headers, body: write.body }
+    const response = await request(`${url}/v1/exchange/fx/quotes`, sent).catch(() => undefined)
+    if (response && response.status !== 200) {
+      assert.equal(response.status, 503, response.text)
+      return false
+    }
+    // Without a response it is unknown whether the quote was written.
+    this.written.quotes.set(name, write)
+    if (!response) return false
+    if (write.reply !== undefined) assert.equal(response.text, write.reply, `the reply of ${name} is repeated`)
+    write.reply = response.text
+    return true
+  }
+
+  protected async pushRate(rate: string): Promise<void> {
+    const headers = { ...bearer(this.admin), 'content-type': 'application/json' }
+    const body = JSON.stringify({ pair: 'EUR/USD', rate })
+    const [server] = this.running
+    const { status, text } = await request(`${server?.url}/v1/exchange/fx/rates`, { method: 'POST', headers, body })
+    if (status === 200) this.written.rates.set(Date.parse((JSON.parse(text) as { time: string }).time), rate)
+    else assert.ok(this.mayRefuse || status === 400, `${status} ${text}`)
+  }
+
+  /** Whether writes may fail at present. */
+  protected get mayRefuse(): boolean {
+    return false
+  }
+
+  async #label(slug: string, name: string): Promise<void> {
+    await this.writeState(async (state) => {
+      const history = { by: 'operator', via: 'a test', atMs: this.clock.now() } as const
+      await state.write((tx) => putLabels(new HistoryWriter(tx, history), [{ chain: '1', slug, name }]))
+      this.written.labels.set(slug, name)
+    })
+  }
+
+  /** Like a command that runs next to the servers. */
+  protected async writeState(work: (state: State) => Promise<void>): Promise<void> {
+    const state = await this.openState()
+    try {
+      await work(state)
+    } finally {
+      await state.close()
+    }
+  }
+
+  async #changeKey(change: 'create key' | 'revoke key' | 'rotate key'): Promise<void> {
+    const { keys } = this.written
+    const [id, held] = [...keys].findLast(([, { isRevoked }]) => !isRevoked) ?? []
+    await this.writeState(async (state) => {
+      if (change === 'create key' || !id || !held) {
+        const made = await createKey(state, { name: 'caller', plan: 'enterprise' }, this.clock, systemRandom)
+        keys.set(made.id, { key: made.key, isRevoked: false })
+      } else if (change === 'revoke key') {
+        await revokeKey(state, id, this.clock)
+        held.isRevoked = true
+      } else {
+        const old = held.key
+        const rotated = await rotateKey(state, { id }, this.clock, systemRandom)
+        assert.ok(rotated)
+        held.key = rotated.key
+        for (const { url } of this.running)
+          assert.equal(await statusWith(url, old), 401, 'the old secret of a rotated key is refused')
+      }
+    })
+    await this.#checkKeys()
+  }
+
+  async #checkKeys(): Promise<void> {
+    for (const { url } of this.running)
+      for (const [id, { key, isRevoked }] of this.written.keys) {
+        const status = await statusWith(url, key)
+        if (isRevoked) assert.ok(status === 401 || status === 429, `the revoked key ${id} gets status ${status}`)
+        else assert.notEqual(status, 401, `the key ${id} is refused`)
+      }
+  }
+
+  /** Ends all faults and waits until nothing is reported any more. */
+  async #recover(): Promise<void> {
+    await this.endAllFaults()
+    let left: readonly object[] = []
+    for (let tries = 0; tries < recoveryStepsMax; tries++) {
+      await this.pass(1)
+      if (tries < (this.#needsFullPass ? fullPassSteps : recoverySteps)) continue
+      left = (await Promise.all(this.running.map(({ url }) => failingChecks(url)))).flat()
+      for (const server of left.length === 0 ? this.running : [])
+        left = [...left, ...(await this.doctor(server)).filter(({ level }) => level !== 'ok')]
+      if (left.length === 0 && (await this.#hasLatestRates())) return
+      trace(`step ${this.step}, recovering: ${JSON.stringify(left)}`)
+    }
+    assert.fail(`reported after the last fault: ${JSON.stringify(left)}`)
+  }
+
+  /** On a slow machine, the clock may move before a poll has ended. The next poll brings the rate. */
+  async #hasLatestRates(): Promise<boolean> {
+    let oldest = 0
+    await this.writeState(async (state) => {
+      const query = `select min(at_ms) as oldest from fx_latest where source <> 'desk'`
+      oldest = Number((await state.get<{ oldest: number }>(query))?.oldest)
+    })
+    return oldest === this.sources.now()
+  }
+
+  /** What was acknowledged is there, and every server returns it. */
+  async #checkWritten(): Promise<void> {
+    await this.#checkKeys()
+    const yesterdayMs = this.clock.now() - dayMs
+    for (const { url } of this.running)
+      for (const [name, { atMs, reply }] of this.written.quotes) {
+        // Idempotency keys are kept for a day, as of the server's clock.
+        if (atMs > yesterdayMs + 3_600_000) assert.ok(await this.quote(name, url), `${name} is answered again`)
+        if (reply === undefined) continue
+        const { id } = JSON.parse(reply) as { id: string }
+        const { status, text } = await request(`${url}/v1/exchange/fx/quotes/${id}`, { headers: bearer(this.admin) })
+        assert.equal(status, 200, `quote ${id} of ${name}: ${text}`)
+      }
+    await this.writeState(async (state) => {
+      const labels = await state.all<{ slug: string; name: string }>('select slug, name from labels')
+      assert.deepEqual(new Map(labels.map(({ slug, name }) => [slug, name])), this.written.labels, 'labels')
+      for (const [atMs, rate] of this.written.rates) {
+        const query = `select rate from fx_rates where source = 'desk' and at_ms = ?`
+        const row = await state.get<{ rate: string }>(query, atMs)
+        assert.equal(Number(row?.rate), Number(rate), `the rate pushed at ${atMs}`)
+      }
+    })
+  }
+
+  /** What was read from the sources equals what a clean server reads now. `responses`: of each server. */
+  async #compare(responses: readonly (readonly string[])[]): Promise<void> {
+    const dataDir = join(this.dir, 'clean')
+    await copyEmptyStores(dataDir)
+    const state = await openState(dataDir)
+    const { key } = await createKey(state, { name: 'clean', plan: 'enterprise' }, this.clock, systemRandom)
+    await state.close()
+    const settings = settingsOf(this.sources.patientSettings)
+    const [{ host } = assert.fail('no server')] = this.servers
+    const { url } = await host.call('start', { name: 'clean', dataDir, logFile: this.#logFile, settings })
+    let unread: readonly object[] = []
+    const hasRead = async () => {
+      unread = await failingChecks(url)
+      if (unread.length > 0) return false
+      const { text } = await request(`${url}/coverage`)
+      const { streams } = JSON.parse(text) as { streams: { name: string; status: string }[] }
+      unread = streams.filter(({ name, status }) => status !== 'healthy' && !name.includes('desk'))
+      return unread.length === 0
+    }
+    await this.until('the clean server has read everything', hasRead, () => JSON.stringify(unread))
+    await this.settle([host])
+    const expected = await dutyResponses(url, key)
+    for (const own of responses) assert.deepEqual(own, expected, 'responses about duties')
+    await host.call('stop', { name: 'clean' })
+    await using stores = new AsyncDisposableStack()
+    const [actual, clean] = [await this.openStores(), await openStores(dataDir)]
+    for (const opened of [actual, clean]) stores.defer(() => opened.close())
+    await assertSameTables(actual, clean)
+  }
+}
+
+const settingsOf = (settings: object): object => ({
+  ...settings,
+  server: { port: 0 },
+  console: { enabled: false },
+  plans: { free: { perSecond, perDay } },
+})
+
+export const statusWith = async (url: string, key: string): Promise<number> =>
+  (await request(`${url}/v0/eth/validators/1`, { headers: bearer(key) })).status
+
+/** The checks of /readyz that fail. */
+export async function failingChecks(
+  url: string,
+): Promise<readonly { readonly name: string; readonly message: string }[]> {
+  const { status, text } = await request(`${url}/readyz`)
+  const { checks } = JSON.parse(text) as { checks: { name: string; ok: boolean; message: string }[] }
+  const failing = checks.filter(({ ok }) => !ok)
+  assert.equal(status, failing.length === 0 ? 200 : 503)
+  return failing
+}
+
+async function dutyResponses(url: string, key: string): Promise<string[]> {
+  const responses: string[] = []
+  for (let index = 0; index < 24; index += 3) {
+    const { status, text } = await request(`${url}/v1/eth/validators/${index}/explain?limit=100`, {
+      headers: bearer(key),
+    })
+    assert.equal(status, 200, text)
+    responses.push(text)
+  }
+  return responses
+}
+
+/** Returns the message of the failure; undefined: everything was right. */
+export async function runToEnd<E extends { readonly is: string }>(
+  run: SystemRun<E>,
+  events: readonly E[],
+): Promise<string | undefined> {
+  try {
+    await run.run(events)
+    return undefined
+  } catch (error) {
+    return `${(error as Error).stack}\nlog:\n${run.logTail()}`
+  } finally {
+    await run.close()
+  }
+}
+
+/** Runs the seeds of the command line and prints one line for each; see whole-system.ts. */
+export async function runSeeds<E extends { readonly is: string }>(
+  args: readonly string[],
+  drawEvents: (seed: number) => E[],
+  run: (seed: number, events: readonly E[]) => Promise<string | undefined>,
+): Promise<void> {
+  const optionOf = (option: string) => args.find((arg) => arg.startsWith(`${option}=`))?.slice(option.length + 1)
+  const first = Number(optionOf('--first') ?? Number.POSITIVE_INFINITY)
+  const only = optionOf('--only')?.split(',').map(Number)
+  for (const seed of args.filter((arg) => /^\d+$/.test(arg)).map(Number)) {
+    const events = drawEvents(seed).filter((_, at) => at < first && (only?.includes(at) ?? true))
+    const startMs = performance.now()
+    const failure = await run(seed, events)
+    console.log(JSON.stringify({ seed, failure, tookMs: Math.round(performance.now() - startMs) }))
+    if (failure === undefined) continue
+    for (const [at, event] of events.entries()) console.error(`  ${at}. ${eventText(event)}`)
+    console.error(failure)
+    process.exitCode = 1
+    if (!args.includes('--shrink')) continue
+    const shortest = await shrinkEvents(events, async (fewer) => (await run(seed, fewer)) !== undefined)
+    console.error(`shortest: ${shortest.map(eventText).join('; ')}`)
+  }
+}

@@ -1,0 +1,72 @@
+// Compares the tables that whole-system runs have read from their sources with those of a clean server.
+import assert from 'node:assert/strict'
+import type { Stores } from '#storage/open.ts'
+
+/**
+ * Tables that are read from the sources, without the columns that depend on when they were read. Missed duties are
+ * compared by responses, because their order in a row depends on how many epochs were written together.
+ */
+const comparedTables: Readonly<Record<'state' | 'duties', Readonly<Record<string, string>>>> = {
+  state: {
+    fundings: '*',
+    unfinalized_fundings: '*',
+    unfinalized_blocks: '*',
+    validators: '*',
+    market_records: 'kind, id, slug, title, fields, links, extra_fields',
+    market_links: '*',
+    market_documents: 'market_id, slug, body, tags_at, etag, vanished_ms',
+    market_search: '*',
+    market_words: '*',
+    market_list: '*',
+    fx_latest: `source, base, quote, at_ms, rate`,
+    epoch_gaps: '*',
+    market_rejects: '*',
+    market_deferred_documents: '*',
+  },
+  duties: {
+    duty_hours: '*',
+    duty_days: '*',
+    duty_short_spans: '*',
+    duty_long_spans: '*',
+    duty_presence: '*',
+    duty_units: '*',
+    duty_summaries: '*',
+    coverage: '*',
+    duty_networks: '*',
+    inactivity_scores: '*',
+    unexplained_balance_changes: '*',
+    reward_audits: '*',
+  },
+}
+
+/** The stores may be of different engines. */
+export async function assertSameTables(actual: Stores, expected: Stores): Promise<void> {
+  for (const store of ['state', 'duties'] as const)
+    for (const [table, columns] of Object.entries(comparedTables[store])) {
+      // Rates that a test pushes are not read from a source.
+      const where = table === 'fx_latest' ? `where source <> 'desk'` : ''
+      const rowsOf = async (stores: Stores) =>
+        (await stores[store].all(`select ${columns} from ${table} ${where}`)).map(rowText).sort()
+      assert.equal(describeDifference(table, await rowsOf(actual), await rowsOf(expected)), undefined)
+    }
+}
+
+/** The columns of two engines may have another order. */
+const rowText = (row: object): string =>
+  JSON.stringify(Object.entries(row).sort(), (_, value) =>
+    value instanceof Uint8Array || value?.type === 'Buffer' ? Buffer.from(value).toString('hex') : value,
+  )
+
+/** Undefined: the rows are equal. */
+function describeDifference(table: string, actual: readonly string[], expected: readonly string[]): string | undefined {
+  const [expectedSet, actualSet] = [new Set(expected), new Set(actual)]
+  const more = actual.filter((row) => !expectedSet.has(row))
+  const missing = expected.filter((row) => !actualSet.has(row))
+  if (more.length === 0 && missing.length === 0) return undefined
+  const some = (rows: readonly string[]) =>
+    rows
+      .slice(0, 3)
+      .map((row) => row.slice(0, 400))
+      .join('\n    ')
+  return `${table}: ${more.length} rows that a clean run does not have:\n    ${some(more)}\n  and ${missing.length} that it has:\n    ${some(missing)}`
+}
