@@ -128,6 +128,8 @@ class Run extends SystemRun<SystemEvent> {
   }
 
   protected override async start(server: DrivenServer): Promise<void> {
+    // A server that ends deletes the logs of its databases, so there may be space again.
+    if (this.#full) this.#full.isNoticed = false
     this.#starts += 1
     this.#accepted = []
     this.#excuse(anything, graceSteps)
@@ -242,8 +244,8 @@ class Run extends SystemRun<SystemEvent> {
   }
 
   async #fillDisk(steps: number): Promise<void> {
-    if (this.#full || this.#disk === this.dir) return
-    this.#full = { until: this.step + steps, isNoticed: false }
+    if (this.#disk === this.dir) return
+    this.#full = { until: Math.max(this.step + steps, this.#full?.until ?? 0), isNoticed: false }
     const file = openSync(join(this.#disk, 'filler'), 'a')
     for (let size = 1_048_576; size >= 512; size /= 2) {
       try {
