@@ -3,7 +3,7 @@
 // loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
-import { cleanUrl, FetchError, fetchJson } from '#sources/http-client.ts'
+import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
 import type { StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { decompose, Renames } from '../records/decompose.ts'
@@ -11,6 +11,7 @@ import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../records/rejects.ts'
+import { documentsPerPart, WritePart } from '../records/write-parts.ts'
 import {
   continuesPage,
   type FeedPage,
@@ -20,10 +21,10 @@ import {
   overlapKeys,
   type Pass,
   pageUrl,
-  parseFeedPage,
 } from './feed-page.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
 import { afterLastPage, afterPage, type FeedState, newFeedState, readFeedState, storeFeedState } from './feed-state.ts'
+import { parsePage } from './parse-page.ts'
 
 const triesMax = 4
 const firstWaitMs = 1000
@@ -205,7 +206,8 @@ async function fetchPage(
   for (let tries = 1; ; tries++) {
     try {
       const headers = { accept: 'application/json' }
-      return parseFeedPage(await fetchJson(url, { timeoutMs, bytesMax, signal, headers }), feed, cursor)
+      const { bytes } = await fetchBytes(url, { timeoutMs, bytesMax, signal, headers })
+      return await parsePage(bytes, feed, cursor)
     } catch (error) {
       if (signal.aborted || tries >= triesMax || !isRetryable(error)) throw error
       const retryAfterMs = error instanceof FetchError ? (error.retryAfterMs ?? 0) : 0
@@ -230,30 +232,16 @@ interface PageOfPass extends FeedPage {
   readonly last: boolean
 }
 
-/**
- * Approximate number of records, and of markets among them, per transaction, because other writers wait for it. A source
- * record is never split.
- */
-const partRecords = 100
-const partMarkets = 25
-/** Of each transaction. A new event of a series changes the documents of all its markets. */
-const documentsMax = 25
-
 /** The records of a page in parts. */
 async function splitPage(feed: MarketFeed, renames: Renames, location: string, { newRecords }: PageOfPass) {
-  let part: MarketRecord[] = []
-  let markets = 0
+  let part = new WritePart()
   const parts = [part]
   for (const [at, value] of newRecords) {
-    if (part.length >= partRecords || markets >= partMarkets) {
-      part = []
-      markets = 0
+    if (part.isFull) {
+      part = new WritePart()
       parts.push(part)
     }
-    for (const record of decompose(value, feed.record, renames, `${location} record ${at + 1}`)) {
-      part.push(record)
-      if (record.kind === 'market') markets += 1
-    }
+    part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
     await nextEventLoopTurn()
   }
   return parts
@@ -274,7 +262,7 @@ async function writePage(
   const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
-  for (const records of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
+  for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
     const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
     total.changed += report.changed
     total.written += report.written
@@ -306,7 +294,7 @@ async function writePart(
   nowMs: number,
 ): Promise<PutReport> {
   await refuseIfTakenOver(tx, feed, feedState)
-  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax }
+  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax: documentsPerPart }
   const report = await putMarkets(tx, records, nowMs, options)
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
   await dropResolvedRejects(

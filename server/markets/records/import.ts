@@ -1,18 +1,15 @@
-// Imports market records from files in batches. Each batch is one transaction, so an interrupted import has stored whole
-// batches, and running it again does not change them.
+// Imports market records from files in parts. Each part is one short transaction, so an interrupted import has stored
+// whole parts, and running it again does not change them.
 import { parseJson } from '#api/json.ts'
 import type { MarketsContext } from '../context.ts'
 import { decompose, type Renames } from './decompose.ts'
 import type { SplitRecord } from './json-splitter.ts'
 import type { KindName } from './kinds.ts'
-import type { MarketRecord } from './normalize.ts'
 import { type PutReport, putMarkets, type Reject } from './put-markets.ts'
 import { writeDeferred } from './rebuild.ts'
+import { documentsPerPart, WritePart } from './write-parts.ts'
 
-/** A batch is written when it has this many records of the file, or this many characters. */
-const batchRecords = 200
-const batchChars = 4_194_304
-/** Lets other writers in between batches. */
+/** Lets writers of other processes in between parts. They try every two milliseconds. */
 const pauseMs = 2
 
 export interface ImportTotals {
@@ -45,21 +42,18 @@ export async function importMarkets(
 ): Promise<ImportTotals> {
   const { kind, renames, source, file, onReject, onBatch, signal } = options
   const totals = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
-  let batch: MarketRecord[] = []
-  let recordCount = 0
-  let chars = 0
+  let part = new WritePart()
   const addReject = async (reject: Reject) => {
     totals.rejected += 1
     await onReject(reject)
   }
   const flush = async () => {
-    if (batch.length === 0) return
-    const records = batch
-    batch = []
-    recordCount = 0
-    chars = 0
+    if (part.records.length === 0) return
+    const { records } = part
+    part = new WritePart()
+    const putOptions = { source, isDeferred: true, documentsMax: documentsPerPart }
     const report: PutReport = await context.state.write((tx) =>
-      putMarkets(tx, records, context.clock.now(), { source, isDeferred: true }),
+      putMarkets(tx, records, context.clock.now(), putOptions),
     )
     totals.changed += report.changed
     totals.written += report.written
@@ -77,10 +71,8 @@ export async function importMarkets(
       await addReject({ kind, id: '', slug: '', location, problems: [{ at: [], message: value.problem }] })
       continue
     }
-    batch.push(...decompose(value.json, kind, renames, location))
-    recordCount += 1
-    chars += 'text' in item ? item.text.length : 0
-    if (recordCount >= batchRecords || chars >= batchChars) await flush()
+    part.add(decompose(value.json, kind, renames, location))
+    if (part.isFull) await flush()
   }
   if (!signal?.aborted) await flush()
   // Also after an abort, so that the imported records are served.

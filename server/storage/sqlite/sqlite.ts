@@ -32,7 +32,8 @@ const rowsPerYield = 250
 /** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
 const statementsPerYield = 2
-const busyStepMs = 10
+/** Short, because another process may release the lock for a few milliseconds only. */
+const busyStepMs = 2
 
 const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
 
