@@ -41,7 +41,8 @@ describe('explorer of the demo', () => {
 
   test('the endpoints return labels, fundings and both kinds of coverage', async () => {
     assert.equal(address, contract['explorer.fundedBy'].example.input.address)
-    const ask = (chainid: string, of: string) => fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
+    const ask = async (chainid: string, of: string) =>
+      fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
 
     const found = await ask('1', address)
     assert.ok(found.is === 'body')

@@ -5,6 +5,7 @@ import type { Plan } from '#api/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import type { Fault } from '#core/fault.ts'
 import type { Context } from './context.ts'
+import type { ApiResponse } from './render.ts'
 
 /** The sender of an authorized request. */
 export interface Caller {
@@ -51,6 +52,8 @@ export type HandlerResult<T> =
       readonly bytes: Uint8Array
       readonly confidence?: Confidence
       readonly headers?: Record<string, string>
+      /** For a result that is returned many times. It is then rendered once. */
+      readonly rendered?: RenderedOnce
     }
   | { readonly is: 'unchanged'; readonly headers: Record<string, string> }
   /** An endless response. It ends when the signal aborts. */
@@ -61,6 +64,13 @@ export type HandlerResult<T> =
     }
   /** The record does not exist. */
   | { readonly is: 'nothing'; readonly confidence?: Confidence }
+
+/** Empty until the result is first rendered and sent. */
+export interface RenderedOnce {
+  response?: ApiResponse
+  /** Names and values in turn, with those that every response of the path has. */
+  headers?: { readonly list: readonly string[]; readonly common: object }
+}
 
 export interface RenderedError {
   readonly status: number

@@ -9,6 +9,7 @@ import { whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
+import type { RenderedOnce } from './handler.ts'
 import { type App, toFault } from './pipeline.ts'
 import {
   addressOf,
@@ -156,21 +157,22 @@ function answer(exchange: Exchange, route: HttpRoute, params: object, query: unk
   try {
     if (headerBytes(raw) > headerBytesMax) throw new Fault('input.headers_too_large')
     if (proxyHops === 0 && raw.headers['x-forwarded-for'] !== undefined) warnHourly(app, unknownProxy)
-    const body = method === 'GET' || method === 'HEAD' ? undefined : readBody(raw, bodyBytesMax)
-    const apiResponse = whenReady(body, (bytes) => {
+    const handle = (body: Uint8Array | undefined) => {
       const routed: RoutedRequest = {
         raw,
         id,
         params: params as Record<string, string>,
         query: query as string,
-        body: bytes,
+        body,
         onCallerGone: (leave) => {
           if (response.closed) leave()
           else response.once('close', leave)
         },
       }
       return route.handle(readRequest(app, route, routed), method)
-    })
+    }
+    const hasBody = method !== 'GET' && method !== 'HEAD'
+    const apiResponse = hasBody ? whenReady(readBody(raw, bodyBytesMax), handle) : handle(undefined)
     if (apiResponse instanceof Promise) {
       apiResponse.then((ready) => sendResponse(exchange, ready)).catch((error: unknown) => fail(exchange, error))
     } else sendResponse(exchange, apiResponse)
@@ -211,9 +213,9 @@ function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessa
   return isTooLong
 }
 
-function send(exchange: Exchange, { status, headers, body }: ApiResponse): void {
+function send(exchange: Exchange, { status, headers, body, once }: ApiResponse): void {
   const { response } = exchange
-  const list = headerList(exchange, headers)
+  const list = once ? headerListOnce(exchange, headers, once) : headerList(exchange, headers)
   const byteCount = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
   if (status !== 304 && status !== 204 && headers['content-length'] === undefined)
     list.push('content-length', String(byteCount))
@@ -223,7 +225,15 @@ function send(exchange: Exchange, { status, headers, body }: ApiResponse): void 
   else response.end(body)
 }
 
-/** Names and values in turn. Those of the response replace the common ones. Names are in lower case. */
+function headerListOnce(exchange: Exchange, headers: Readonly<Record<string, string>>, once: RenderedOnce): string[] {
+  const { common, id } = exchange
+  if (once.headers?.common !== common) once.headers = { list: headerList(exchange, headers), common }
+  const list = once.headers.list.slice()
+  list[1] = id
+  return list
+}
+
+/** Names and values in turn, the request id first. Those of the response replace the common ones. Names are in lower case. */
 function headerList({ common, id }: Exchange, headers: Readonly<Record<string, string>>): string[] {
   const list = ['x-request-id', id]
   for (const [name, value] of common) if (headers[name] === undefined) list.push(name, value)

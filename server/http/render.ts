@@ -5,12 +5,14 @@ import { stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
-import type { Confidence, ErrorFormat, Handler, HandlerResult, RenderedError } from './handler.ts'
+import type { Confidence, ErrorFormat, Handler, HandlerResult, RenderedError, RenderedOnce } from './handler.ts'
 
 export interface ApiResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array
+  /** If the same response is sent many times. */
+  readonly once?: RenderedOnce
   /** An endless response instead of a body. */
   readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
   /** A long response instead of a body, sent as the caller reads it. The headers contain content-length. */
@@ -47,7 +49,7 @@ export function render(
     case 'body':
       return { status: 200, headers: resultHeaders(result, result.retryAfterMs), body: write(result.body) }
     case 'bytes':
-      return { status: 200, headers: resultHeaders(result), body: result.bytes }
+      return renderBytes(result)
     case 'stream':
       return { status: 200, headers: { 'content-type': result.type }, body: '', chunks: result.chunks }
     case 'unchanged':
@@ -55,6 +57,13 @@ export function render(
     case 'nothing':
       return renderJson(handler.errorFormat.renderNotFound(), addConfidence({}, result.confidence))
   }
+}
+
+function renderBytes(result: HandlerResult<unknown> & { is: 'bytes' }): ApiResponse {
+  const { rendered } = result
+  if (!rendered) return { status: 200, headers: resultHeaders(result), body: result.bytes }
+  rendered.response ??= { status: 200, headers: resultHeaders(result), body: result.bytes, once: rendered }
+  return rendered.response
 }
 
 export function renderFault(errorFormat: ErrorFormat, fault: Fault, auth: string): ApiResponse {

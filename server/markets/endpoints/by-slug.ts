@@ -25,7 +25,7 @@ const pastAgeSeconds = 3600
 export const bySlug: Handler<Contract['markets.bySlug'], MarketsContext> = {
   endpoint: contract['markets.bySlug'],
   errorFormat: marketsErrorFormat,
-  handle: ({ slug, ...input }, context, request) => respondWithMarket(context, request, slug, input),
+  handle: (input, context, request) => respondWithMarket(context, request, input.slug, input),
 }
 
 export function respondWithMarket(
@@ -47,16 +47,28 @@ function respondNow(
   context: MarketsContext,
   request: RequestInfo,
   read: FeedCoverage,
-  { bytes, etag, modifiedMs, slug, vanished, headers: prepared }: MarketResponse,
+  response: MarketResponse,
 ): Awaitable<HandlerResult<never>> {
+  const { etag, modifiedMs, slug, vanished } = response
   // The response does not contain a rejected version of the market, so it must not be reported as current as the feed.
   const isKept = vanished || (read.incomplete.length > 0 && isRejected(context.state, slug, read.incomplete))
   return whenReady<boolean, HandlerResult<never>>(isKept, (kept) => {
-    const headers: Record<string, string> = { ...prepared, 'x-tetrad-coverage': read.coverage }
-    if (read.asOf !== undefined && !kept) headers['x-tetrad-as-of'] = read.asOf
-    if (isUnchanged(request.headers, etag, modifiedMs)) return { is: 'unchanged', headers }
-    return { is: 'bytes', bytes, headers }
+    const asOf = kept ? undefined : read.asOf
+    if (response.latest?.coverage !== read.coverage || response.latest.asOf !== asOf)
+      response.latest = withConfidence(response, read.coverage, asOf)
+    const { result } = response.latest
+    return isUnchanged(request.headers, etag, modifiedMs) ? { is: 'unchanged', headers: result.headers } : result
   })
+}
+
+/** Most requests find the same coverage as the one before, so they get the same result. */
+function withConfidence(
+  { bytes, headers: prepared }: MarketResponse,
+  coverage: string,
+  asOf: string | undefined,
+): NonNullable<MarketResponse['latest']> {
+  const headers = { ...prepared, 'x-tetrad-coverage': coverage, ...(asOf !== undefined && { 'x-tetrad-as-of': asOf }) }
+  return { coverage, asOf, result: { is: 'bytes', bytes, headers, rendered: {} } }
 }
 
 async function respondAsOf(
@@ -95,5 +107,5 @@ function parseAsOf(text: string): number {
 
 /** Stored gzip bodies cannot be used if fields are renamed or hidden. */
 const acceptsGzip = ({ settings }: MarketsContext, header: string | undefined): boolean =>
-  !changesResponses(settings.aliases) && encodingFor(header, encodings) !== undefined
+  encodingFor(header, encodings) !== undefined && !changesResponses(settings.aliases)
 const encodings = ['gzip'] as const

@@ -6,6 +6,7 @@
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
+import type { HandlerResult } from '#http/handler.ts'
 import type { State } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketAsOf } from '../history/market-as-of.ts'
@@ -24,7 +25,11 @@ export interface MarketResponse {
   readonly vanished: boolean
   /** `x-tetrad-as-of` is the time of the last change or, if vanished, when a feed last listed it. */
   readonly headers: Record<string, string>
+  /** The last result, with the coverage and time of the feeds that it reports. */
+  latest?: { readonly coverage: string; readonly asOf: string | undefined; readonly result: MarketResult }
 }
+
+type MarketResult = HandlerResult<never> & { readonly is: 'bytes'; readonly headers: Record<string, string> }
 
 /** The response in four forms: with or without tags, plain or gzipped. Rare forms are built on demand. */
 export interface ResponseForms {

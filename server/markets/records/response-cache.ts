@@ -2,7 +2,8 @@
 //
 // 1. A response is never older than the store: all are dropped when the revision of the markets has changed. The revision
 //    is read when the store's version has changed, so a commit that changes no market costs one small read.
-// 2. The cache is limited in bytes. The least recently used response is dropped first.
+// 2. The cache is limited in bytes. The oldest response is dropped first, unless it was used since it was added or last
+//    spared. So a hit changes no order.
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import type { State } from '#storage/state.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
@@ -11,7 +12,7 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   readonly #revisions = cacheUntilVersionChanges<number>()
   #revision = Number.NaN
   #byteCount = 0
-  readonly #responses = new Map<string, T>()
+  readonly #responses = new Map<string, { readonly response: T; isUsed: boolean }>()
 
   /** Call this before `find`. */
   dropOutdated(state: State): Awaitable<void> {
@@ -30,21 +31,21 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   }
 
   find(slug: string): T | undefined {
-    const response = this.#responses.get(slug)
-    if (!response) return undefined
-    this.#responses.delete(slug)
-    this.#responses.set(slug, response)
-    return response
+    const entry = this.#responses.get(slug)
+    if (entry) entry.isUsed = true
+    return entry?.response
   }
 
   keep(slug: string, response: T, byteCountMax: number): void {
-    if (this.#responses.has(slug)) return
-    this.#responses.set(slug, response)
-    this.#byteCount += response.byteCount
-    for (const [oldest, { byteCount }] of this.#responses) {
-      if (this.#byteCount <= byteCountMax) break
+    if (this.#responses.has(slug) || response.byteCount > byteCountMax) return
+    // An entry that is moved to the end comes again, then as unused.
+    for (const [oldest, entry] of this.#responses) {
+      if (this.#byteCount + response.byteCount <= byteCountMax) break
       this.#responses.delete(oldest)
-      this.#byteCount -= byteCount
+      if (entry.isUsed) this.#responses.set(oldest, { response: entry.response, isUsed: false })
+      else this.#byteCount -= entry.response.byteCount
     }
+    this.#responses.set(slug, { response, isUsed: false })
+    this.#byteCount += response.byteCount
   }
 }
