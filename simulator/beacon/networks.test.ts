@@ -25,7 +25,7 @@ import { presentForks } from './plan.ts'
 import { profiles } from './profiles.ts'
 import type { Branch } from './simulate.ts'
 
-const seeds = seedsOf(150)
+const seeds = seedsOf(150, 6)
 const network = 'hoodi'
 
 /** Ingests like a server that follows the chain and is restarted from time to time. */
@@ -178,7 +178,7 @@ test('the simulated networks cover all kinds of events, in finalized epochs', ()
     'sync_penalty',
     'proposed_empty',
   ] as const
-  for (let number = 0; number < 60; number++) {
+  for (let number = 0; number < 12; number++) {
     const world = simulateNetwork(`beacon/${number}`)
     const finalSlots = (world.finalized - 1) * world.plan.slotsPerEpoch
     const final = [...world.blocks.values()].filter(({ slot }) => slot < finalSlots)

@@ -21,7 +21,7 @@ import { createSeededRandom } from '../seeded-random.ts'
 import { startMarketFeed } from './feed.ts'
 import { LiveMarkets } from './live-markets.ts'
 
-const seeds = seedsOf(100)
+const seeds = seedsOf(100, 6)
 
 const styles: readonly object[] = [
   { paging: { kind: 'offset', size: 5, overlap: 1 }, recent: { since: 'updated_since', overlapMs: 60_000 } },

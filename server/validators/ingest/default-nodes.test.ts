@@ -1,4 +1,4 @@
-// Ten simulated days with one node of each client that was synced from a checkpoint and has default settings: with
+// Simulated days with one node of each client that was synced from a checkpoint and has default settings: with
 // restarts at random points, reorganizations, and an hour in which the server is down (docs/beacon-nodes.md).
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.
 import { openBeacon } from '#sources/beacon/client.ts'
 import { beaconClientOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
+import { isLongRun } from '#test/long.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -36,7 +37,8 @@ const slotsPerEpoch = 4
 const epochsPerHour = 6
 /** Some hours span two days. */
 const epochsPerDay = 7
-const days = 10
+/** The long run has more restarts, reorganizations and days that end within an hour. */
+const days = isLongRun ? 10 : 6
 const firstEpoch = epochsPerHour
 const checkpointEpoch = firstEpoch - 2
 
@@ -202,13 +204,13 @@ function findDowntime({ chain: { blocks, snapshots }, branches }: Simulated, fro
   for (let slot = from; ; slot++) if (isUsual(slot + hourSlots)) return slot
 }
 
-/** The complete hours of the ten days. */
+/** The complete hours of these days. */
 const allHours = Array.from(
   { length: Math.floor((days * epochsPerDay) / epochsPerHour) },
   (_, at) => firstEpoch / epochsPerHour + at,
 )
 
-test('ten days with the default node of a client: no epoch is missing, and every figure is right', async () => {
+test('days with the default node of a client: no epoch is missing, and every figure is right', async () => {
   const client = beaconClientOfRun()
   const simulated = simulateChain(`ten days ${client}`, (firstEpoch + days * epochsPerDay + 4) * slotsPerEpoch)
   await using followed = await follow(client, simulated)
@@ -231,7 +233,7 @@ const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
 test('a restart after each stored epoch of a gap changes nothing', async () => {
   // The last record before the downtime is of another fork.
   const branch = { from: downtimeEpoch * slotsPerEpoch, until: downtimeSlot + 1 }
-  const simulated = simulateChain('gap restarts', (downtimeEpoch + 20) * slotsPerEpoch, [branch])
+  const simulated = simulateChain('gap restarts', (downtimeEpoch + 17) * slotsPerEpoch, [branch])
   await using followed = await follow('lighthouse', simulated)
   const { chain, context, server } = followed
   await followed.advanceTo(downtimeSlot)

@@ -225,7 +225,7 @@ describe('records of states', () => {
   })
 
   test('without finality, only the newest epochs are recorded, and the others are reported', async () => {
-    const network = simulateNetwork('prune-leak', { epochs: 16, outage: { from: 2, until: 12 } })
+    const network = simulateNetwork('prune-leak', { ...small, epochs: 16, outage: { from: 2, until: 12 } })
     const { slotsPerEpoch } = network.plan
     await using node = await openMovingNode(network)
     await using context = await openContext(settingsFor([node.url]))
@@ -471,8 +471,8 @@ describe('epochs whose states no node has', () => {
   })
 
   test('at the first start, ingest begins with the first epoch that the node has', async () => {
+    const network = simulateNetwork('prune-first', { ...steady, missed: 0 })
     for (const fromEpoch of [-1, 0]) {
-      const network = simulateNetwork('prune-first', { ...steady, missed: 0 })
       await using node = await openMovingNode(network, { states: true })
       await using context = await openContext(settingsFor([node.url], fromEpoch))
       const follower = await startFollower(context, [node.url], { fromEpoch })

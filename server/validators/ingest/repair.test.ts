@@ -327,6 +327,16 @@ onStore('days and short spans', { until: 24 }, (at) => {
     assert.deepEqual(await allBytes(dutiesState), bytes)
   })
 
+  test('a new watch list does not delete the other validators', async () => {
+    const { clean, url, settings: before } = at()
+    const settings = { ...before, validators: structuredClone(before.validators) }
+    Object.assign(settings.validators.networks.hoodi, { watch: ['2'] })
+    const { follower } = await withFollower({ ...at(), settings }, url)
+    const { parts, failed } = await follower.repair({ from: 0, until: 24 }, signal)
+    assert.deepEqual([parts, failed?.fromEpoch], [0, 0])
+    assert.deepEqual(await stored(at()), clean)
+  })
+
   test('invalid ranges are rejected with advice', async () => {
     const { follower } = at()
     const rejects = (from: number, until: number, message: RegExp) =>
@@ -371,6 +381,9 @@ describe('incomplete stores', () => {
   })
   after(() => node[Symbol.asyncDispose]())
 
+  /** From epoch 12 on. */
+  const fewEpochs = (url: string) => ({ beacon: { urls: [url], fromEpoch: 12, auditValidators: 4 } })
+
   test('hours and missed duties that retention deleted stay deleted', async () => {
     await using context = await contextOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })
     await context.follower.catchUp(signal)
@@ -412,7 +425,7 @@ describe('incomplete stores', () => {
   })
 
   test('if a stored validator is no longer on the watch list, nothing is replaced', async () => {
-    await using context = await contextOn(node.url, { watch: ['2', '7'] })
+    await using context = await contextOn(node.url, { ...fewEpochs(node.url), watch: ['2', '7'] })
     await context.follower.catchUp(signal)
     const clean = await stored(context)
     const epochs = await falsify(context, levels.shortSpans)
@@ -430,7 +443,7 @@ describe('incomplete stores', () => {
     assert.deepEqual(await stored(context), wrong)
     // Validators that were not on the list at that time are not added.
     for (const watch of [['2', '7', '9'], []]) {
-      assert.equal((await (await follower(watch)).repair({ from: 0, until: 21 }, signal)).failed, undefined)
+      assert.equal((await (await follower(watch)).repair({ from: 12, until: 21 }, signal)).failed, undefined)
       assert.deepEqual(await stored(context), clean)
     }
   })
@@ -438,33 +451,22 @@ describe('incomplete stores', () => {
   test('a repair adds the execution rewards of a new execution node, and never removes known ones', async () => {
     const gwei = { priorityFee: 5, baselineMev: 0, external: 0 }
     const execution: ExecutionSource = { read: async (blocks) => new Map(blocks.map(({ slot }) => [slot, gwei])) }
-    await using full = await withFollower(await openContext(settingsFor(node.url)), node.url, execution)
+    const few = fewEpochs(node.url)
+    await using full = await withFollower(await openContext(settingsFor(node.url, few)), node.url, execution)
     await full.follower.catchUp(signal)
     const clean = await stored(full)
-    await using context = await contextOn(node.url)
+    await using context = await contextOn(node.url, few)
     await context.follower.catchUp(signal)
     assert.notDeepEqual(await stored(context), clean)
     const { follower } = await withFollower(context, node.url, execution)
-    assert.equal((await follower.repair({ from: 0, until: 21 }, signal)).failed, undefined)
+    assert.equal((await follower.repair({ from: 12, until: 21 }, signal)).failed, undefined)
     assert.deepEqual(await stored(context), clean)
-    const { parts, failed } = await context.follower.repair({ from: 0, until: 21 }, signal)
+    const { parts, failed } = await context.follower.repair({ from: 12, until: 21 }, signal)
     assert.equal(parts, 0)
     assert.match(
       failed?.reason ?? '',
       /no configured node supplies them\. Set validators\.networks\.hoodi\.execution as it was/,
     )
-    assert.deepEqual(await stored(context), clean)
-  })
-
-  test('a new watch list does not delete the other validators', async () => {
-    await using context = await contextOn(node.url)
-    await context.follower.catchUp(signal)
-    const clean = await stored(context)
-    const settings = { ...context.settings, validators: structuredClone(context.settings.validators) }
-    Object.assign(settings.validators.networks.hoodi, { watch: ['2'] })
-    const { follower } = await withFollower({ ...context, settings }, node.url)
-    const { parts, failed } = await follower.repair({ from: 0, until: 21 }, signal)
-    assert.deepEqual([parts, failed?.fromEpoch], [0, 0])
     assert.deepEqual(await stored(context), clean)
   })
 })
