@@ -170,7 +170,7 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
   for (const [table, column] of [
     ['labels', 'slug'],
     ['label_history', 'subject'],
-  ])
+  ] as const)
     assert.deepEqual(await context.state.all(`select 1 from ${table} where ${column} = 'left-over'`), [], table)
 })
 
