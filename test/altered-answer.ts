@@ -94,6 +94,11 @@ interface PastContent {
 
 const pastMax = 400
 
+const types = ['text/html', 'application/json', 'application/octet-stream', '']
+/** The fork of a beacon block or state, by which its bytes are decoded. */
+const versionHeader = 'eth-consensus-version'
+const versions = ['phase0', 'deneb', 'electra', 'fulu', 'later', '']
+
 export class AnswerAlterer {
   readonly #draws: SeededRandom
   readonly #at: number
@@ -170,9 +175,17 @@ export class AnswerAlterer {
         this.report = { ...whole, after: String(status) }
         return { ...answer, status }
       }
-      case 'other content type':
-        this.report = { ...whole, after: 'text/html' }
-        return { ...answer, type: 'text/html' }
+      case 'other content type': {
+        const version = answer.headers?.[versionHeader]
+        if (version !== undefined && this.#draws.happens(0.5)) {
+          const other = this.#draws.pick(versions.filter((name) => name !== version))
+          this.report = { ...whole, before: version, after: other }
+          return { ...answer, headers: { ...answer.headers, [versionHeader]: other } }
+        }
+        const type = this.#draws.pick(types.filter((name) => !answer.type.startsWith(name)))
+        this.report = { ...whole, before: answer.type, after: type }
+        return { ...answer, type }
+      }
       case 'stale answer':
       case 'answer to another question':
         return typeof body === 'string'

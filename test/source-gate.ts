@@ -11,7 +11,7 @@ export type GateMode = 'open' | (typeof gateModes)[number]
 const slowMs = 100
 
 /** Returns the altered answer; undefined: the answer stays. */
-export type AlterAnswer = (question: string, answer: Answer, bytes: Buffer) => Answer | Buffer | undefined
+export type AlterAnswer = (question: string, answer: Answer) => Answer | undefined
 
 export class Gate implements AsyncDisposable {
   mode: GateMode = 'open'
@@ -80,10 +80,11 @@ export class Gate implements AsyncDisposable {
         }
         const bytes = Buffer.concat(await answer.toArray())
         const status = answer.statusCode ?? 0
-        const original = { status, type: sent['content-type'] ?? '', body: bytes.toString() }
+        const type = sent['content-type'] ?? ''
+        const original = { status, type, body: type.includes('octet-stream') ? bytes : bytes.toString() }
         const question = body.length > 0 ? body.toString() : (request.url ?? '/')
-        const altered = status === 200 ? this.alter?.(question, original, bytes) : undefined
-        if (altered === undefined || Buffer.isBuffer(altered)) response.writeHead(status, sent).end(altered ?? bytes)
+        const altered = status === 200 ? this.alter?.(question, original) : undefined
+        if (altered === undefined) response.writeHead(status, sent).end(bytes)
         else response.writeHead(altered.status, { ...sent, 'content-type': altered.type }).end(altered.body)
         resolve()
       },

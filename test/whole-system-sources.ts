@@ -9,7 +9,7 @@ import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { dialectsWith } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { type Answer, AnswerAlterer } from './altered-answer.ts'
+import { AnswerAlterer } from './altered-answer.ts'
 import { isBelievedOfChain } from './altered-chain.ts'
 import { isBelievedOfMarkets, MarketWorld } from './altered-markets.ts'
 import { serveAnswers } from './altering-proxy.ts'
@@ -180,24 +180,13 @@ export function alterNext(source: SourceName, seed: string, skipped: number): Al
   const draws = createSeededRandom(seed)
   let left = skipped
   let isDone = false
-  const alterText = (question: string, answer: Answer) => {
+  return (question, answer) => {
+    if (isDone || left-- > 0) return undefined
     const alterer = new AnswerAlterer(draws, 0)
     const altered = alterer.next(question, answer)
     const { report } = alterer
     const reports = report ? [report, { ...report, path: report.otherPath ?? report.path }] : []
-    return report && !reports.some(isBelieved[source]) ? altered : undefined
+    isDone = report !== undefined && !reports.some(isBelieved[source])
+    return isDone ? altered : undefined
   }
-  return (question, answer, bytes) => {
-    if (isDone || left-- > 0) return undefined
-    const altered = answer.type.includes('octet-stream') ? alterBytes(draws, bytes) : alterText(question, answer)
-    isDone = altered !== undefined
-    return altered
-  }
-}
-
-function alterBytes(draws: { whole(from: number, until: number): number }, bytes: Buffer): Buffer {
-  const altered = Buffer.from(bytes)
-  const at = draws.whole(0, bytes.length)
-  altered[at] = (altered[at] as number) ^ (1 << draws.whole(0, 8))
-  return altered
 }
