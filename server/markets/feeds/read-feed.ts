@@ -6,6 +6,7 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
 import type { StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
+import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { decompose, Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
@@ -232,17 +233,21 @@ interface PageOfPass extends FeedPage {
   readonly last: boolean
 }
 
+/** The cost of decomposing a record, in rows read. A turn of the event loop for each record would slow down the feed. */
+const decomposeSteps = 50
+
 /** The records of a page in parts. */
 async function splitPage(feed: MarketFeed, renames: Renames, location: string, { newRecords }: PageOfPass) {
   let part = new WritePart()
   const parts = [part]
+  const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const [at, value] of newRecords) {
     if (part.isFull) {
       part = new WritePart()
       parts.push(part)
     }
     part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
-    await nextEventLoopTurn()
+    await yielder.spend(decomposeSteps)
   }
   return parts
 }
