@@ -139,6 +139,9 @@ async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
 
 const secondsOf = (ms: number): string => (ms / 1000).toFixed(1)
 
+/** The compiler collects garbage less often, which saves a quarter of its CPU time and takes a tenth more memory. */
+const compilerEnv: NodeJS.ProcessEnv = { ...process.env, GOGC: '400' }
+
 /**
  * The compiler needs less than half the CPU time on one thread, and a fifth of it if it knows from an earlier run which
  * files have not changed.
@@ -157,7 +160,7 @@ const checkTasks = (): Task[] => [
 const checkTask = (name: string, program: string, args: readonly string[]): Task => ({
   name,
   async run() {
-    const { code, output, cpuMs } = await capture(bin(program), args, {})
+    const { code, output, cpuMs } = await capture(bin(program), args, { env: compilerEnv })
     const result: Result =
       code === 0
         ? { file: 'checks', name, outcome: 'passed', cpuMs }
