@@ -21,7 +21,7 @@ export function addDoctor(program: Command): void {
       'Check everything and print what to do. Exits with 1 if a check fails. Works with and without a running server.',
     )
     .option('--sample <n>', 'stored results of each kind to verify; 0: none', integerBetween(0, 1000), 20)
-    .option('--offline', 'do not contact nodes and sources')
+    .option('--offline', 'do not test the connections; with --sample 0, nothing is contacted')
     .action((_: unknown, command: Command) => doctor(command.optsWithGlobals()))
 }
 

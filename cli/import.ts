@@ -238,7 +238,7 @@ function printImportReport(sum: ImportTotals, seconds: number, { json }: ImportO
   }
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
   print(
-    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${sum.written} documents written, ${sum.stale} older than stored, ${sum.rejected} rejected`,
+    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`,
   )
   if (rejects) note(`Rejected records and reasons: ${rejects}`)
 }

@@ -85,7 +85,7 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   if (options.json) return printJson(reports)
   for (const [id, report] of Object.entries(reports)) {
     print(
-      `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${report.changed} new or changed, ${report.written} documents written, ${report.rejected} rejected, ${report.vanished} vanished`,
+      `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${report.changed} new or changed, ${counted(report.written, 'document')} written, ${report.rejected} rejected, ${report.vanished} vanished`,
     )
     if (report.absent > 0) {
       note(`${id}: ${report.absent} markets are missing, too many to mark them as vanished (vanishShareMax).`)
