@@ -10,7 +10,7 @@ import { issueKey } from '#storage/keys.ts'
 import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { demoSeed } from './demo-seed.ts'
 import { loadExplorer } from './explorer.ts'
-import { demoFxSettings, startRateFeed } from './fx.ts'
+import { demoFxSettings, loadPastRates, startRateFeed } from './fx.ts'
 import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
 import type { DemoNodes } from './validators/nodes.ts'
@@ -82,7 +82,9 @@ async function loadDemo(
     // In parallel, because validators are read in another thread. Wait for both before throwing.
     const results = await Promise.allSettled([
       validators.load(fixedContext, options),
-      loadExplorer(fixedContext, demoSeed).then(() => markets.load(fixedContext)),
+      loadExplorer(fixedContext, demoSeed)
+        .then(() => markets.load(fixedContext))
+        .then(() => loadPastRates(fixedContext, demoSeed)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
     await state.write((tx) => moveCursor(tx, finishedCursor, atMs))

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rateHistory } from '#fx/rates/rate-store.ts'
 import { ManualClock } from '#runtime/clock.ts'
-import { ratesAt, startRateFeed } from './fx.ts'
+import { openContext } from '#test/context.ts'
+import { loadPastRates, ratesAt, startRateFeed } from './fx.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)
-type Document = { rates: { base: string; quote: string; rate: string; time: string }[] }
-const at = (seed: string, context: 'north' | 'south', ms: number) => ratesAt(seed, context, ms) as Document
+type Document = ReturnType<typeof ratesAt>
+const at = ratesAt
 
 test('the document depends on seed, feed and second only', () => {
   assert.deepEqual(at('s', 'north', nowMs), at('s', 'north', nowMs + 999))
@@ -39,4 +41,20 @@ test('both feeds respond over HTTP, with faults on request', async () => {
   assert.equal((await fetch(`${feed.url}/north/rates`)).status, 500)
   feed.setFault('north', undefined)
   assert.equal((await fetch(`${feed.url}/north/rates`)).status, 200)
+})
+
+test('a new demo has the rates of the past week, as the feed stated them, and loading twice changes nothing', async () => {
+  await using context = await openContext()
+  const hourMs = 3_600_000
+  const read = (hours: number) => {
+    const untilMs = context.clock.now()
+    const query = { base: 'EUR', quote: 'USD', source: 'demo-north', fromMs: untilMs - hours * hourMs, untilMs }
+    return rateHistory(context.state, { ...query, rowsMax: 1000 })
+  }
+  await loadPastRates(context, 's')
+  const week = await read(168)
+  assert.deepEqual([week.length, (await read(24)).length, (await read(1)).length], [130, 58, 12])
+  for (const { rate, atMs } of week) assert.equal(rate, at('s', 'north', atMs).rates[0]?.rate)
+  await loadPastRates(context, 's')
+  assert.deepEqual(await read(168), week)
 })

@@ -1,9 +1,11 @@
 // A simulated rate feed over HTTP, with two trading desks. Rates are a function of seed and time: each pair moves around its
-// level in slow waves, with a little noise that differs between the desks.
+// level in slow waves, with a little noise that differs between the desks. A new demo has the rates of the past week.
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { storeRates } from '#fx/rates/rate-store.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { createServer } from '#runtime/node-http.ts'
+import type { AppContext } from '#server/context.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
 /** Simulated failures: status 500, old rates, a slow response, invalid JSON. */
@@ -50,7 +52,16 @@ const waves = [
 ]
 const noise = 0.00003
 
-export function ratesAt(seed: string, name: FeedName, nowMs: number): object {
+interface FeedDocument {
+  readonly rates: readonly {
+    readonly base: string
+    readonly quote: string
+    readonly rate: string
+    readonly time: string
+  }[]
+}
+
+export function ratesAt(seed: string, name: FeedName, nowMs: number): FeedDocument {
   const atMs = Math.floor(nowMs / tickMs) * tickMs
   const rates = levels.map(({ base, quote, level, places }) => {
     const phases = createSeededRandom(`${seed}/${base}${quote}`)
@@ -112,12 +123,44 @@ const demoContracts = {
   ],
 }
 
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** Before the first start: every two hours of a week, every half hour of a day, every five minutes of an hour. */
+const pastSteps = [
+  { fromMs: 168 * hourMs, stepMs: 2 * hourMs },
+  { fromMs: 24 * hourMs, stepMs: hourMs / 2 },
+  { fromMs: hourMs, stepMs: 5 * minuteMs },
+]
+
+function pastTimes(nowMs: number): number[] {
+  return pastSteps.flatMap(({ fromMs, stepMs }, at) => {
+    const untilMs = pastSteps[at + 1]?.fromMs ?? 0
+    return Array.from({ length: (fromMs - untilMs) / stepMs }, (_, step) => nowMs - fromMs + step * stepMs)
+  })
+}
+
+/** Stores past rates of the feed directly, because a rate document contains only current ones. */
+export async function loadPastRates(
+  { state, clock }: Pick<AppContext, 'state' | 'clock'>,
+  seed: string,
+): Promise<void> {
+  for (const name of feedNames) {
+    const source = sourceId(name)
+    const rates = pastTimes(clock.now()).flatMap((pastMs) =>
+      ratesAt(seed, name, pastMs).rates.map(({ time, ...rate }) => ({ ...rate, source, atMs: Date.parse(time) })),
+    )
+    await storeRates(state, source, rates, clock.now())
+  }
+}
+
+const sourceId = (name: FeedName): string => `demo-${name}`
+
 /** Settings that make a server read both desks of the feed. */
 export const demoFxSettings = (url: string): object => ({
   fx: {
     ...demoContracts,
     sources: feedNames.map((name) => ({
-      id: `demo-${name}`,
+      id: sourceId(name),
       kind: 'http-json',
       url: `${url}/${name}/rates`,
       everyMs: 2000,

@@ -73,14 +73,14 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
     paging: { kind: 'keyset', size: 200 },
     recent: { since: 'updated_since' },
   }
-  const { value: source, problems } = complete(MarketFeed, feedSettings)
-  if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
   return {
     settings: { markets: { feeds: [feedSettings] } },
     setCreated(atMs) {
       createdMs = atMs
     },
     async load(context) {
+      const { value: source, problems } = complete(MarketFeed, feedSettings)
+      if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {
         shownMs = context.clock.now() - hours * 3_600_000
