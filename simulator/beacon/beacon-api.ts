@@ -111,9 +111,10 @@ export class BeaconApi {
     const isAfterHead = requested > head
     const slot = isAfterHead && emptyHead === 'of head block' ? head : requested
     const record = requested <= this.#network.headSlot ? await this.#view.epochOfSlot(slot) : undefined
-    const isMissing =
-      (isAfterHead && emptyHead === 'missing') || (forgetsEmpty && slot !== 0 && !record?.blocks.has(slot))
-    const state = isMissing ? undefined : record?.states[slot % this.#network.plan.slotsPerEpoch]
+    if (isAfterHead && emptyHead === 'missing') return this.#notFound('state', requested)
+    if (record && forgetsEmpty && slot !== 0 && !record.blocks.has(slot))
+      return this.#notFound('pruned state', requested)
+    const state = record?.states[slot % this.#network.plan.slotsPerEpoch]
     return state ? { slot, state } : this.#notFound('state', requested)
   }
 
