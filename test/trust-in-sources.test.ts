@@ -10,6 +10,7 @@ import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { getIndexProblems } from '#explorer/funding/index/problems.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { findMid, type Rate } from '#fx/pricing/mid.ts'
+import type { MarketsContext } from '#markets/context.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import { createExecutionResponder } from '#simulator/beacon/execution.ts'
@@ -209,6 +210,13 @@ describe('a market feed', () => {
   })
   const right = [market(1), market(2), market(3)]
 
+  const askMarket = async (context: MarketsContext, slug: string) => {
+    const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
+    if (outcome.is !== 'bytes') return outcome.is
+    const { id, question, tags = [] } = JSON.parse(Buffer.from(outcome.bytes).toString())
+    return [id, question, ...tags.map(({ label }: { label?: string }) => label)].join(' ')
+  }
+
   /** Reads the feed once with these records, and then several times with the true ones. */
   async function readAfter(records: readonly object[], passes: number, truth: readonly object[] = right) {
     let page: readonly object[] = records
@@ -222,13 +230,7 @@ describe('a market feed', () => {
       await readFeed(context, feed, { holder: 'test', full: true, signal: new AbortController().signal })
       page = truth
     }
-    const ask = async (slug: string) => {
-      const outcome = await bySlug.handle({ slug, include_tag: true }, context, testRequestInfo())
-      if (outcome.is !== 'bytes') return outcome.is
-      const { id, question, tags = [] } = JSON.parse(Buffer.from(outcome.bytes).toString())
-      return [id, question, ...tags.map(({ label }: { label?: string }) => label)].join(' ')
-    }
-    return [await ask('m-1'), await ask('m-2'), await ask('m-3')]
+    return [await askMarket(context, 'm-1'), await askMarket(context, 'm-2'), await askMarket(context, 'm-3')]
   }
   const rightAnswers = ['1 right', '2 right', '3 right']
 
@@ -252,6 +254,28 @@ describe('a market feed', () => {
   test('with cursors, is trusted about records that it leaves out, until the next full pass', async () => {
     assert.deepEqual(await readAfter([market(1), market(3)], 0), ['1 right', 'nothing', '3 right'])
     assert.deepEqual(await readAfter([market(1), market(3)], 1), rightAnswers)
+  })
+
+  test('is not compared with a second feed: the newer record counts', async () => {
+    const later = new Date(testNowMs - 1000).toISOString()
+    const wrong = { question: 'wrong' }
+    const pages = [
+      [market(1), market(2, { ...wrong, updatedAt: later })],
+      [market(1, { ...wrong, updatedAt: later }), market(2)],
+    ]
+    await using server = await serveAnswers(({ path }) => ({ body: JSON.stringify({ data: pages[Number(path[1])] }) }))
+    await using database = await openContext()
+    const feeds = [0, 1].map((at) => ({
+      id: `feed-${at}`,
+      url: `${server.url}/${at}`,
+      list: 'data',
+      paging: { kind: 'keyset' },
+    }))
+    const settings = settingsWith({ markets: { feeds } })
+    const context = { ...database, settings, clock: new JumpingClock(testNowMs) }
+    for (const feed of settings.markets.feeds)
+      await readFeed(context, feed, { holder: 'test', full: true, signal: new AbortController().signal })
+    assert.deepEqual([await askMarket(context, 'm-1'), await askMarket(context, 'm-2')], ['1 wrong', '2 wrong'])
   })
 
   test('is trusted about a field of a nested record until it sends that field again', async () => {
