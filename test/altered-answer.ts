@@ -103,13 +103,23 @@ export class AnswerAlterer {
   readonly #draws: SeededRandom
   readonly #at: number
   readonly #kinds: readonly AlterationKind[]
+  readonly #isChosen: (answer: Answer) => boolean
   readonly #past: PastContent[] = []
   #count = 0
   #isStopped = false
   report: AlterationReport | undefined
 
-  /** `at`: the number of the answer to alter. If nothing in it can be altered, the next one is. */
-  constructor(draws: SeededRandom, at: number, kinds: readonly AlterationKind[] = alterationKinds) {
+  /**
+   * `at`: the number of the answer to alter. If nothing in it can be altered, the next one is. `isChosen`: other answers
+   * are neither counted nor altered.
+   */
+  constructor(
+    draws: SeededRandom,
+    at: number,
+    kinds: readonly AlterationKind[] = alterationKinds,
+    isChosen: (answer: Answer) => boolean = () => true,
+  ) {
+    this.#isChosen = isChosen
     this.#draws = draws
     this.#at = at
     this.#kinds = kinds
@@ -127,7 +137,7 @@ export class AnswerAlterer {
 
   /** `question`: the calls of JSON-RPC, otherwise the path and the body. */
   next(question: string, answer: Answer): Answer {
-    if (this.#isStopped) return answer
+    if (this.#isStopped || !this.#isChosen(answer)) return answer
     const isDue = this.#count++ >= this.#at && this.report === undefined
     const altered = isDue ? this.#alter(question, answer) : undefined
     // What the source really answered.

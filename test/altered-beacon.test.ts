@@ -17,7 +17,13 @@ describe('one altered answer of a beacon node', () => {
   })
 
   testAlteredSeeds('nothing wrong is stored, and what is stored ends with the truth', () => beacon.run, {
-    ...{ count: 2000, perRun: 2, worlds: beaconWorlds },
+    ...{ count: 2000, perRun: 1, worlds: beaconWorlds },
     isBelieved: isBelievedOfBeacon,
+  })
+  // Of a node without SSZ, no answer is altered.
+  testAlteredSeeds('nothing wrong in SSZ is stored, and what is stored ends with the truth', () => beacon.run, {
+    ...{ count: 2000, perRun: 1, worlds: beaconWorlds },
+    isBelieved: () => false,
+    isChosen: ({ type }) => type === 'application/octet-stream',
   })
 })

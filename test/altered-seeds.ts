@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { type AlterationReport, AnswerAlterer, reportText } from './altered-answer.ts'
+import { type AlterationReport, type Answer, AnswerAlterer, alterationKinds, reportText } from './altered-answer.ts'
 import { seedsOf } from './long.ts'
 
 /**
@@ -23,16 +23,19 @@ export interface AlteredSeeds {
   readonly worlds: number
   /** What a single source can state without contradicting itself (docs/security.md#trust-in-sources). */
   readonly isBelieved: (report: AlterationReport) => boolean
+  /** Which answers are altered. Default: all. */
+  readonly isChosen?: (answer: Answer) => boolean
 }
 
 const cleanCounts = new WeakMap<AlteredRun, Map<number, Promise<number>>>()
 
 /** The number of answers of a run without an alteration. */
-const cleanCountOf = (run: AlteredRun, world: number): Promise<number> =>
+const cleanCountOf = (run: AlteredRun, world: number, isChosen?: AlteredSeeds['isChosen']): Promise<number> =>
   cleanCounts
     .getOrInsertComputed(run, () => new Map())
     .getOrInsertComputed(world, async () => {
-      const alterer = new AnswerAlterer(createSeededRandom('clean'), Number.POSITIVE_INFINITY)
+      const draws = createSeededRandom('clean')
+      const alterer = new AnswerAlterer(draws, Number.POSITIVE_INFINITY, alterationKinds, isChosen)
       assert.equal(await run(world, alterer), false, `world ${world} without an alteration`)
       return alterer.count
     })
@@ -41,11 +44,11 @@ export async function runAlteredSeed(
   name: string,
   run: AlteredRun,
   seed: number,
-  { worlds, isBelieved }: Pick<AlteredSeeds, 'worlds' | 'isBelieved'>,
+  { worlds, isBelieved, isChosen }: Pick<AlteredSeeds, 'worlds' | 'isBelieved' | 'isChosen'>,
 ): Promise<{ readonly outcome: Outcome; readonly report: AlterationReport | undefined }> {
-  const count = await cleanCountOf(run, seed % worlds)
+  const count = await cleanCountOf(run, seed % worlds, isChosen)
   const draws = createSeededRandom(`${name} ${seed}`)
-  const alterer = new AnswerAlterer(draws, draws.whole(0, count))
+  const alterer = new AnswerAlterer(draws, draws.whole(0, Math.max(1, count)), alterationKinds, isChosen)
   try {
     const isRefused = await run(seed, alterer)
     const outcome = isRefused ? 'refused' : alterer.count > count ? 'retried' : 'unaffected'
@@ -61,7 +64,9 @@ export async function runAlteredSeed(
 /** One test for all seeds. The first wrong one fails it. */
 export function testAlteredSeeds(name: string, openRun: () => AlteredRun, seeds: AlteredSeeds): void {
   test(name, async (t) => {
-    const run = openRun()
+    const opened = openRun()
+    // A function of its own, because the counts of clean runs depend on which answers are altered.
+    const run: AlteredRun = (seed, alterer) => opened(seed, alterer)
     const outcomes = new Map<string, number>()
     for (const seed of [...(seeds.kept ?? []), ...seedsOf(seeds.count, seeds.perRun)]) {
       const { outcome } = await runAlteredSeed(name, run, seed, seeds)
