@@ -94,6 +94,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   // Genesis and slot times come from the beacon nodes.
   const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
   const context = createContext({ state, duties, settings, clock, random, log })
+  // From the primary, which has every change that the server has noticed, over one or two connections.
+  const listStore = { ...settings.store, stateReplicas: [], stateConnections: 2 }
+  context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
   await options.prepare?.(context)
   const demoKey = await options.createDemoKey?.(context)
   // Create the key now, so that operators can record its public key before the first quote.

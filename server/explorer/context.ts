@@ -6,6 +6,7 @@ import type { IndexProblems } from './funding/index/problems.ts'
 import type { FundingResult } from './funding/probe/probe.ts'
 import type { ListHead } from './labels/labels.ts'
 import type { CachedList } from './labels/lists/finished-lists.ts'
+import type { StateLocation } from './labels/lists/write-list.ts'
 import type { LabelTable } from './labels/search-table.ts'
 import type { ChainNode } from './nodes.ts'
 
@@ -22,6 +23,8 @@ export interface ExplorerCaches {
   readonly listHeads: VersionCache<ListHead | undefined>
   /** By chain id and format, the least recently used first. */
   readonly lists: Map<string, CachedList>
+  /** Where a thread finds the labels. Undefined: lists are written in this thread, as in commands and most tests. */
+  listsOnThread: StateLocation | undefined
   labelTable: Promise<LabelTable> | undefined
   linkSecret: Uint8Array | undefined
 }
@@ -36,6 +39,7 @@ export const createExplorerCaches = (): ExplorerCaches => ({
   indexProblems: new Map(),
   listHeads: cacheUntilVersionChanges(),
   lists: new Map(),
+  listsOnThread: undefined,
   labelTable: undefined,
   linkSecret: undefined,
 })

@@ -4,14 +4,11 @@
 // 1. The revision is read before the rows. A change in between only means that the list is serialized once more.
 // 2. Concurrent requests wait for the same list.
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
-import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
-import type { State } from '#storage/state.ts'
-import { type ListHead, listLabels, readListHead } from '../labels.ts'
-import { CompressedBytes, computeEtag } from './compressed-bytes.ts'
-import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
+import { type ListHead, readListHead } from '../labels.ts'
+import { CompressedBytes } from './compressed-bytes.ts'
 import type { ExportForm } from './signed-link.ts'
+import { envelopeStart, type ListInput, writeList, writeListOnThread } from './write-list.ts'
 
 export interface FinishedList {
   /** The download file. */
@@ -28,8 +25,8 @@ export interface CachedList {
 
 export const listsMax = 16
 const bytesMax = 512 * 1024 * 1024
-const linesPerChunk = 1000
-const envelopeStart = '{"status":"1","message":"OK","result":'
+/** Larger lists are written on a thread: reading and writing their rows would slow down requests. */
+export const threadEntriesMin = 5000
 
 /** Cached, because the read would cost more than the rest of a 304. */
 export const getListHead = async ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
@@ -42,7 +39,7 @@ export async function getFinishedList(
   form: ExportForm,
   forSpreadsheets = false,
 ): Promise<FinishedList | undefined> {
-  const { state, explorer } = context
+  const { explorer } = context
   const head = await getListHead(context, chain)
   if (!head || head.entries === 0) return undefined
   const name = `${chain}.${form}`
@@ -51,7 +48,7 @@ export async function getFinishedList(
   const entry: CachedList =
     cached?.revision === head.revision
       ? cached
-      : { revision: head.revision, list: writeList(state, chain, form, forSpreadsheets) }
+      : { revision: head.revision, list: buildList(context, head.entries, { chain, form, forSpreadsheets }) }
   lists.delete(name)
   lists.set(name, entry)
   if (entry.finished) return entry.finished
@@ -91,50 +88,11 @@ function evictLists(lists: Map<string, CachedList>): void {
 /** Counts the plain JSON file twice, because it is part of the envelope. That only overestimates. */
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
-async function writeList(
-  state: State,
-  chain: string,
-  form: ExportForm,
-  forSpreadsheets: boolean,
-): Promise<FinishedList> {
-  if (form === 'csv') {
-    const line = forSpreadsheets ? spreadsheetLine : csvLine
-    const file = await joinRecords(listLabels(state, chain), csvHeader, line, '', '')
-    return { file: new CompressedBytes(file, await computeEtag(file)) }
-  }
-  const envelope = await joinRecords(listLabels(state, chain), `${envelopeStart}[`, JSON.stringify, ',', ']}')
-  const file = envelope.subarray(envelopeStart.length, -1)
-  // They have different addresses, so they may share an etag.
-  const etag = await computeEtag(file)
-  return { file: new CompressedBytes(file, etag), envelope: new CompressedBytes(envelope, etag) }
-}
-
-/** Converts to bytes in chunks, so that the whole list never exists as text and no step takes long. */
-async function joinRecords(
-  records: AsyncIterable<LabelRecord>,
-  start: string,
-  line: (record: LabelRecord) => string,
-  separator: string,
-  end: string,
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let text = start
-  let count = 0
-  for await (const record of records) {
-    text += (count > 0 ? separator : '') + line(record)
-    count += 1
-    if (count % linesPerChunk === 0) {
-      chunks.push(Buffer.from(text))
-      text = ''
-    }
-  }
-  chunks.push(Buffer.from(text + end))
-  const bytes = Buffer.allocUnsafeSlow(chunks.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-    await nextEventLoopTurn()
-  }
-  return bytes
+async function buildList(context: ExplorerContext, entries: number, input: ListInput): Promise<FinishedList> {
+  const { listsOnThread } = context.explorer
+  const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
+  const { bytes, etag } = await (isOnThread ? writeListOnThread(listsOnThread, input) : writeList(context.state, input))
+  if (input.form === 'csv') return { file: new CompressedBytes(bytes, etag) }
+  const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)
+  return { file, envelope: new CompressedBytes(bytes, etag) }
 }

@@ -4,7 +4,7 @@ import type { State } from '#storage/state.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { HistoryWriter } from '../history.ts'
 import { putLabels } from '../labels.ts'
-import { getFinishedList } from './finished-lists.ts'
+import { getFinishedList, threadEntriesMin } from './finished-lists.ts'
 import { createListPreparer } from './prepare-lists.ts'
 
 const put = (context: TestContext, chain: string, count: number) =>
@@ -63,4 +63,21 @@ test('at most as many lists are prepared as the cache can hold', async () => {
   const { state, reads } = counted(context.state)
   await createListPreparer({ ...context, state }, chains)()
   assert.equal(reads(), 16)
+})
+
+test('a large list that is written on a thread has the same bytes, and is read there', async () => {
+  await using context = await openContext()
+  await put(context, '1', threadEntriesMin)
+  const { state, reads } = counted(context.state)
+  const listsOnThread = { dir: context.dir, options: {} }
+  const caches = { ...context.explorer, lists: new Map() }
+  const onThread = { ...context, state, explorer: { ...caches, listsOnThread } }
+  for (const form of ['csv', 'json'] as const) {
+    const expected = (await getFinishedList(context, '1', form)) ?? assert.fail()
+    const list = (await getFinishedList(onThread, '1', form)) ?? assert.fail()
+    assert.deepEqual(Buffer.from(list.file.plain.bytes), Buffer.from(expected.file.plain.bytes))
+    assert.equal(list.file.plain.etag, expected.file.plain.etag)
+    assert.deepEqual(list.envelope?.plain.bytes.length, expected.envelope?.plain.bytes.length)
+  }
+  assert.equal(reads(), 0)
 })

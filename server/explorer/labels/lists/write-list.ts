@@ -1,0 +1,83 @@
+// Writes a label list as bytes, in the current thread or on a thread of its own. The garbage of a hundred thousand rows
+// is then collected there, and requests do not wait for it.
+import type { LabelRecord } from '#api/wire/explorer.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { openThread } from '#runtime/worker-thread.ts'
+import type { StoreOptions } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
+import { listLabels } from '../labels.ts'
+import { computeEtag } from './compressed-bytes.ts'
+import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
+import type { ExportForm } from './signed-link.ts'
+
+export interface ListInput {
+  readonly chain: string
+  readonly form: ExportForm
+  readonly forSpreadsheets: boolean
+}
+
+export interface WrittenList {
+  /** The CSV file or, for JSON, the response of group A, which contains the file. */
+  readonly bytes: Uint8Array
+  /** Of the file. The response has another address, so it may have the same etag. */
+  readonly etag: string
+}
+
+/** The database that a thread opens. */
+export interface StateLocation {
+  readonly dir: string
+  readonly options: StoreOptions
+}
+
+export const envelopeStart = '{"status":"1","message":"OK","result":'
+const linesPerChunk = 1000
+
+/** The thread ends with the list, because lists change rarely and an idle thread needs 15 MB. */
+export async function writeListOnThread(location: StateLocation, input: ListInput): Promise<WrittenList> {
+  const thread = openThread(new URL('./write-list-thread.ts', import.meta.url), location, { isBackground: true })
+  try {
+    return await thread.call<WrittenList>('write', input)
+  } finally {
+    await thread.close()
+  }
+}
+
+export async function writeList(state: State, { chain, form, forSpreadsheets }: ListInput): Promise<WrittenList> {
+  const labels = listLabels(state, chain)
+  if (form === 'csv') {
+    const bytes = await joinRecords(labels, csvHeader, forSpreadsheets ? spreadsheetLine : csvLine, '', '')
+    return { bytes, etag: await computeEtag(bytes) }
+  }
+  const bytes = await joinRecords(labels, `${envelopeStart}[`, JSON.stringify, ',', ']}')
+  return { bytes, etag: await computeEtag(bytes.subarray(envelopeStart.length, -1)) }
+}
+
+/** Converts to bytes in chunks, so that the whole list never exists as text and no step takes long. */
+async function joinRecords(
+  records: AsyncIterable<LabelRecord>,
+  start: string,
+  line: (record: LabelRecord) => string,
+  separator: string,
+  end: string,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let text = start
+  let count = 0
+  for await (const record of records) {
+    text += (count > 0 ? separator : '') + line(record)
+    count += 1
+    if (count % linesPerChunk === 0) {
+      chunks.push(Buffer.from(text))
+      text = ''
+    }
+  }
+  chunks.push(Buffer.from(text + end))
+  const bytes = Buffer.allocUnsafeSlow(chunks.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+    await nextEventLoopTurn()
+  }
+  return bytes
+}
