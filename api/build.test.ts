@@ -8,9 +8,9 @@ import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { builtApi } from '../test/api-build.ts'
 import { isLongRun } from '../test/long.ts'
 import { serveScript } from '../test/scripted-server.ts'
-import { buildApi } from './build.ts'
 import { openapi } from './openapi.ts'
 import { allRoutes } from './routes.ts'
 
@@ -24,7 +24,7 @@ before(async () => {
   installed = join(home, 'node_modules/@tetrad/api')
   await mkdir(installed, { recursive: true })
   await cp(join(import.meta.dirname, 'package.json'), join(installed, 'package.json'))
-  await buildApi(join(installed, 'dist'))
+  await cp(await builtApi(), join(installed, 'dist'), { recursive: true })
   for (const name of ['ethers', 'viem']) {
     await symlink(join(root, 'node_modules', name), join(home, 'node_modules', name))
   }
@@ -231,7 +231,9 @@ describe('the built package', () => {
       const isOwn = (text: string) => [...text.matchAll(/ from '([^']+)'/g)].every(([, name]) => name === '@tetrad/api')
       const own = [calls, ...all.filter(isOwn)].map(declareNode)
       assert.equal(await compile('own', own, options), '')
-      // Whether the declarations of other packages are valid is not our subject.
+      // An old compiler needs seconds for the declarations of other packages.
+      if (!isLongRun && version === '5.4') return
+      // Whether those declarations are valid is not our subject.
       const withLibraries = all.filter((text) => !isOwn(text)).map(declareNode)
       assert.equal(await compile('libraries', withLibraries, { ...options, skipLibCheck: true }), '')
     })

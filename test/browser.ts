@@ -2,15 +2,13 @@
 //   await using browser = await openBrowser()
 //   const page = await browser.page('/#/explorer')
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, normalize } from 'node:path'
 import { after } from 'node:test'
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { buildConsole } from './console-build.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
-const root = normalize(join(import.meta.dirname, '..'))
 const chromiumPaths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const chromiumPath = chromiumPaths.find((path) => path !== undefined && existsSync(path))
 
@@ -143,13 +141,6 @@ export async function openBrowser(): Promise<Browser> {
     await context.clearCookies()
     idlePages.push(page)
   }
-}
-
-/** `npm test` builds the console first; a single test file may run without a build. */
-function buildConsole(): void {
-  if (existsSync(join(root, 'console/dist/docs/index.html'))) return
-  const result = spawnSync('npm', ['run', '--silent', 'console'], { cwd: root, encoding: 'utf8' })
-  assert.equal(result.status, 0, result.stderr)
 }
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -14,6 +14,8 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
+import { builtApi } from './api-build.ts'
+import { buildConsole, consoleDir } from './console-build.ts'
 import { type BuiltStage, buildStage, hostFolders, parseContainerFile, settingOf } from './container-file.ts'
 import { isLongRun, onlyInLongRun } from './long.ts'
 import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts'
@@ -34,9 +36,18 @@ let source: BuiltStage
 let image: BuiltStage
 let tarball = ''
 
+/** Packs the builds of this test run. The long run builds them in the stage, as npm does. */
+const packBuilt = `
+  umask 077
+  cp -rp "$CONSOLE" console/dist
+  cp -r "$API" api/dist
+  node cli/build.ts
+  npm pack --ignore-scripts`
+
 const npm = (args: readonly string[], cwd: string) => run('npm', args, { cwd, env, maxBuffer: 16_777_216 })
 
 before(async () => {
+  buildConsole()
   home = await mkdtemp(join(tmpdir(), 'tetrad-package-'))
   await chmod(home, 0o755)
   registry = await startNpmRegistry()
@@ -59,11 +70,11 @@ before(async () => {
     {
       ...options,
       replaceRun: async (step, workDir) => {
-        if (!step.startsWith('npm ci')) return `umask 077; ${step}`
-        if (isLongRun) return dropIntegrity(workDir).then(() => step)
-        return `ln -s "$MODULES" node_modules`
+        const isInstall = step.startsWith('npm ci')
+        if (isLongRun) return isInstall ? dropIntegrity(workDir).then(() => step) : `umask 077; ${step}`
+        return isInstall ? 'ln -s "$MODULES" node_modules' : packBuilt
       },
-      env: { ...npmEnv, MODULES: join(root, 'node_modules') },
+      env: { ...npmEnv, MODULES: join(root, 'node_modules'), CONSOLE: consoleDir, API: await builtApi() },
     },
   )
   tarball = join(source.workDir, `tetrad-${manifest.version}.tgz`)
@@ -177,7 +188,10 @@ describe('the package', () => {
 
   for (const folder of ['.', 'api']) {
     test(`npm publish of ${folder} has nothing to correct or to warn about`, async () => {
-      const cwd = join(source.workDir, folder)
+      const cwd = await mkdtemp(join(home, 'publish-'))
+      // Without the other files, which npm would only compress once more.
+      const files = ['package.json', 'README.md', 'LICENSE', ...(folder === '.' ? [manifest.bin.tetrad] : [])]
+      for (const name of files) await cp(join(source.workDir, folder, name), join(cwd, name))
       // npm warns without a token, even in a dry run.
       const token = `--${registry.url.replace('http:', '')}/:_authToken=none`
       const { stderr } = await npm(['publish', '--dry-run', '--ignore-scripts', token], cwd)
@@ -315,10 +329,9 @@ describe('the container image', () => {
     await runCommand('restore', join(data, 'copy'), '--data', join(data, 'again'))
   })
 
-  test('on a terminal, the first start shows its progress in one line, and the sign-in link last', {
-    skip: !hasTerminal && 'needs script of util-linux',
-  }, async () => {
-    const line = `exec tetrad serve --port 0 --data ${join(home, 'first')}`
+  /** Starts a server without data on a terminal, presses Ctrl-C when `until` is shown, and returns all that was shown. */
+  async function startOnTerminal(until: string | RegExp) {
+    const line = `exec tetrad serve --port 0 --data ${await mkdtemp(join(home, 'first-'))}/data`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
       ...{ cwd: image.workDir, env: { ...env, TERM: 'xterm', PATH: image.env.PATH } },
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -326,12 +339,25 @@ describe('the container image', () => {
     const ended = once(child, 'exit')
     let shown = ''
     for await (const chunk of child.stdout) {
-      const wasReady = shown.includes('signed in as the operator')
+      const wasShown = shown.search(until) >= 0
       shown += chunk
-      if (!wasReady && shown.includes('signed in as the operator')) child.stdin.write('\u0003')
+      if (!wasShown && shown.search(until) >= 0) child.stdin.write('\u0003')
     }
-    assert.deepEqual(await ended, [0, null], shown)
-    assert.match(shown, /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/)
+    return { shown, ended: await ended }
+  }
+  const noTerminal = !hasTerminal && 'needs script of util-linux'
+  const progressLine = /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/
+
+  test('on a terminal, the first start shows its progress in one line', { skip: noTerminal }, async () => {
+    const { shown } = await startOnTerminal(progressLine)
+    assert.match(shown, progressLine)
+  })
+
+  test('on a terminal, the first start shows the sign-in link last', {
+    skip: noTerminal || onlyInLongRun,
+  }, async () => {
+    const { shown, ended } = await startOnTerminal('signed in as the operator')
+    assert.deepEqual(ended, [0, null], shown)
     assert.match(shown.split('\n').findLast((text) => text.includes('http')) ?? '', /^\u001b\[1mhttp/)
   })
 

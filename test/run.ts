@@ -11,6 +11,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endLine, type Result } from './batch.ts'
+import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
 import { withOwnImports } from './programs.ts'
@@ -71,7 +72,7 @@ async function runAll(): Promise<Result[]> {
 async function prepare(work: string): Promise<void> {
   const demo = [...withOwnImports, join(import.meta.dirname, 'template.ts')]
   await Promise.all([
-    runProcess('Console (vite)', bin('vite'), ['build', 'console', '--logLevel', 'warn']),
+    runProcess('Console (vite)', consoleBuild.program, consoleBuild.args),
     runProcess('Demo data', process.execPath, demo, { env: testEnv(work, work) }),
   ])
 }

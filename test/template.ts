@@ -38,7 +38,10 @@ export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[
 /** Copies the databases of a stopped demo server into a folder. */
 export const copyDemo = async (dir: string): Promise<void> => copyTemplate(demoName, dir, [], createDemo)
 
-const demoName = `demo-${schemaHash}-${process.env.TEST_SHARED_DIR ? 'run' : process.pid}`
+/** Part of the name of a template whose content a later run may not use. */
+export const runName = process.env.TEST_SHARED_DIR ? 'run' : String(process.pid)
+
+const demoName = `demo-${schemaHash}-${runName}`
 
 const templates = new Map<string, Promise<string>>()
 
