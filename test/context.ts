@@ -62,7 +62,9 @@ export async function openContext(
   if (!schema) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
   const state = await openState(dir, settings.store)
   cleanup.defer(() => state.close())
-  const dutiesState = await openDuties(dir, settings.store)
+  // On PostgreSQL they take three connections, and most tests do not use them.
+  const openOwnDuties = () => openDuties(dir, settings.store)
+  const dutiesState = schema ? openAtFirstUse('postgres', openOwnDuties) : await openOwnDuties()
   cleanup.defer(() => dutiesState.close())
   const resources = cleanup.move()
   const clock = new ManualClock(nowMs)
@@ -80,6 +82,32 @@ export async function openContext(
     dir,
     dutiesState,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+function openAtFirstUse(engine: State['engine'], open: () => Promise<State>): State {
+  let opening: Promise<State> | undefined
+  let opened: State | undefined
+  const use = async (): Promise<State> => {
+    opening ??= open()
+    opened = await opening
+    return opened
+  }
+  return {
+    engine,
+    get: async (sql, ...values) => (await use()).get(sql, ...values),
+    all: async (sql, ...values) => (await use()).all(sql, ...values),
+    recent: {
+      get: async (sql, ...values) => (await use()).recent.get(sql, ...values),
+      all: async (sql, ...values) => (await use()).recent.all(sql, ...values),
+    },
+    write: async (work, options) => (await use()).write(work, options),
+    snapshot: async (work, signal) => (await use()).snapshot(work, signal),
+    async *each(sql, ...values) {
+      yield* (await use()).each(sql, ...values)
+    },
+    version: () => opened?.version() ?? 0,
+    close: async () => (await opening)?.close(),
   }
 }
 
