@@ -20,11 +20,15 @@ interface Exchange {
   readonly body: string
 }
 
-const exchangesOf = (path: string): Exchange[] =>
-  unpackRecording(path)
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Exchange)
+const unpacked = new Map<string, readonly Exchange[]>()
+
+/** Unpacked once per process. */
+function exchangesOf(path: string): readonly Exchange[] {
+  const lines = () => unpackRecording(path).trim().split('\n')
+  const exchanges = unpacked.get(path) ?? lines().map((line) => JSON.parse(line) as Exchange)
+  unpacked.set(path, exchanges)
+  return exchanges
+}
 
 export interface TruthRow {
   readonly validator: number

@@ -15,6 +15,7 @@ import { type RunningServer, startServer } from '#server/app.ts'
 import { createKey, type NewKey, rotateKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { withOwnImports } from '#test/programs.ts'
 import { checkReceipt } from './receipts/check-receipt.ts'
 
@@ -176,7 +177,8 @@ function tests() {
       }
     })
 
-    test('every acknowledged quote is stored after kill −9 of the server', async () => {
+    // endpoints/survival.test.ts kills a process without HTTP.
+    test('every acknowledged quote is stored after kill −9 of the server', { skip: onlyInLongRun }, async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
       const child = spawn(process.execPath, [...withOwnImports, file, 'child', dir], {
         stdio: ['ignore', 'pipe', 'inherit'],

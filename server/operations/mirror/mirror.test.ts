@@ -322,26 +322,25 @@ describe('the mirror', { skip: noClickhouse }, () => {
       return true
     })
   })
-})
 
-test('a server keeps the mirror up to date, and its metrics show the lag', { skip: noClickhouse }, async () => {
-  await using server = await startClickhouse()
-  const url = await server.database()
-  await using demo = await openDemoServer({ mirrors: { clickhouse: { url, hours: false } } })
-  const readMetrics = async () => (await inject(demo.server, { url: '/metrics' })).body
-  const valuesOf = (text: string, name: string) =>
-    [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'gm'))].map(([, value]) => Number(value))
-  let metrics = await readMetrics()
-  while (valuesOf(metrics, 'tetrad_mirror_pending').some((pending) => pending > 0)) {
-    await systemClock.sleep(50)
-    metrics = await readMetrics()
-  }
-  assert.deepEqual([...new Set(valuesOf(metrics, 'tetrad_mirror_lag_seconds'))], [0])
-  const days = await server.sql(
-    `select count(distinct date) > 1 from ${dailyTable.name}`,
-    new URL(url).pathname.slice(1),
-  )
-  assert.equal(days, '1')
+  test('a server keeps the mirror up to date, and its metrics show the lag', async () => {
+    const url = await server.database()
+    await using demo = await openDemoServer({ mirrors: { clickhouse: { url, hours: false } } })
+    const readMetrics = async () => (await inject(demo.server, { url: '/metrics' })).body
+    const valuesOf = (text: string, name: string) =>
+      [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'gm'))].map(([, value]) => Number(value))
+    let metrics = await readMetrics()
+    while (valuesOf(metrics, 'tetrad_mirror_pending').some((pending) => pending > 0)) {
+      await systemClock.sleep(50)
+      metrics = await readMetrics()
+    }
+    assert.deepEqual([...new Set(valuesOf(metrics, 'tetrad_mirror_lag_seconds'))], [0])
+    const days = await server.sql(
+      `select count(distinct date) > 1 from ${dailyTable.name}`,
+      new URL(url).pathname.slice(1),
+    )
+    assert.equal(days, '1')
+  })
 })
 
 test('the password is sent in a header, and connections are not kept', async () => {

@@ -1,6 +1,6 @@
 // Verifies stored hours against the recorded node that they were ingested from.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
@@ -46,72 +46,88 @@ async function changeRow(
 
 const signal = () => AbortSignal.timeout(60_000)
 
-test('stored hours agree with the node, and an incomplete hour is not verified', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node)
-  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 0, until: 6 }])
-  for (const hour of [0, 3, 5]) {
-    const { checked, differing } = await verifyHour(context, 'hoodi', hour, signal())
-    assert.deepEqual(differing, [])
-    assert.ok(checked > 10)
-  }
-})
-
-test('a changed figure, a missing row and an unknown row are reported', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node)
-  await changeRow(context, 3, 4, (cells) => {
-    cells.add(4, measures.indexOf('earnings'), 1)
-    cells.isPresent[5] = 0
-    cells.isPresent[6] = 0
+/** The tests share a store. Each test that changes it changes other hours. */
+function onStore(name: string, watch: readonly string[], define: (at: () => Ingested) => void): void {
+  describe(name, () => {
+    let node: Replay
+    let context: Ingested
+    before(async () => {
+      node = await openReplay({ derived: true })
+      context = await openIngested(node, watch)
+    })
+    after(async () => {
+      await context[Symbol.asyncDispose]()
+      await node[Symbol.asyncDispose]()
+    })
+    define(() => context)
   })
-  await changeRow(context, 3, 9999, (cells) => {
-    cells.isPresent[9999 % levels.hours.validators] = 1
+}
+type Ingested = Awaited<ReturnType<typeof openIngested>>
+
+onStore('all validators', [], (at) => {
+  test('stored hours agree with the node, and an incomplete hour is not verified', async () => {
+    const context = at()
+    assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 0, until: 6 }])
+    for (const hour of [0, 3, 5]) {
+      const { checked, differing } = await verifyHour(context, 'hoodi', hour, signal())
+      assert.deepEqual(differing, [])
+      assert.ok(checked > 10)
+    }
   })
-  const { differing } = await verifyHour(context, 'hoodi', 3, signal())
-  assert.match(
-    differing[0] ?? '',
-    /^hoodi hour 3 validator 4: earnings is -?\d+ in the store and -?\d+ according to the node$/,
-  )
-  assert.deepEqual(differing.slice(1), [
-    'hoodi hour 3 validator 5: no row is stored',
-    'hoodi hour 3 validator 6: no row is stored',
-    'hoodi hour 3 validator 9999: the node has no duty for it',
-  ])
-})
 
-test('with a watch list, only its validators are compared', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node, ['3', '7'])
-  assert.deepEqual(await verifyHour(context, 'hoodi', 2, signal()), { checked: 2, differing: [] })
-})
-
-test('if the watch list has changed, only validators on both lists are compared', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node, ['3', '7'])
-  const hoodi = context.settings.validators.networks.hoodi
-  const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
-  const now = {
-    ...context,
-    settings: { ...context.settings, validators: { ...context.settings.validators, networks } },
-  }
-  assert.deepEqual(await verifyHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
-})
-
-test('execution rewards are not compared if an execution node was added since', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node)
-  await changeRow(context, 1, 0, (cells) => {
-    cells.columns[measures.indexOf('execution_unknown')]?.fill(0)
-    for (let cell = 0; cell < cells.count; cell++) cells.add(cell, measures.indexOf('priority_fee'), 77)
+  test('a changed figure, a missing row and an unknown row are reported', async () => {
+    const context = at()
+    await changeRow(context, 3, 4, (cells) => {
+      cells.add(4, measures.indexOf('earnings'), 1)
+      cells.isPresent[5] = 0
+      cells.isPresent[6] = 0
+    })
+    await changeRow(context, 3, 9999, (cells) => {
+      cells.isPresent[9999 % levels.hours.validators] = 1
+    })
+    const { differing } = await verifyHour(context, 'hoodi', 3, signal())
+    assert.match(
+      differing[0] ?? '',
+      /^hoodi hour 3 validator 4: earnings is -?\d+ in the store and -?\d+ according to the node$/,
+    )
+    assert.deepEqual(differing.slice(1), [
+      'hoodi hour 3 validator 5: no row is stored',
+      'hoodi hour 3 validator 6: no row is stored',
+      'hoodi hour 3 validator 9999: the node has no duty for it',
+    ])
   })
-  assert.deepEqual((await verifyHour(context, 'hoodi', 1, signal())).differing, [])
+
+  test('execution rewards are not compared if an execution node was added since', async () => {
+    const context = at()
+    await changeRow(context, 1, 0, (cells) => {
+      cells.columns[measures.indexOf('execution_unknown')]?.fill(0)
+      for (let cell = 0; cell < cells.count; cell++) cells.add(cell, measures.indexOf('priority_fee'), 77)
+    })
+    assert.deepEqual((await verifyHour(context, 'hoodi', 1, signal())).differing, [])
+  })
+
+  test('hours that retention deleted are not verified', async () => {
+    const context = at()
+    await context.dutiesState.write((tx) => dropHours(tx, 'hoodi', context.settings.validators.networks.hoodi, 2))
+    assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 4, until: 6 }])
+    assert.deepEqual(await storedHours(context, 'mainnet'), [])
+  })
 })
 
-test('hours that retention deleted are not verified', async () => {
-  await using node = await openReplay({ derived: true })
-  await using context = await openIngested(node)
-  await context.dutiesState.write((tx) => dropHours(tx, 'hoodi', context.settings.validators.networks.hoodi, 2))
-  assert.deepEqual(await storedHours(context, 'hoodi'), [{ from: 4, until: 6 }])
-  assert.deepEqual(await storedHours(context, 'mainnet'), [])
+onStore('a watch list', ['3', '7'], (at) => {
+  test('with a watch list, only its validators are compared', async () => {
+    const context = at()
+    assert.deepEqual(await verifyHour(context, 'hoodi', 2, signal()), { checked: 2, differing: [] })
+  })
+
+  test('if the watch list has changed, only validators on both lists are compared', async () => {
+    const context = at()
+    const hoodi = context.settings.validators.networks.hoodi
+    const networks = { ...context.settings.validators.networks, hoodi: { ...hoodi, watch: ['3', '5'] } }
+    const now = {
+      ...context,
+      settings: { ...context.settings, validators: { ...context.settings.validators, networks } },
+    }
+    assert.deepEqual(await verifyHour(now, 'hoodi', 2, signal()), { checked: 1, differing: [] })
+  })
 })
