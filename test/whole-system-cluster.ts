@@ -5,16 +5,19 @@
 // 1. A write that a server acknowledged is there at the end, and both servers return it.
 // 2. What was read from the sources equals what a clean server reads at the end, row by row.
 // 3. Both servers together never accept more calls of 4.3 than its limit. Without Redis they accept none.
-// 4. While PostgreSQL is down, /readyz of every server reports it. At the end, neither /readyz nor the doctor of any
-//    server reports anything.
+// 4. While PostgreSQL is down, /readyz of every server reports it; while Redis is down, the doctor does. At the end,
+//    neither /readyz nor the doctor of any server reports anything.
 // 5. An answer that claims to be final is true.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { faults } from '#api/faults.ts'
+import { connectivityFindings } from '#operations/connectivity.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { openState, openStores, type Stores } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
+import { settingsWith } from './context.ts'
 import { killIdleHosts, takeHost } from './host-process.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
 import { type RedisServer, startRedis } from './redis.ts'
@@ -166,6 +169,9 @@ class ClusterRun extends SystemRun<ClusterEvent> {
   async #crashRedis(): Promise<void> {
     await this.#redis.kill()
     assert.equal(await this.#burst(2, 0), 0, 'calls that were accepted without Redis')
+    const findings = await connectivityFindings({ settings: settingsWith(this.settings()), clock: systemClock })
+    const isReported = findings.some(({ name, level }) => name === 'limits in Redis' && level !== 'ok')
+    assert.ok(isReported, `the doctor does not report Redis: ${JSON.stringify(findings)}`)
     await this.#redis.start()
     await this.until('calls are accepted again', async () => (await this.#burst(1, 0)) > 0)
   }
