@@ -5,7 +5,7 @@
 // A source that a test computes itself needs no proxy:
 //   await using source = await serveAnswers(({ path, sent }) => ({ body }))
 //   source.alterer = new AnswerAlterer(draws, 7)
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Answer, AnswerAlterer } from './altered-answer.ts'
 
@@ -115,27 +115,31 @@ export async function serveAnswers(
   return answers
 }
 
-async function forward(target: string, request: IncomingMessage) {
-  const { method = 'GET', url: path = '/', headers } = request
-  const sent = Buffer.concat(await request.toArray())
-  const reply = await fetch(target + path, {
-    method,
-    headers: { accept: headers.accept ?? '*/*', 'content-type': headers['content-type'] ?? 'application/json' },
-    ...(sent.length > 0 && { body: sent }),
+async function forward(target: string, received: IncomingMessage) {
+  const { method = 'GET', url: path = '/', headers } = received
+  const { accept = '*/*', 'content-type': contentType = 'application/json' } = headers
+  const sent = method === 'GET' ? Buffer.alloc(0) : await bodyOf(received)
+  // `fetch` takes several times the CPU time.
+  const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+    const forwarded = request(target + path, { method, headers: { accept, 'content-type': contentType } }, resolve)
+    forwarded.on('error', reject).end(sent)
   })
-  const forwardedHeaders = ['content-type', 'eth-consensus-version'].flatMap((name) => {
-    const value = reply.headers.get(name)
-    return value === null ? [] : [[name, value] as const]
-  })
-  const proxied: ProxiedResponse = {
-    path,
-    sent: sent.toString(),
-    status: reply.status,
-    type: reply.headers.get('content-type') ?? '',
-    body: Buffer.from(await reply.arrayBuffer()),
+  const { 'content-type': type = '', 'eth-consensus-version': version } = reply.headers
+  const status = reply.statusCode ?? 0
+  const proxied: ProxiedResponse = { path, sent: sent.toString(), status, type, body: await bodyOf(reply) }
+  return {
+    proxied,
+    headers: { ...(type && { 'content-type': type }), ...(version && { 'eth-consensus-version': version }) },
   }
-  return { proxied, headers: Object.fromEntries(forwardedHeaders) }
 }
+
+const bodyOf = (message: IncomingMessage): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    message.on('data', (chunk: Buffer) => chunks.push(chunk))
+    message.on('end', () => resolve(Buffer.concat(chunks)))
+    message.on('error', reject)
+  })
 
 /** Alters the `data` of JSON responses for these paths, in place or by returning a new value. */
 export const jsonAt =
