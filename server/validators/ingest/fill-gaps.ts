@@ -64,11 +64,22 @@ export class GapFiller {
     const { processor } = this.#source
     const from = await processor.firstReadable(gap, signal)
     if (from !== undefined) {
-      await fillEpochs(this.#source, { from, until: Math.min(gap.until, from + filledEpochsMax) }, signal, onStep)
-      return undefined
+      const readable = { from, until: Math.min(gap.until, from + filledEpochsMax) }
+      if (await this.#hasRead(readable, signal, onStep)) return undefined
     }
     const problem = await this.#computeGap(gap, signal, onStep)
     return problem && `${await processor.describeAnswers(gap.from, signal)}; ${problem}`
+  }
+
+  /** False: a state before the epochs is missing. It must not keep other gaps from being filled. */
+  async #hasRead(epochs: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<boolean> {
+    try {
+      await fillEpochs(this.#source, epochs, signal, onStep)
+      return true
+    } catch (error) {
+      if (!isStatesNotFound(error)) throw error
+      return false
+    }
   }
 
   /** Computes a gap from blocks and stores it. Returns why this is not possible. */

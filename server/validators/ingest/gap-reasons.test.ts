@@ -12,6 +12,7 @@ import { Follower } from './follow.ts'
 import { createGapFiller } from './gap-filler.ts'
 import { readGapReasons, storeGapReasons } from './gap-reasons.ts'
 import type { SkippedEpochs } from './ingest-progress.ts'
+import { StatesNotFoundError } from './read/states-not-found.ts'
 
 const signal = new AbortController().signal
 
@@ -61,6 +62,30 @@ test('if an attempt fails, the failure is the reason', async () => {
   await assert.rejects(new Follower(context, 'mainnet', failing).fillGaps(signal), /did not respond/)
   const [gap] = await readGapReasons(context.state, 'mainnet')
   assert.deepEqual(gap, { from: 110, until: 120, reason: 'http://10.0.0.8 did not respond' })
+})
+
+test('a gap that turns out to be unreadable does not keep an earlier one from being filled', async () => {
+  await using context = await openWithGap()
+  await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', 112, 115))
+  const attempts: number[] = []
+  const missing: Partial<EpochProcessor> = {
+    ...createFailingProcessor().processor,
+    chain: async () => ({ identity: context.settings.validators.networks.mainnet }) as never,
+    firstReadable: async ({ from }) => from,
+    processSegment: async ({ from }) => {
+      attempts.push(from)
+      throw new StatesNotFoundError('no state before it')
+    },
+  }
+  assert.equal(await new Follower(context, 'mainnet', missing as EpochProcessor).fillGaps(signal), false)
+  assert.deepEqual(attempts, [115, 110])
+  assert.deepEqual(
+    (await readGapReasons(context.state, 'mainnet')).map(({ from, until }) => [from, until]),
+    [
+      [110, 112],
+      [115, 120],
+    ],
+  )
 })
 
 test('gaps are filled at the start, when a new one is left, every hour, and as long as some can be filled', async () => {
