@@ -105,7 +105,8 @@ class KeyAuthorizer {
     const { endpoint } = handler
     const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(networkOf(credentials.address))
     const { keyId, network } = limitedCaller
-    const caller: Caller = key ? { keyId, plan: key.plan } : { keyId, plan: 'free', ...(network && { network }) }
+    const plan = key?.plan ?? 'free'
+    const caller: Caller = network === undefined ? { keyId, plan } : { keyId, plan, network }
 
     if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
     if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)

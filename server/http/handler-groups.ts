@@ -31,14 +31,12 @@ export function choose(group: HandlerGroup, query: RawQuery): Handler {
   const [first] = group.handlers
   if (!first) throw new Error(`no handler for ${group.path}`)
   if (!first.endpoint.select) return first
-  let candidates = group.handlers
-  for (const name of ['module', 'action'] as const) {
-    const value = lowerText(query[name])
-    candidates = candidates.filter(({ endpoint }) => endpoint.select?.[name] === value)
-    // Groups that select by parameters have a fault for each of them.
-    if (candidates.length === 0) throw new Fault(`${first.endpoint.group}.${name}` as FaultCode)
-  }
-  return candidates[0] as Handler
+  const [module, action] = [lowerText(query.module), lowerText(query.action)]
+  const inModule = ({ endpoint }: Handler) => endpoint.select?.module === module
+  const chosen = group.handlers.find((handler) => inModule(handler) && handler.endpoint.select?.action === action)
+  if (chosen) return chosen
+  // Groups that select by parameters have a fault for each of them.
+  throw new Fault(`${first.endpoint.group}.${group.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
 }
 
 const lowerText = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')
