@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openState, openStores } from '#storage/open.ts'
@@ -39,28 +39,68 @@ async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' 
   }
 }
 
-test('a server starts, accepts a key that was created meanwhile, and stops with exit code 0 after a signal', async () => {
-  await using server = await openServer()
-  const { dir, url, child } = server
-  const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
-  const { id, key } = JSON.parse(made.stdout)
+describe('a running server', () => {
+  let server: Awaited<ReturnType<typeof openServer>>
+  before(async () => {
+    server = await openServer('log: { level: warn }\n', 'pipe')
+  })
+  after(() => server[Symbol.asyncDispose]())
 
-  const call = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
-  const anonymous = await runCommand(call, { cwd: dir })
-  assert.deepEqual([anonymous.code, anonymous.stdout], [1, ''])
-  assert.match(anonymous.stderr, /^tetrad: validators\.metadata: Not authenticated/)
+  test('accepts a key that was created meanwhile, until it is revoked', async () => {
+    const { dir, url } = server
+    const made = await runCommand(['keys', 'create', '--name', 'ci', '--plan', 'enterprise', '--json'], { cwd: dir })
+    const { id, key } = JSON.parse(made.stdout)
 
-  const known = await runCommand([...call, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
-  assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
-  assert.match(known.stderr, /validators\.metadata: This server does not read this network/)
+    const call = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
+    const anonymous = await runCommand(call, { cwd: dir })
+    assert.deepEqual([anonymous.code, anonymous.stdout], [1, ''])
+    assert.match(anonymous.stderr, /^tetrad: validators\.metadata: Not authenticated/)
 
-  await runCommand(['keys', 'revoke', id], { cwd: dir })
-  const revoked = await runCommand(call, { cwd: dir, env: { TETRAD_KEY: key } })
-  assert.match(revoked.stderr, /Could not validate access token/)
+    const known = await runCommand([...call, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
+    assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
+    assert.match(known.stderr, /validators\.metadata: This server does not read this network/)
 
-  child.kill('SIGTERM')
-  const [code] = await once(child, 'exit')
-  assert.equal(code, 0)
+    await runCommand(['keys', 'revoke', id], { cwd: dir })
+    const revoked = await runCommand(call, { cwd: dir, env: { TETRAD_KEY: key } })
+    assert.match(revoked.stderr, /Could not validate access token/)
+  })
+
+  test('a port in use is an error that says what to do', async () => {
+    await using other = await openFolder()
+    const { code, stderr } = await runCommand(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^tetrad: 127\.0\.0\.1:\d+ is in use by another program\. Choose another port with --port[^\n]+\n$/,
+    )
+    assert.deepEqual(await readdir(other.dir), [], 'no demo data is created')
+  })
+
+  test('a second server on the same data folder is refused', async () => {
+    const { code, stderr } = await runCommand(['serve', '--port', '0'], { cwd: server.dir })
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^tetrad: .*data is in use by another process, probably a running server; stop it, or wait until it has ended\n$/,
+    )
+  })
+
+  test('SIGHUP is logged, and the server continues', async () => {
+    server.child.kill('SIGHUP')
+    let logged = ''
+    for await (const line of createInterface(server.child.stderr as Readable)) {
+      logged = JSON.parse(line).msg
+      if (logged.includes('SIGHUP')) break
+    }
+    assert.match(logged, /ignored SIGHUP/)
+    assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
+  })
+
+  test('stops with exit code 0 after a signal', async () => {
+    server.child.kill('SIGTERM')
+    const [code] = await once(server.child, 'exit')
+    assert.equal(code, 0)
+  })
 })
 
 test('a copy of the example file works: on this machine only, with all groups', async () => {
@@ -70,37 +110,6 @@ test('a copy of the example file works: on this machine only, with all groups', 
   const market = await fetch(`${server.url}/markets/slug/none`)
   assert.deepEqual([market.status, ((await market.json()) as { error: string }).error], [404, 'slug not found'])
   assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
-})
-
-test('a port in use is an error that says what to do', async () => {
-  await using server = await openServer()
-  await using other = await openFolder()
-  const { code, stderr } = await runCommand(['serve', '--port', new URL(server.url).port], { cwd: other.dir })
-  assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /^tetrad: 127\.0\.0\.1:\d+ is in use by another program\. Choose another port with --port[^\n]+\n$/,
-  )
-  assert.deepEqual(await readdir(other.dir), [], 'no demo data is created')
-})
-
-test('SIGHUP is logged, and the server continues', async () => {
-  await using server = await openServer('log: { level: warn }\n', 'pipe')
-  const lines = createInterface(server.child.stderr as Readable)
-  server.child.kill('SIGHUP')
-  const [line] = (await once(lines, 'line')) as [string]
-  assert.match(JSON.parse(line).msg, /ignored SIGHUP/)
-  assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
-})
-
-test('a second server on the same data folder is refused', async () => {
-  await using server = await openServer()
-  const { code, stderr } = await runCommand(['serve', '--port', '0'], { cwd: server.dir })
-  assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /^tetrad: .*data is in use by another process, probably a running server; stop it, or wait until it has ended\n$/,
-  )
 })
 
 test('a server with an invalid configuration does not start', async () => {
