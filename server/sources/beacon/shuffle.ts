@@ -17,12 +17,12 @@ const domain = { proposer: 0, attester: 1 } as const
  * of `i`. Each round pairs the positions that mirror each other around a pivot, and swaps the pairs whose bit is set.
  */
 export function shuffleList(list: Uint32Array, seed: Uint8Array, rounds: number): void {
-  const source = new RoundBits(seed)
   const count = list.length
   if (count < 2) return
+  const source = new RoundBits(seed, count)
   // A shuffled index goes through the rounds in ascending order, so the list goes through them in descending order.
   for (let round = rounds - 1; round >= 0; round--) {
-    const pivot = source.startRound(round, count)
+    const pivot = source.startRound(round)
     swapMirrored(list, source, 0, pivot)
     swapMirrored(list, source, pivot + 1, count - 1)
   }
@@ -45,35 +45,48 @@ function swapMirrored(list: Uint32Array, source: RoundBits, from: number, last: 
   }
 }
 
-export function shuffledIndex(index: number, count: number, seed: Uint8Array, rounds: number): number {
-  const source = new RoundBits(seed)
+export const shuffledIndex = (index: number, count: number, seed: Uint8Array, rounds: number): number =>
+  shuffledBy(new RoundBits(seed, count), index, rounds)
+
+function shuffledBy(source: RoundBits, index: number, rounds: number): number {
+  const { count } = source
   let current = index
   for (let round = 0; round < rounds; round++) {
-    const flipped = (source.startRound(round, count) + count - current) % count
+    const flipped = (source.startRound(round) + count - current) % count
     const position = Math.max(current, flipped)
     if (hasBit(source.bitsAt(position), position & 255)) current = flipped
   }
   return current
 }
 
-/** The pivot and the random bits of each round. One hash has the bits of 256 positions. */
+/** The pivot and the random bits of each round for a list of this length. One hash has the bits of 256 positions. */
 class RoundBits {
+  readonly count: number
+  /** By round. Choosing a proposer shuffles many indices with the same pivots. */
+  readonly #pivots: number[] = []
   readonly #input = new Uint8Array(seedSize + 5)
   readonly #pivotInput = this.#input.subarray(0, seedSize + 1)
   readonly #view = new DataView(this.#input.buffer)
   readonly #hash = new Uint8Array(32)
   #block = -1
 
-  constructor(seed: Uint8Array) {
+  constructor(seed: Uint8Array, count: number) {
     this.#input.set(seed)
+    this.count = count
   }
 
   /** Returns the pivot. */
-  startRound(round: number, count: number): number {
+  startRound(round: number): number {
     this.#input[seedSize] = round
     this.#block = -1
+    const pivot = this.#pivots[round] ?? this.#pivotOf()
+    this.#pivots[round] = pivot
+    return pivot
+  }
+
+  #pivotOf(): number {
     hashShort(this.#pivotInput, this.#hash)
-    return Number(new DataView(this.#hash.buffer).getBigUint64(0, true) % BigInt(count))
+    return Number(new DataView(this.#hash.buffer).getBigUint64(0, true) % BigInt(this.count))
   }
 
   /** The bits of the 256 positions around this one. The next call overwrites them. */
@@ -162,8 +175,9 @@ function chooseProposer(
   input.set(seed)
   const random = new Uint8Array(32)
   if (active.length === 0) throw new Error('no validator is active')
+  const source = new RoundBits(seed, active.length)
   for (let draw = 0; ; draw++) {
-    const candidate = active[shuffledIndex(draw % active.length, active.length, seed, rules.shuffleRounds)] as number
+    const candidate = active[shuffledBy(source, draw % active.length, rules.shuffleRounds)] as number
     if (draw % perHash === 0) {
       new DataView(input.buffer).setBigUint64(seedSize, BigInt(draw / perHash), true)
       hashShort(input, random)
