@@ -137,7 +137,7 @@ async function tryNodesInOrder<T>(
   work: (node: BeaconEndpoint) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  let failure = new BeaconError(`${network}: no beacon node is configured`)
+  let failure: BeaconError | undefined
   const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const node =
@@ -156,5 +156,5 @@ async function tryNodesInOrder<T>(
       node.backOff(reason)
     }
   }
-  throw failure
+  throw failure ?? new BeaconError(`${network}: no beacon node is configured`)
 }
