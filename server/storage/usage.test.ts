@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import type { EndpointId } from '#api/routes.ts'
 import { openContext, testNowMs } from '#test/context.ts'
+import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { createKey, findKey } from './keys.ts'
 import { addUsage, dayOf, findAcceptedByKey, pruneUsage, type UsageOutcome, usageDaysKept, usageOf } from './usage.ts'
 
@@ -21,6 +22,13 @@ test('counts of the same key, day, endpoint and outcome add up', async () => {
   await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 3)], noLastUses)
   await addUsage(context.state, [count(today, 'a', 'fx.createQuote', 'accepted', 4)], noLastUses)
   assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 7)
+})
+
+test('last uses of many keys are written with turns of the event loop between them', async () => {
+  await using context = await openContext()
+  const lastUses = new Map(Array.from({ length: 1000 }, (_, at) => [`key-${at}`, testNowMs]))
+  const { turns } = await countLoopTurns(() => addUsage(context.state, [], lastUses))
+  assert.ok(turns >= 10, `${turns} turns`)
 })
 
 test('a report has accepted and refused calls by day, key and endpoint, newest day first', async () => {

@@ -178,9 +178,10 @@ test('no transaction writes history and labels of a large import, or more than 1
   await using context = await openContext()
   const transactions: Record<string, number>[] = []
   const state = stateWith(context.state, {
-    write: (work, options) =>
-      context.state.write(async (tx) => {
-        const rows: Record<string, number> = {}
+    write: async (work, options) => {
+      let rows: Record<string, number> = {}
+      const result = await context.state.write(async (tx) => {
+        rows = {}
         const run: typeof tx.run = async (sql, ...values) => {
           const changed = await tx.run(sql, ...values)
           const table = /^\s*insert into (\w+)/.exec(sql)?.[1]
@@ -188,10 +189,11 @@ test('no transaction writes history and labels of a large import, or more than 1
           return changed
         }
         const [get, all, insertMany] = [tx.get.bind(tx), tx.all.bind(tx), tx.insertMany.bind(tx)]
-        const result = await work({ get, all, insertMany, run })
-        if (Object.keys(rows).length > 0) transactions.push(rows)
-        return result
-      }, options),
+        return work({ get, all, insertMany, run })
+      }, options)
+      if (Object.keys(rows).length > 0) transactions.push(rows)
+      return result
+    },
   })
   await importText(context, file(), false, state)
   // Each entity with a number that is a multiple of five is on two chains.

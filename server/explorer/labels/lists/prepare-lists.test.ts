@@ -69,7 +69,7 @@ test('a large list that is written on a thread has the same bytes, and is read t
   await using context = await openContext()
   await put(context, '1', threadEntriesMin)
   const { state, reads } = counted(context.state)
-  const listsOnThread = { dir: context.dir, options: {} }
+  const listsOnThread = { dir: context.dir, options: context.settings.store }
   const caches = { ...context.explorer, lists: new Map() }
   const onThread = { ...context, state, explorer: { ...caches, listsOnThread } }
   for (const form of ['csv', 'json'] as const) {
