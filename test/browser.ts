@@ -108,8 +108,7 @@ export async function openBrowser(): Promise<Browser> {
       contexts.add(page.context())
       if (isReusable) reusablePages.add(page)
       if (viewport !== null) await page.setViewportSize(viewport ?? desktop)
-      // An animation costs CPU time in every frame, as long as it is shown.
-      await page.emulateMedia({ colorScheme: colorScheme ?? 'light', reducedMotion: 'reduce' })
+      await page.emulateMedia({ colorScheme: colorScheme ?? 'light' })
       await before?.(page)
       // A file of the same origin without scripts, to set the storage before the console loads.
       await page.goto(new URL('/favicon.svg', demo.url).href)
