@@ -15,7 +15,7 @@ export async function startSimulatedServer(
   badRequestText = '',
 ): Promise<SimulatedServer> {
   const server = createServer((request, response) => {
-    // Waiting for the end of an empty body takes a large part of the time of a response.
+    // A GET has no body to wait for.
     const replied =
       request.method === 'GET'
         ? reply(request, '', response)
