@@ -362,10 +362,15 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('columnheader', { name: 'Cause' }).waitFor()
     await page.getByText('Balance change', { exact: true }).waitFor()
     assert.ok(await fits(page))
+    // Each row is a list with the names of its values, so nothing is cut off.
+    const isCut = (name: string) =>
+      page.getByRole('region', { name }).evaluate((region) => region.scrollWidth > region.clientWidth)
+    assert.equal(await isCut('Incidents by epoch'), false)
     await browser.accessible(page)
     await page.goto(new URL(`/#/validators/compare?of=${members.slice(0, 10).join()}`, browser.demo.url).href)
     await plot(page, /^Effectiveness per day/).waitFor()
     assert.ok(await fits(page))
+    assert.equal(await isCut('Totals of the range'), false)
     await browser.accessible(page)
     await browser.leave(page)
   })

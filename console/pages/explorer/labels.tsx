@@ -77,7 +77,7 @@ function Browse({
   return (
     <>
       <TextField label="Filter" type="search" value={filter} onText={(text) => openPage(chain, text, 0)} />
-      <Table name="Labels" columns={['Name', 'Description', 'Updated']}>
+      <Table name="Labels" className="stacked" columns={['Name', 'Description', 'Updated']}>
         {rows.map((label) => (
           <tr key={label.labelslug}>
             <td>
@@ -88,7 +88,9 @@ function Browse({
               {label.shortdescription}
               {label.notes !== '' && <div className="soft small">{label.notes}</div>}
             </td>
-            <td className="nowrap">{formatTime(label.lastupdatedtimestamp).slice(0, 10)}</td>
+            <td className="nowrap" data-label="Updated">
+              {formatTime(label.lastupdatedtimestamp).slice(0, 10)}
+            </td>
           </tr>
         ))}
       </Table>

@@ -94,7 +94,7 @@ export function TotalsTable({ subjects, records }: ComparedProps) {
   return (
     <Table
       name="Totals of the range"
-      className="tight"
+      className="tight stacked"
       columns={[subjects[0]?.name === undefined ? 'Validator' : 'Name', ...titles]}
       figures={titles}
     >
@@ -126,7 +126,7 @@ function Row({ name, href, record }: RowProps) {
       </th>
       {record ? (
         columns.map(([title, format]) => (
-          <td key={title} className="num">
+          <td key={title} className="num" data-label={title}>
             {format(record)}
           </td>
         ))

@@ -112,14 +112,20 @@ function Incidents({ incidents, day }: IncidentsProps) {
   const startOf = new Map(day.epochs.map(({ epoch, startTimestamp }) => [epoch, startTimestamp]))
   return (
     <>
-      <Table name="Incidents by epoch" columns={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']}>
+      <Table
+        name="Incidents by epoch"
+        className="stacked"
+        columns={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']}
+      >
         {incidents.slice(0, rowsMax).map((incident) => (
           <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
-            <td>{incident.epoch}</td>
-            <td>{formatTime(startOf.get(incident.epoch) ?? '')}</td>
-            <td>{incident.slot}</td>
+            <td data-label="Epoch">{incident.epoch}</td>
+            <td data-label="Epoch start">{formatTime(startOf.get(incident.epoch) ?? '')}</td>
+            <td data-label="Slot">{incident.slot}</td>
             <td>{formatIncident(incident)}</td>
-            <td className={faultTone[incident.fault]}>{faultLabels[incident.fault]}</td>
+            <td className={faultTone[incident.fault]} data-label="Cause">
+              {faultLabels[incident.fault]}
+            </td>
           </tr>
         ))}
       </Table>
