@@ -47,7 +47,7 @@ const { entities } = await createClient({ baseUrl: demo.url, key: demo.key }).va
 const pools = new URLSearchParams(entities.slice(0, 4).map(({ name }) => ['pool', name]))
 const comparison = await browser.page(`/#/validators/compare?network=mainnet&${pools}`)
 await comparison.getByRole('img', { name: /^Effectiveness per day/ }).waitFor()
-await take('validators', comparison, 980, ['Missed votes', 'Balance change, ETH'])
+await take('validators', comparison, 1005, ['Missed votes', 'Balance change, ETH'])
 
 const client = createClient({ baseUrl: demo.url, key: demo.key })
 const quote = await client.fx.createQuote({
