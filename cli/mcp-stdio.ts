@@ -15,7 +15,8 @@ export interface McpOptions {
 export async function serveMcpOnStdio({ baseUrl, key }: McpOptions): Promise<void> {
   if (process.stdin.isTTY)
     note('Waiting for the messages of a host. To configure one, see docs/agents.md. Stop with Ctrl+C.')
-  const closed = new Promise((resolve) => process.stdin.once('close', resolve))
+  // A file or /dev/null as standard input ends without being closed.
+  const closed = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const client = createClient({ baseUrl, key })
   const unreachableAdvice = `. Is a server running at ${baseUrl}?`
   const connection = serveStdio(() => createMcpServer({ version: manifest.version, client, unreachableAdvice }))

@@ -139,6 +139,14 @@ describe('tetrad mcp', () => {
   })
 })
 
+test('it ends if standard input is a file', () => {
+  const { status, stderr } = spawnSync(process.execPath, [launcher, 'mcp', '--url', 'http://127.0.0.1:9'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [0, ''])
+})
+
 const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
 test('in a terminal, a note says that it waits for a host', {
