@@ -41,8 +41,7 @@ describe('explorer of the demo', () => {
 
   test('the endpoints return labels, fundings and both kinds of coverage', async () => {
     assert.equal(address, contract['explorer.fundedBy'].example.input.address)
-    const ask = async (chainid: string, of: string) =>
-      fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
+    const ask = (chainid: string, of: string) => fundedBy.handle({ chainid, address: of }, context, testRequestInfo())
 
     const found = await ask('1', address)
     assert.ok(found.is === 'body')

@@ -59,7 +59,6 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   engine: state.engine,
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
-  getDirect: (sql, ...values) => state.getDirect(sql, ...values),
   recent: state.recent,
   snapshot: (work, signal) => state.snapshot(work, signal),
   each: (sql, ...values) => state.each(sql, ...values),

@@ -96,7 +96,6 @@ function openAtFirstUse(engine: State['engine'], open: () => Promise<State>): St
   return {
     engine,
     get: async (sql, ...values) => (await use()).get(sql, ...values),
-    getDirect: async (sql, ...values) => (await use()).getDirect(sql, ...values),
     all: async (sql, ...values) => (await use()).all(sql, ...values),
     recent: {
       get: async (sql, ...values) => (await use()).recent.get(sql, ...values),

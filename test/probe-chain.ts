@@ -41,7 +41,7 @@ export async function openProbeChain(
       assert.ok(contract, 'no such contract in this chain')
       return contract
     },
-    ask: async (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
+    ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
       await simulated[Symbol.asyncDispose]()
       await context[Symbol.asyncDispose]()

@@ -9,7 +9,7 @@ import { whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
-import type { RenderedOnce } from './handler.ts'
+import { type CommonHeaders, headerList, headerListOnce } from './header-list.ts'
 import { type App, toFault } from './pipeline.ts'
 import {
   addressOf,
@@ -93,9 +93,6 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
     close: () => close(server, settings.stopTimeoutMs, app),
   }
 }
-
-/** Name and value of headers that every response of a path has unless it has its own. */
-type CommonHeaders = readonly (readonly [name: string, value: string])[]
 
 /** A route with its headers, prepared once. */
 interface MountedRoute {
@@ -223,22 +220,6 @@ function send(exchange: Exchange, { status, headers, body, once }: ApiResponse):
   // Text with one byte per character needs no UTF-8 encoder, and Node sends it with the headers in one string.
   if (typeof body === 'string' && byteCount === body.length) response.end(body, 'latin1')
   else response.end(body)
-}
-
-function headerListOnce(exchange: Exchange, headers: Readonly<Record<string, string>>, once: RenderedOnce): string[] {
-  const { common, id } = exchange
-  if (once.headers?.common !== common) once.headers = { list: headerList(exchange, headers), common }
-  const list = once.headers.list.slice()
-  list[1] = id
-  return list
-}
-
-/** Names and values in turn, the request id first. Those of the response replace the common ones. Names are in lower case. */
-function headerList({ common, id }: Exchange, headers: Readonly<Record<string, string>>): string[] {
-  const list = ['x-request-id', id]
-  for (const [name, value] of common) if (headers[name] === undefined) list.push(name, value)
-  for (const name in headers) list.push(name, headers[name] as string)
-  return list
 }
 
 /** Sends a long body in parts. It stops if the caller leaves or reads too slowly. */

@@ -27,7 +27,6 @@ export const leasedState = (state: State): State => ({
   recent: state.recent,
   get: (sql, ...values) => state.get(sql, ...values),
   all: (sql, ...values) => state.all(sql, ...values),
-  getDirect: (sql, ...values) => state.getDirect(sql, ...values),
   snapshot: (work, signal) => state.snapshot(work, signal),
   each: (sql, ...values) => state.each(sql, ...values),
   version: () => state.version(),

@@ -19,8 +19,6 @@
 // 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed.
 // 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
 
-import type { Awaitable } from '#core/awaitable.ts'
-
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
 
@@ -63,8 +61,6 @@ export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
   /** Invariant 8: for single queries that are slow or frequent and on which no other query depends. */
   readonly recent: StateReader
-  /** As `get`, but without a promise if the engine does not have to wait. For reads of most requests to an endpoint. */
-  getDirect<R = Row>(sql: string, ...values: Value[]): Awaitable<R | undefined>
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
    * All reads of `work` see the same snapshot. It may run several times, because a connection may be lost. If the signal

@@ -13,7 +13,6 @@ test('every operation is reported once with its database, after success and fail
   const state = timedState(context.state, context.clock, report)
   const duties = timedDuties(context.duties, context.clock, report)
   assert.deepEqual({ ...(await state.get('select 1 as one')) }, { one: 1 })
-  assert.deepEqual(await state.getDirect('select 2 as two'), { two: 2 })
   assert.equal((await state.all('select 1 as one union select 2 as one')).length, 2)
   assert.equal(await state.write(async () => 7), 7)
   await assert.rejects(state.get('select nonsense'))
@@ -22,6 +21,6 @@ test('every operation is reported once with its database, after success and fail
   assert.equal((await duties.all('select 1 as one')).length, 1)
   assert.equal(typeof (await duties.query('countRows', undefined)), 'object')
   await assert.rejects(duties.update('nonsense', {}))
-  const ofState = ['state get', 'state get', 'state all', 'state write', 'state get', 'state snapshot']
+  const ofState = ['state get', 'state all', 'state write', 'state get', 'state snapshot']
   assert.deepEqual(reported, [...ofState, 'duties get', 'duties all', 'duties query', 'duties write'])
 })

@@ -1,5 +1,4 @@
 // Wraps the databases to report duration and result of every operation, for metrics and health checks.
-import type { Awaitable } from '#core/awaitable.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { Duties } from './duties.ts'
 import type { State, Value } from './state.ts'
@@ -13,7 +12,6 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
     engine: state.engine,
     get: <R>(sql: string, ...values: Value[]) => timed('get', () => state.get<R>(sql, ...values)),
     all: <R>(sql: string, ...values: Value[]) => timed('all', () => state.all<R>(sql, ...values)),
-    getDirect: <R>(sql: string, ...values: Value[]) => timed('get', () => state.getDirect<R>(sql, ...values)),
     recent: {
       get: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.get<R>(sql, ...values)),
       all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
@@ -41,19 +39,14 @@ export function timedDuties(duties: Duties, clock: Clock, report: ReportTime): D
 }
 
 function timer(clock: Clock, report: (operation: string, tookMs: number, error?: unknown) => void) {
-  function timed<T>(operation: string, work: () => Promise<T>): Promise<T>
-  function timed<T>(operation: string, work: () => Awaitable<T>): Awaitable<T>
-  function timed<T>(operation: string, work: () => Awaitable<T>): Awaitable<T> {
+  return <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const startMs = clock.monotonicMs()
     const tookMs = () => clock.monotonicMs() - startMs
-    const result = work()
-    if (result instanceof Promise) {
-      result.then(
-        () => report(operation, tookMs()),
-        (error) => report(operation, tookMs(), error),
-      )
-    } else report(operation, tookMs())
-    return result
+    const promise = work()
+    promise.then(
+      () => report(operation, tookMs()),
+      (error) => report(operation, tookMs(), error),
+    )
+    return promise
   }
-  return timed
 }

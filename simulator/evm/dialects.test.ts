@@ -86,7 +86,7 @@ for (const [at, dialect] of dialects.entries()) {
       const { has, isClear } = (await node.each())[0]?.can ?? assert.fail()
       assert.deepEqual([has['historical balance'], isClear], [false, true])
       const [address = ''] = chain.rich
-      await assert.rejects(async () => findFirstFunding(context, chain.id, address), { code: 'explorer.not_archive' })
+      await assert.rejects(findFirstFunding(context, chain.id, address), { code: 'explorer.not_archive' })
     })
   })
 }

@@ -39,7 +39,7 @@ async function contextReading(
   return context
 }
 
-const ask = async (context: TestContext, whose = address, chainid = '1') =>
+const ask = (context: TestContext, whose = address, chainid = '1') =>
   fundedBy.handle({ chainid, address: whose }, context, testRequestInfo())
 
 describe('200', () => {

@@ -4,12 +4,11 @@
 // 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others
 //    (behaviour/explorer.md#no-data-found).
 // 3. Otherwise a node is searched (../funding/probe/probe.ts), or the request fails.
-import { type Contract, contract } from '#api/contract.ts'
+import { contract } from '#api/contract.ts'
 import type { FundingRecord } from '#api/wire/explorer.ts'
-import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
-import type { Handler } from '#http/handler.ts'
+import { createHandler } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
@@ -28,39 +27,28 @@ import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
 /** In any letter case: a looked-up address needs no checksum (behaviour/http.md#address-checksums). */
 const addressText = /^0x[0-9a-f]{40}$/i
 
-export const fundedBy: Handler<Contract['explorer.fundedBy'], ExplorerContext> = {
-  endpoint: contract['explorer.fundedBy'],
-  errorFormat: explorerErrorFormat,
-  checkQuery: requireServedChain,
-  handle({ chainid, address }, context) {
+export const fundedBy = createHandler(
+  contract['explorer.fundedBy'],
+  explorerErrorFormat,
+  async ({ chainid, address }, context: ExplorerContext) => {
     if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    return whenReady(findFirstFunding(context, chainid, address.toLowerCase()), ({ funding, confidence }) =>
-      funding
-        ? { is: 'body', body: wrapResult(toFundingRecord(funding)).body, confidence }
-        : { is: 'nothing', confidence },
-    )
+    const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
+    if (!funding) return { is: 'nothing', confidence }
+    return { ...wrapResult(toFundingRecord(funding)), confidence }
   },
-}
+  requireServedChain,
+)
 
 /** `address` is in lower case. */
-export function findFirstFunding(context: ExplorerContext, chain: string, address: string): Awaitable<FundingResult> {
-  // Read the coverage before the record: the index may advance in between, and must not appear further along than its
-  // rows.
-  return whenReady(getChainCoverage(context, chain), (coverage) =>
-    whenReady(findFunding(context.state, chain, address), (stored) =>
-      judgeFunding(context, chain, address, coverage, stored),
-    ),
-  )
-}
-
-/** What the stored record and the coverage prove together. */
-function judgeFunding(
+export async function findFirstFunding(
   context: ExplorerContext,
   chain: string,
   address: string,
-  coverage: ChainCoverage,
-  stored: Funding | undefined,
-): Awaitable<FundingResult> {
+): Promise<FundingResult> {
+  // Read the coverage before the record: the index may advance in between, and must not appear further along than its
+  // rows.
+  const coverage = await getChainCoverage(context, chain)
+  const stored = await findFunding(context.state, chain, address)
   if (stored?.isProven)
     return { funding: stored, confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' } }
   const unread = firstUnread(coverage, stored)

@@ -7,8 +7,7 @@
 // 3. A row alone does not prove that it is the first. Complete coverage proves it (chain-coverage.ts), or a search, which
 //    marks the row as proven.
 import { strict as assert } from 'node:assert'
-import { type Awaitable, whenReady } from '#core/awaitable.ts'
-import type { State, StateReader, StateWriter, Value } from '#storage/state.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 
 export interface Funding {
   readonly chain: string
@@ -66,13 +65,11 @@ const keepEarliest = `
     funder = excluded.funder, tx = excluded.tx, value_wei = excluded.value_wei, proven = 0
   where (excluded.block, excluded.tx_index, excluded.position) < (fundings.block, fundings.tx_index, fundings.position)`
 
-export function findFunding(state: State, chain: string, address: string): Awaitable<Funding | undefined> {
-  const found = state.getDirect<StoredFunding & { proven: number }>(selectFunding, chain, toBytes(address, 20))
-  return whenReady(found, (row) => {
-    if (!row) return undefined
-    const funding = toFunding(chain, address, row)
-    return row.proven === 1 ? { ...funding, isProven: true } : funding
-  })
+export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
+  const row = await state.get<StoredFunding & { proven: number }>(selectFunding, chain, toBytes(address, 20))
+  if (!row) return undefined
+  const funding = toFunding(chain, address, row)
+  return row.proven === 1 ? { ...funding, isProven: true } : funding
 }
 
 /** The newest fundings that an address paid. */

@@ -221,7 +221,7 @@ test('real EVM: probe and index return the expected funding of every address', {
 
   for (const [address, fact] of truth) {
     await context.test(`probe: ${names.get(address)}`, async () => {
-      const ask = async () => fundedBy.handle({ chainid: evmChainId, address }, probing, testRequestInfo())
+      const ask = () => fundedBy.handle({ chainid: evmChainId, address }, probing, testRequestInfo())
       // This node has no trace_filter.
       if (hasCode.test(names.get(address) ?? '')) return assert.rejects(ask, { code: 'explorer.needs_index' })
       const outcome = await ask()

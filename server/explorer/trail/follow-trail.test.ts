@@ -64,10 +64,10 @@ const ask = async (context: TestContext, address: string, depth = 20) => {
 /** Wraps the state: calls `happens` before the funding of the address is read. */
 const before = (state: TestContext['state'], address: string, happens: () => Promise<void>): TestContext['state'] =>
   stateWith(state, {
-    getDirect: async (sql, ...values) => {
+    get: async (sql, ...values) => {
       const requested = sql.includes('from fundings') ? `0x${Buffer.from(values[1] as Uint8Array).toString('hex')}` : ''
       if (requested === addressOf(address)) await happens()
-      return state.getDirect(sql, ...values)
+      return state.get(sql, ...values)
     },
   })
 
@@ -162,8 +162,7 @@ describe('200', () => {
     await using context = await contextWith([funding('b', 'a', 20)])
     const fault = new Fault('explorer.probe_bounds', { message: 'Up to block 7 of 9.', retryAfterMs: 40_000 })
     const busy = { ...context, state: before(context.state, 'b', () => Promise.reject(fault)) }
-    const ask43 = async () => fundedBy.handle({ chainid: '1', address: addressOf('b') }, busy, testRequestInfo())
-    await assert.rejects(ask43, fault)
+    await assert.rejects(fundedBy.handle({ chainid: '1', address: addressOf('b') }, busy, testRequestInfo()), fault)
     const { hops, end, retryAfterMs } = await ask(busy, 'a')
     assert.deepEqual([names(hops), end.message, retryAfterMs], [['b'], fault.publicMessage, fault.retryAfterMs])
   })

@@ -142,10 +142,6 @@ class PostgresState implements State {
     return this.#readers.read((session) => session.rows<R>(sql, values))
   }
 
-  getDirect<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
-    return this.get<R>(sql, ...values)
-  }
-
   snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#readers.read(async (session) => {
       signal?.throwIfAborted()

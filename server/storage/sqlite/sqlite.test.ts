@@ -63,18 +63,6 @@ test('a long iteration yields to the event loop every 250 rows', async () => {
   await state.close()
 })
 
-test('a direct read returns the row without a promise, and rejects as `get` does if it fails', async () => {
-  await using here = await place()
-  const state = await here.open()
-  assert.deepEqual(state.getDirect('select ? as n', 7), { n: 7 })
-  assert.equal(state.getDirect('select 1 where 1 = 0'), undefined)
-  const failed = state.getDirect('select nonsense')
-  assert.ok(failed instanceof Promise)
-  const error = await failed.catch((thrown: unknown) => thrown)
-  await assert.rejects(state.get('select nonsense'), error as Error)
-  await state.close()
-})
-
 test('in a server, commits leave pages in the WAL, and a thread copies them to the file', async () => {
   await using here = await place()
   const state = await openSqlite(here.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })

@@ -10,7 +10,6 @@
 // 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
 //    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
-import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
@@ -122,15 +121,6 @@ class SqliteState implements State {
 
   all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
     return this.#retryWhileBusy(() => this.#readConnection.all<R>(sql, values))
-  }
-
-  getDirect<R = Row>(sql: string, ...values: Value[]): Awaitable<R | undefined> {
-    try {
-      return this.#readConnection.get<R>(sql, values)
-    } catch {
-      // Waits if the file is busy, and otherwise fails in the same way.
-      return this.get<R>(sql, ...values)
-    }
   }
 
   get recent(): StateReader {

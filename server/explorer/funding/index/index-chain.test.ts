@@ -51,7 +51,7 @@ async function openIndexedChain({
     catchUp: (state = given ?? context.state) =>
       catchUpIndex({ ...real, state }, node, (progress) => reports.push(progress)),
     repair: (from: number, until: number) => repairIndex(real, node, { from, until }, () => {}),
-    ask: async (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
+    ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
       await simulated[Symbol.asyncDispose]()
       await context[Symbol.asyncDispose]()

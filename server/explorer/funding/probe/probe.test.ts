@@ -208,7 +208,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     assert.ok(address, 'the history holds no such address')
     // Longer than a confirmation is valid.
     const now = () => systemClock.now() + 301_000
-    const ask = async (whose = address) =>
+    const ask = (whose = address) =>
       fundedBy.handle({ chainid: '1', address: whose }, { ...real, clock: { ...systemClock, now } }, testRequestInfo())
     return { ...at, indexed, address, ask }
   }
