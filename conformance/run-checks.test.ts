@@ -95,7 +95,7 @@ describe('conformance suite', () => {
     const { results } = await runChecks({ ...options(), badKeys: true, only: ['http.key.throttle'] })
     assert.deepEqual(
       results.map(({ outcome, notes }) => [outcome, notes]),
-      [['failed', ['the seventh bad key returns 401']]],
+      [['failed', ['the seventh invalid key returns 401']]],
     )
   })
 
