@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { stringifyJson } from '#api/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { settingsWith } from '#test/context.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { parseFeedPage } from './feed-page.ts'
-import { inlineBytesMax, parsePage, parseTexts } from './parse-page.ts'
+import { inlineBytesMax, PageParser, parseTexts } from './parse-page.ts'
+
+const parser = new PageParser()
+after(() => parser[Symbol.asyncDispose]())
 
 const feedWith = (extra: object = {}): MarketFeed =>
   settingsWith({ markets: { feeds: [{ id: 'main', url: 'http://feed.test/secret', ...extra }] } }).markets
@@ -25,7 +28,7 @@ test('a large page has the same content as a page that is parsed at once, and is
   const feed = feedWith({ list: 'data', paging: { kind: 'keyset', next: 'next' } })
   const bytes = bytesOf(stringifyJson({ data: records, next: 'c2' }))
   assert.ok(bytes.length > 8 * 128 * 1024)
-  const { result, turns } = await countLoopTurns(() => parsePage(bytes, feed, 'c1'))
+  const { result, turns } = await countLoopTurns(() => parser.parse(bytes, feed, 'c1'))
   assert.deepEqual(result, parseFeedPage({ data: records, next: 'c2' }, feed, 'c1'))
   assert.ok(turns >= 8, `${turns} turns`)
 })
@@ -44,7 +47,7 @@ for (const [size, padding] of [
   test(`a ${size} page that is cut off, is not UTF-8 or has no list is an error`, async () => {
     const isNotJson = (error: unknown) =>
       error instanceof FetchError && error.failure === 'text' && !error.message.includes('secret')
-    const parse = (bytes: Uint8Array) => parsePage(bytes, feedWith(), '')
+    const parse = (bytes: Uint8Array) => parser.parse(bytes, feedWith(), '')
     await assert.rejects(parse(bytesOf(`[{"id":"1"},${padding}`)), isNotJson)
     await assert.rejects(parse(new Uint8Array([...bytesOf(`["${padding}`), 0xff, ...bytesOf('"]')])), isNotJson)
     await assert.rejects(parse(bytesOf(`{"data":[]}${padding}`)), /the page is not a list/)

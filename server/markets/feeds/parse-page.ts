@@ -1,5 +1,6 @@
-// Parses the pages of a feed. A page of 500 records is megabytes, and parsing it at once would block requests for 40 ms. A
-// thread checks a large page and returns its records as texts, which are parsed here a few at a time.
+// Parses the pages of one pass over a feed. A page of 500 records is megabytes, and parsing it at once would block requests
+// for 40 ms. A thread checks a large page and returns its records as texts, which are parsed here a few at a time. The
+// thread ends with the pass, because it takes about 12 MiB of memory.
 import { parseJson } from '#api/json.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -23,20 +24,27 @@ export interface PageInput {
   readonly cursor: string
 }
 
-let thread: WorkerThread | undefined
+export class PageParser {
+  readonly #thread: WorkerThread = openThread(new URL('./parse-page-thread.ts', import.meta.url), undefined, {
+    isBackground: true,
+  })
 
-/** Throws if the page is not JSON, or has no list. */
-export async function parsePage(bytes: Uint8Array, feed: MarketFeed, cursor: string): Promise<FeedPage> {
-  if (bytes.length <= inlineBytesMax) {
-    const document = parseBytes(bytes)
-    if (!document) throw notJson(feed)
-    return parseFeedPage(document.json, feed, cursor)
+  /** Throws if the page is not JSON, or has no list. */
+  async parse(bytes: Uint8Array, feed: MarketFeed, cursor: string): Promise<FeedPage> {
+    if (bytes.length <= inlineBytesMax) {
+      const document = parseBytes(bytes)
+      if (!document) throw notJson(feed)
+      return parseFeedPage(document.json, feed, cursor)
+    }
+    const parsed = await this.#thread.call<PageTexts | undefined>('parse', { bytes, feed, cursor } satisfies PageInput)
+    if (!parsed) throw notJson(feed)
+    const { texts, ...page } = parsed
+    return { ...page, records: await parseTexts(texts) }
   }
-  thread ??= openThread(new URL('./parse-page-thread.ts', import.meta.url), undefined, { isBackground: true })
-  const parsed = await thread.call<PageTexts | undefined>('parse', { bytes, feed, cursor } satisfies PageInput)
-  if (!parsed) throw notJson(feed)
-  const { texts, ...page } = parsed
-  return { ...page, records: await parseTexts(texts) }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#thread.close()
+  }
 }
 
 /** Yields to the event loop, so that other requests are handled. */

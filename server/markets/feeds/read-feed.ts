@@ -25,7 +25,7 @@ import {
 } from './feed-page.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
 import { afterLastPage, afterPage, type FeedState, newFeedState, readFeedState, storeFeedState } from './feed-state.ts'
-import { parsePage } from './parse-page.ts'
+import { PageParser } from './parse-page.ts'
 
 const triesMax = 4
 const firstWaitMs = 1000
@@ -84,12 +84,15 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
   const pace = createPacer(context, feed)
   let before: ReadonlySet<string> = new Set()
   let previous: FeedPage | undefined
+  await using parser = new PageParser()
   try {
     for (;;) {
       const fetchOnce = async () => {
         await pace(signal)
         signal.throwIfAborted()
-        return fetchPage(context, feed, feedState, sinceMs, signal)
+        const { pass, cursor } = feedState
+        const parse = (bytes: Uint8Array) => parser.parse(bytes, feed, cursor)
+        return fetchPage(context, feed, pageUrl(feed, pass, cursor, sinceMs), parse, signal)
       }
       const isLast = (page: FeedPage) => isLastPage(feed, feedState, page, sinceMs)
       const page = await fetchTwiceIfNeeded(fetchOnce, (one) => !isLast(one) && continuesPage(feed, one, previous))
@@ -198,17 +201,16 @@ function createPacer(context: MarketsContext, { perSecond }: MarketFeed): (signa
 async function fetchPage(
   context: MarketsContext,
   feed: MarketFeed,
-  { pass, cursor }: FeedState,
-  sinceMs: number | undefined,
+  url: string,
+  parse: (bytes: Uint8Array) => Promise<FeedPage>,
   signal: AbortSignal,
 ): Promise<FeedPage> {
   const { timeoutMs, pageBytesMax: bytesMax } = feed
-  const url = pageUrl(feed, pass, cursor, sinceMs)
   for (let tries = 1; ; tries++) {
     try {
       const headers = { accept: 'application/json' }
       const { bytes } = await fetchBytes(url, { timeoutMs, bytesMax, signal, headers })
-      return await parsePage(bytes, feed, cursor)
+      return await parse(bytes)
     } catch (error) {
       if (signal.aborted || tries >= triesMax || !isRetryable(error)) throw error
       const retryAfterMs = error instanceof FetchError ? (error.retryAfterMs ?? 0) : 0
