@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  canCredentialsChange,
   hasSameCredentials,
   pubkeyOf,
   readValidatorKeys,
@@ -67,6 +68,32 @@ test('changed credentials are detected, and the earlier state keeps its own', ()
     ],
   )
   assert.deepEqual([hasSameCredentials(first, next, 0), hasSameCredentials(first, next, 1)], [true, false])
+})
+
+test('one changed byte of an address is not shared with later states', () => {
+  const wrong = readValidatorKeys(records([1, 1, 7], [2, 1, 9]), stride, 2)
+  const right = readValidatorKeys(records([1, 1, 7], [2, 1, 8]), stride, 2, wrong)
+  assert.deepEqual(
+    [summaryOf(wrong, 1), summaryOf(right, 1)].map(([, address]) => address),
+    [9, 8],
+  )
+  assert.deepEqual([hasSameCredentials(wrong, right, 0), hasSameCredentials(wrong, right, 1)], [true, false])
+})
+
+test('the chain changes credentials only from a BLS key to an address and from an address to a compounding one', () => {
+  const canChange = (before: readonly [number, number], after: readonly [number, number]) => {
+    const [from, to] = [before, after].map((credentials) => readValidatorKeys(records([1, ...credentials]), stride, 1))
+    return canCredentialsChange(from as ValidatorKeys, to as ValidatorKeys, 0)
+  }
+  assert.ok(canChange([1, 7], [1, 7]))
+  assert.ok(canChange([0, 3], [1, 7]))
+  assert.ok(canChange([0, 3], [2, 7]))
+  assert.ok(canChange([1, 7], [2, 7]))
+  assert.ok(!canChange([1, 7], [1, 8]))
+  assert.ok(!canChange([1, 7], [2, 8]))
+  assert.ok(!canChange([2, 7], [1, 7]))
+  assert.ok(!canChange([1, 7], [0, 7]))
+  assert.ok(!canChange([0, 3], [0, 4]))
 })
 
 test('keys of another chain do not share memory', () => {

@@ -1,12 +1,14 @@
 // Public keys and withdrawal credentials of all validators. They are most of a state's bytes and hardly change between
 // states, so they are copied out of the state and shared between the states of a chain.
 //
-// 1. The key of an index never changes.
-// 2. Credentials never change without their first byte: from BLS to an address, or from an address to a compounding
-//    one.
+// 1. The key of an index never changes. Its credentials change at most twice: from a BLS key to an address, and to a
+//    compounding validator with the same address.
+// 2. A state shares the arrays of an earlier one only if every byte is the same: a node can return a wrong byte once.
 // 3. Bytes that a returned array covers are never overwritten. A longer array may share the start of a shorter one.
 export const pubkeySize = 48
 export const credentialsSize = 32
+/** Where an address begins in credentials. */
+const addressAt = 12
 
 /** Concatenated, in the order of the indices. */
 export interface ValidatorKeys {
@@ -34,9 +36,7 @@ export function readValidatorKeys(
   }
 }
 
-/**
- * Whether no key and no type of credentials has changed. A changed key is a contradiction, which must not be hidden.
- */
+/** Whether no key and no credentials have changed. A changed key is a contradiction, which must not be hidden. */
 function isUnchanged(
   records: Uint8Array,
   stride: number,
@@ -46,18 +46,23 @@ function isUnchanged(
   const shared = Math.min(count, pubkeys.length / pubkeySize)
   // Compare words of four bytes, for speed: a million keys are compared with every state.
   const words = new DataView(records.buffer, records.byteOffset, records.byteLength)
-  const known = new Uint32Array(pubkeys.buffer, pubkeys.byteOffset, shared * wordsPerKey)
+  const knownKeys = new Uint32Array(pubkeys.buffer, pubkeys.byteOffset, shared * wordsPerKey)
+  const known = new Uint32Array(credentials.buffer, credentials.byteOffset, shared * wordsPerCredentials)
   for (let index = 0, at = 0; index < shared; index++, at += stride) {
     const key = index * wordsPerKey
     for (let word = 0; word < wordsPerKey; word++) {
-      if (words.getUint32(at + word * 4, isLittleEndian) !== known[key + word]) return false
+      if (words.getUint32(at + word * 4, isLittleEndian) !== knownKeys[key + word]) return false
     }
-    if (records[at + pubkeySize] !== credentials[index * credentialsSize]) return false
+    const from = index * wordsPerCredentials
+    for (let word = 0; word < wordsPerCredentials; word++) {
+      if (words.getUint32(at + pubkeySize + word * 4, isLittleEndian) !== known[from + word]) return false
+    }
   }
   return true
 }
 
 const wordsPerKey = pubkeySize / 4
+const wordsPerCredentials = credentialsSize / 4
 const isLittleEndian = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1
 
 function column(
@@ -87,7 +92,7 @@ export function withdrawalAddressOf(
 ): Uint8Array | undefined {
   const at = index * credentialsSize
   const kind = credentials[at]
-  return kind === 1 || kind === 2 ? credentials.subarray(at + 12, at + credentialsSize) : undefined
+  return kind === 1 || kind === 2 ? credentials.subarray(at + addressAt, at + credentialsSize) : undefined
 }
 
 export function hasSameCredentials(a: ValidatorKeys, b: ValidatorKeys, index: number): boolean {
@@ -95,6 +100,21 @@ export function hasSameCredentials(a: ValidatorKeys, b: ValidatorKeys, index: nu
   const from = index * credentialsSize
   for (let at = from; at < from + credentialsSize; at++) if (a.credentials[at] !== b.credentials[at]) return false
   return true
+}
+
+/**
+ * Whether the chain can change the credentials from `before` to `after`: a BLS key becomes an address, an address
+ * becomes compounding, and nothing else ever changes.
+ */
+export function canCredentialsChange(before: ValidatorKeys, after: ValidatorKeys, index: number): boolean {
+  if (hasSameCredentials(before, after, index)) return true
+  const at = index * credentialsSize
+  const [from, to] = [before, after].map(({ credentials }) => credentials.subarray(at, at + credentialsSize)) as [
+    Uint8Array,
+    Uint8Array,
+  ]
+  if (from[0] === 0) return (to[0] === 1 || to[0] === 2) && to.subarray(1, addressAt).every((byte) => byte === 0)
+  return from[0] === 1 && to[0] === 2 && from.subarray(1).every((byte, at) => byte === to[at + 1])
 }
 
 /** Copies the keys and credentials of some validators, in this order. */

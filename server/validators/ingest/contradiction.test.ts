@@ -79,9 +79,10 @@ interface Block {
 }
 interface ListedValidator {
   balance: string
-  validator: { effective_balance: string; pubkey: string }
+  validator: { effective_balance: string; pubkey: string; withdrawal_credentials: string }
 }
 const flip = (text: string): string => text.slice(0, 2) + (text[2] === '0' ? '1' : '0') + text.slice(3)
+const flipLast = (text: string): string => text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')
 const blockPath = new RegExp(`/blocks/${slot}$`)
 const listPath = new RegExp(`/states/${firstSlot}/validators$`)
 const gwei = 1_000_000_000
@@ -150,6 +151,15 @@ const cases: readonly (readonly [name: string, node: SimulatedBeaconNode, change
       validator.pubkey = flip(validator.pubkey)
     }),
     /the public key of validator 7 changes/,
+  ],
+  [
+    'another withdrawal address',
+    jsonOnly,
+    jsonAt<ListedValidator[]>(listPath, (list) => {
+      const { validator } = list[7] as ListedValidator
+      validator.withdrawal_credentials = flipLast(validator.withdrawal_credentials)
+    }),
+    /the withdrawal credentials of validator 7 change/,
   ],
   [
     'committees whose members are swapped',

@@ -1,7 +1,8 @@
 // Checks the responses about an epoch against each other and against the consensus rules, before the epoch is stored
 // (docs/methodology.md, "What is verified"). The links between blocks are checked in linked-blocks.ts.
 //
-// 1. The registry never shrinks, and public keys never change. Activation, exit and slashing are never reverted.
+// 1. The registry never shrinks, and public keys never change. Withdrawal credentials only change as the chain changes
+//    them. Activation, exit and slashing are never reverted.
 // 2. Every validator that is active in an epoch is in exactly one committee.
 // 3. Balances only change by duties, deposits, withdrawals and consolidations.
 // 4. Effective balances follow balances with the hysteresis of the chain.
@@ -10,7 +11,7 @@ import { slashedIn } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
-import { credentialsSize, pubkeySize } from '#sources/beacon/validator-keys.ts'
+import { canCredentialsChange, credentialsSize, pubkeySize } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import type { Earnings } from '../epochs/earnings.ts'
 import type { Stake } from '../epochs/stake.ts'
@@ -33,6 +34,7 @@ export function verifyRegistry({ epoch, now, next, blocks }: EpochStates): void 
   if (changed !== undefined) differ(`the public key of validator ${changed} changes`)
   const slashedByBlocks = new Set(blocks.flatMap(slashedIn))
   for (let index = 0; index < now.count; index++) {
+    if (!canCredentialsChange(now, next, index)) differ(`the withdrawal credentials of validator ${index} change`)
     if (isInvalidChange(now.activation, next.activation, index, epoch))
       differ(`validator ${index} changes its activation epoch`)
     if (isInvalidChange(now.exit, next.exit, index, epoch)) differ(`validator ${index} changes its exit epoch`)

@@ -294,7 +294,10 @@ test('every altered part of the state after the gap leaves the gap', async () =>
       { slashed: changed(validators.slashed, 5, validators.slashed[5] === 1 ? -1 : 1) },
       /validator 5 (becomes|is no longer) slashed/,
     ],
-    [{ credentials: changed(validators.credentials, 2 * 32 + 31, 1) }, /the credentials of validator 2/],
+    [
+      { credentials: changed(validators.credentials, 2 * 32 + 31, 1) },
+      /the withdrawal credentials of validator 2 change/,
+    ],
     [
       { scores: changed(validators.scores, 9, 1) },
       /the inactivity score of validator 9 would be 0, but the node has 1/,
