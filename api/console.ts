@@ -180,7 +180,13 @@ export interface Overview {
   readonly version: string
   readonly startedAt: string
   readonly ready: boolean
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string }[]
+  /** `required: false`: the server is ready even if this check fails. */
+  readonly checks: readonly {
+    readonly name: string
+    readonly ok: boolean
+    readonly message: string
+    readonly required?: false
+  }[]
   readonly streams: readonly StreamView[]
   readonly ingest: readonly ProgressView[]
   readonly sources: readonly SourceView[]

@@ -18,8 +18,10 @@ import {
   findingsOf,
   HealthMonitor,
   healthRoutes,
+  isReady,
   oncePerSecond,
   type Readiness,
+  sharedLimitsFinding,
   storeChecks,
 } from '#http/health.ts'
 import { type HttpServer, startHttpServer } from '#http/http-server.ts'
@@ -103,11 +105,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   if (settings.groups.fx.enabled) await getReceiptSigner(context)
 
   const badKeyThrottle = createBadKeyThrottle(settings)
+  let hasSharedLimits = true
   const authorizer = await openAuthorizer(
     context,
     (code) => metrics.limited(code),
     badKeyThrottle,
-    metrics.setLimitsShared,
+    (is) => {
+      hasSharedLimits = is
+      metrics.setLimitsShared(is)
+    },
   )
   resources.defer(() => authorizer.close())
   const stop = new AbortController()
@@ -131,6 +137,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const healthMonitor = new HealthMonitor(context)
   const parts = {
     ...storeChecks(context, writeHealth),
+    limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
     rates: () => rateFindings(context),
     chains: () => chainFindings(context),
     markets: () => marketFindings(context),
@@ -154,7 +161,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
           healthMonitor.check('coverage', coverage),
           healthMonitor.check('mirror', () => readMirrorStatus(context)),
         ])
-        metrics.ready(!readiness.stopping && findings.every(({ ok }) => ok))
+        metrics.ready(!readiness.stopping && isReady(findings))
         // Without a report, export no stream metrics: old values would look current.
         metrics.setStreams(report?.streams ?? [])
         metrics.setMirror(mirror ?? [])

@@ -1,11 +1,13 @@
 // What whole-system runs of one server (whole-system.ts) and of several (whole-system-cluster.ts) have in common: time,
 // faults of sources, writes and their check, and the comparison with a clean server at the end.
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { putLabels } from '#explorer/labels/labels.ts'
+import { type Finding as HealthFinding, isReady } from '#http/health.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createKey, revokeKey, rotateKey } from '#storage/keys.ts'
@@ -486,9 +488,9 @@ export async function failingChecks(
   url: string,
 ): Promise<readonly { readonly name: string; readonly message: string }[]> {
   const { status, text } = await request(`${url}/readyz`)
-  const { checks } = JSON.parse(text) as { checks: { name: string; ok: boolean; message: string }[] }
+  const { checks } = JSON.parse(text) as { checks: HealthFinding[] }
   const failing = checks.filter(({ ok }) => !ok)
-  assert.equal(status, failing.length === 0 ? 200 : 503)
+  assert.equal(status, isReady(checks) ? 200 : 503)
   return failing
 }
 

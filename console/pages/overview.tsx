@@ -64,13 +64,13 @@ const isOperatorReport = (report: Status): report is Report => report.requests !
 
 function Readiness({ report }: { readonly report: Status }) {
   const failed = report.checks.filter(({ ok }) => !ok)
+  const isReady = failed.every(({ required }) => required === false)
   return (
     <section className="card" aria-labelledby="readiness">
       <div className="spread">
-        <h2 id="readiness" className={failed.length === 0 ? 'good' : 'bad'}>
-          {failed.length === 0
-            ? 'Ready: all checks pass'
-            : `Not ready: ${failed.length} of ${report.checks.length} checks fail`}
+        <h2 id="readiness" className={isReady ? 'good' : 'bad'}>
+          {isReady ? 'Ready' : 'Not ready'}:{' '}
+          {failed.length === 0 ? 'all checks pass' : `${failed.length} of ${report.checks.length} checks fail`}
         </h2>
         {report.startedAt && report.at && (
           <span className="soft small">

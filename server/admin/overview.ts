@@ -1,7 +1,7 @@
 // GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds. Request
 // counts only grow, so that the page can compute rates from two readings.
 import type { Overview, RequestView } from '#api/console.ts'
-import { checksOf, oncePerSecond, type Readiness } from '#http/health.ts'
+import { checksOf, isReady, oncePerSecond, type Readiness } from '#http/health.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import type { Metrics, Totals } from '#runtime/metrics.ts'
@@ -40,8 +40,8 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
     at: new Date(context.clock.now()).toISOString(),
     version,
     startedAt,
-    ready: checks.every(({ ok }) => ok),
-    checks: checks.map(({ name, ok, message }) => ({ name, ok, message: hostsOnly(message) })),
+    ready: isReady(checks),
+    checks: checks.map((check) => ({ ...check, message: hostsOnly(check.message) })),
     streams,
     ingest: board.views(),
     sources,

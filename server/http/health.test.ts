@@ -6,9 +6,10 @@ import { startServer } from '#server/app.ts'
 import { WriteHealth } from '#storage/write-health.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
+import { noRedis, startRedis } from '#test/redis.ts'
 import { startProcess } from '#test/second-process.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
-import { findingsOf, HealthMonitor, oncePerSecond, storeChecks } from './health.ts'
+import { type Finding, findingsOf, HealthMonitor, oncePerSecond, storeChecks } from './health.ts'
 
 function openWatch() {
   const clock = new ManualClock(0)
@@ -203,4 +204,34 @@ test('the server is not ready with a full disk, and ready again after a successf
   assert.match((await other.line()) ?? '', red, 'no test write so soon')
   assert.equal(await other.line(), green)
   assert.equal(await other.line(), 'written')
+})
+
+test('while Redis does not respond, /readyz reports it and stays ready', { skip: noRedis }, async () => {
+  await using redis = await startRedis()
+  await using context = await openContext()
+  const settings = settingsWith({ server: { port: 0 }, console: { enabled: false }, limits: redis.url })
+  const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog })
+  /** Waits until /readyz returns this. The connection is checked in the background. */
+  const reported = async (ok: boolean): Promise<Finding | undefined> => {
+    for (let tries = 0; tries < 1000; tries++) {
+      const { statusCode, body } = await inject(server, '/readyz')
+      assert.equal(statusCode, 200)
+      const { checks } = JSON.parse(body) as { checks: Finding[] }
+      const check = checks.find(({ name }) => name === 'limits in Redis')
+      if (check?.ok === ok) return check
+      await systemClock.sleep(50)
+    }
+    return undefined
+  }
+  try {
+    const shared = { name: 'limits in Redis', ok: true, message: 'reachable', required: false }
+    assert.deepEqual(await reported(true), shared)
+    await redis.kill()
+    const message = 'Redis does not respond: funding lookups are refused; see the log'
+    assert.deepEqual(await reported(false), { ...shared, ok: false, message })
+    await redis.start()
+    assert.deepEqual(await reported(true), shared)
+  } finally {
+    await server.close()
+  }
 })

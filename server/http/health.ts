@@ -11,7 +11,12 @@ export interface Finding {
   readonly name: string
   readonly ok: boolean
   readonly message: string
+  /** `false`: the server is ready even if this check fails. */
+  readonly required?: false
 }
+
+export const isReady = (findings: readonly Finding[]): boolean =>
+  findings.every(({ ok, required }) => ok || required === false)
 
 export interface Readiness {
   readonly findings: () => Promise<readonly Finding[]>
@@ -123,6 +128,14 @@ export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>
   }
 }
 
+/** Without Redis, most requests are still served (behaviour/operations.md#redis-outages). */
+export const sharedLimitsFinding = (isShared: boolean): Finding => ({
+  name: 'limits in Redis',
+  ok: isShared,
+  message: isShared ? 'reachable' : 'Redis does not respond: funding lookups are refused; see the log',
+  required: false,
+})
+
 /** The findings of the server itself and of its components. */
 export async function checksOf(readiness: Readiness): Promise<readonly Finding[]> {
   const findings = await readiness.findings()
@@ -144,7 +157,7 @@ export function healthRoutes(
       path: '/readyz',
       read: async () => {
         const findings = await checksOf(readiness)
-        const ready = findings.every(({ ok }) => ok)
+        const ready = isReady(findings)
         readiness.reportReady(ready)
         return jsonResponse(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks: findings })
       },
