@@ -163,7 +163,7 @@ function StreamProgress({ stream, report }: StreamProps) {
       <p className="soft small">
         {stream.read !== null && stream.from !== null && stream.until !== null && (
           <>
-            {formatCount(stream.read)} of {formatCount(stream.until - stream.from)} read
+            {formatCount(stream.read)} of {formatCount(stream.until - stream.from)} {unitOf(stream)} read
             {stream.gapsCount > 0 && (
               <span className="bad">
                 , {formatCount(stream.gapsCount)} {stream.gapsCount === 1 ? 'gap' : 'gaps'}
@@ -187,6 +187,9 @@ function StreamProgress({ stream, report }: StreamProps) {
     </>
   )
 }
+
+/** Only blocks and epochs have a range. */
+const unitOf = ({ group }: StreamView): string => (group === 'explorer' ? 'blocks' : 'epochs')
 
 const reasonsShown = 3
 

@@ -7,7 +7,8 @@ export function DemoBanner() {
   return (
     <div className="demo" role="note">
       <strong>Demo data.</strong> All names, prices and ratings are generated. Time is compressed: on mainnet, a slot
-      lasts 90 minutes and a day has 4 epochs. To use your own data, run <code className="nowrap">tetrad init</code>.
+      lasts 90 minutes and a day has 4 epochs. To use your own data, run <code className="nowrap">npx tetrad init</code>
+      .
     </div>
   )
 }

@@ -3,8 +3,7 @@ import { useState } from 'preact/compat'
 import { useConsoleContext } from '../session.tsx'
 import { Form, TextField } from './controls.tsx'
 import { DemoKeyButton } from './demo.tsx'
-import { Modal } from './modal.tsx'
-import type { DialogProps } from './use-dialog.tsx'
+import { type DialogProps, Modal } from './modal.tsx'
 
 export function KeyDialog({ onClose }: DialogProps) {
   const { key, setKey } = useConsoleContext()

@@ -1,8 +1,13 @@
 // A modal dialog that is open as long as it is mounted.
-import { type ComponentProps, useEffect, useRef } from 'preact/compat'
+import { type ComponentProps, useLayoutEffect, useRef } from 'preact/compat'
+
+export interface DialogProps {
+  readonly onClose: () => void
+}
 
 export function Modal(props: ComponentProps<'dialog'>) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  // Before the next key is pressed, which is meant for the dialog.
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   return <dialog ref={dialog} {...props} />
 }

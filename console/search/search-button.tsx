@@ -1,9 +1,9 @@
 // Opens the search of the whole console, also with the key "/".
-import { useEffect } from 'preact/compat'
-import { useDialog } from '../parts/use-dialog.tsx'
+import { useEffect, useState } from 'preact/compat'
+import { SearchDialog } from './search-dialog.tsx'
 
 export function SearchButton() {
-  const [dialog, open] = useDialog(() => import('./search-dialog.tsx').then(({ SearchDialog }) => SearchDialog))
+  const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event
@@ -11,17 +11,17 @@ export function SearchButton() {
       // Not while typing, and not behind another dialog.
       if ((target as Element).closest?.('input, textarea, select, dialog')) return
       event.preventDefault()
-      open()
+      setOpen(true)
     }
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
-  })
+  }, [])
   return (
     <>
-      <button type="button" className="find" aria-keyshortcuts="/" onClick={open}>
+      <button type="button" className="find" aria-keyshortcuts="/" onClick={() => setOpen(true)}>
         Find anything <kbd>/</kbd>
       </button>
-      {dialog}
+      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
     </>
   )
 }

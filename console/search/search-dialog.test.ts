@@ -30,6 +30,13 @@ describe('search', { skip: noBrowser }, () => {
     return dialog
   }
 
+  test('what is typed right after the key "/" is searched', async () => {
+    const page = await browser.page('/#/markets')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.type('/exchange')
+    assert.equal(await page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox').inputValue(), 'exchange')
+  })
+
   test('finds addresses, transactions, entities, labels, validators, pools, operators, markets and quotes', async () => {
     const [pool] = (await client.validators.entities({ sort: 'validators', sortOrder: 'desc' })).entities
     const [operator] = (await client.validators.entities({ kind: 'operator' })).entities

@@ -2,8 +2,7 @@
 // between the results, Enter opens the first one.
 import { useEffect, useRef, useState } from 'preact/compat'
 import { Form } from '../parts/controls.tsx'
-import { Modal } from '../parts/modal.tsx'
-import type { DialogProps } from '../parts/use-dialog.tsx'
+import { type DialogProps, Modal } from '../parts/modal.tsx'
 import { clearRecent, useRecent } from './recent.ts'
 import { type SearchResult, useSearchResults, useSuggestions } from './results.ts'
 import './search.css'
