@@ -16,24 +16,24 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** Every place in an answer where the contract has a field: `events[].series[].title`. */
-function* placesIn(schema: Schema, path = ''): Generator<string> {
-  if (schema.items) yield* placesIn(schema.items, `${path}[]`)
+/** The path of every field of the contract: `events[].series[].title`. */
+function* fieldsOf(schema: Schema, path = ''): Generator<string> {
+  if (schema.items) yield* fieldsOf(schema.items, `${path}[]`)
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    const here = path === '' ? name : `${path}.${name}`
-    yield here
-    yield* placesIn(member, here)
+    const memberPath = path === '' ? name : `${path}.${name}`
+    yield memberPath
+    yield* fieldsOf(member, memberPath)
   }
 }
 
-/** The places that hold a value in this answer. */
+/** The paths that have a value in this response. */
 function* valuesIn(value: unknown, path = ''): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* valuesIn(item, `${path}[]`)
   else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value)) {
-      const here = path === '' ? name : `${path}.${name}`
-      yield here
-      yield* valuesIn(member, here)
+      const memberPath = path === '' ? name : `${path}.${name}`
+      yield memberPath
+      yield* valuesIn(member, memberPath)
     }
   }
 }
@@ -61,14 +61,14 @@ const loadOnce = () => {
 test('every field of the contract has a value in some response', async () => {
   const { documents } = await loadOnce()
   const seen = new Set(documents.flatMap(({ text }) => [...valuesIn(JSON.parse(text))]))
-  const wanted = [...placesIn(contract['markets.bySlug'].reply as Schema)]
-  assert.ok(wanted.length > 500, `${wanted.length} places`)
+  const wanted = [...fieldsOf(contract['markets.bySlug'].reply as Schema)]
+  assert.ok(wanted.length > 500, `${wanted.length} fields`)
   assert.deepEqual(
-    wanted.filter((place) => !seen.has(place)),
+    wanted.filter((field) => !seen.has(field)),
     [],
   )
   assert.deepEqual(
-    [...seen].filter((place) => !wanted.includes(place)),
+    [...seen].filter((field) => !wanted.includes(field)),
     [],
   )
 })
@@ -251,10 +251,10 @@ test('a feed that starts on a later day serves the markets of the day on which t
   try {
     demo.setCreated(createdMs)
     const { url } = (demo.settings as { markets: { feeds: [{ url: string }] } }).markets.feeds[0]
-    const listed = (await (await fetch(`${url}?limit=500`)).json()) as DemoMarket[]
+    const page = (await (await fetch(`${url}?limit=500`)).json()) as DemoMarket[]
     const expected = createDemoListing(demoSeed, dates, () => createdMs).entries()
     const endDates = (markets: readonly DemoMarket[]) => markets.map(({ slug, endDate }) => `${slug} ${endDate}`).sort()
-    assert.deepEqual(endDates(listed), endDates(expected.map(({ value }) => value as unknown as DemoMarket)))
+    assert.deepEqual(endDates(page), endDates(expected.map(({ value }) => value as unknown as DemoMarket)))
   } finally {
     await demo.close()
   }

@@ -46,9 +46,9 @@ function sumByDay(truth: Truth, until: number, perDay: number): Map<string, Part
   for (let epoch = 0; epoch < until; epoch++) {
     for (const [validator, row] of truth.rows(epoch)) {
       const key = `${Math.floor(epoch / perDay)} ${validator}`
-      const own = sums.get(key) ?? {}
-      for (const name of measures) if (row[name]) own[name] = (own[name] ?? 0) + row[name]
-      sums.set(key, own)
+      const sum = sums.get(key) ?? {}
+      for (const name of measures) if (row[name]) sum[name] = (sum[name] ?? 0) + row[name]
+      sums.set(key, sum)
     }
   }
   return sums
@@ -100,8 +100,8 @@ describe('validators of the demo', () => {
       const truth = sumByDay(simulated.truth, until, perDay)
       for (const row of await daysOf(context, network)) {
         const key = `${row.day} ${row.validator}`
-        const own = truth.get(key)
-        for (const name of measures) assert.equal(row[name], own?.[name] ?? 0, `${network}, ${key}: ${name}`)
+        const expected = truth.get(key)
+        for (const name of measures) assert.equal(row[name], expected?.[name] ?? 0, `${network}, ${key}: ${name}`)
         truth.delete(key)
       }
       assert.deepEqual(

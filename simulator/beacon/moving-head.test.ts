@@ -72,9 +72,9 @@ for (const [name, branch, depth] of [
     const orphaned = linkedRoots(network).slice(-depth)
     for (const root of orphaned) assert(![...chain.blocks.values()].some((block) => block.root === root))
     const epoch = Math.floor((branch.until - 1) / 4)
-    const [own, canonical] = [network.epoch(epoch), chain.epochs[epoch]]
-    assert.deepEqual(own?.committees, canonical?.committees)
-    assert.deepEqual(own?.proposers, canonical?.proposers)
+    const [branched, canonical] = [network.epoch(epoch), chain.epochs[epoch]]
+    assert.deepEqual(branched?.committees, canonical?.committees)
+    assert.deepEqual(branched?.proposers, canonical?.proposers)
     assert(!events.some(({ topic }) => topic === 'chain_reorg'))
 
     events.length = 0

@@ -86,9 +86,9 @@ export class LiveNetwork implements SimulatedNetwork {
     if (!(epoch >= 0 && epoch <= this.headSlot / this.plan.slotsPerEpoch)) return undefined
     const known = this.#cached.get(epoch)
     if (known) return known
-    const turn = this.#queue.then(() => this.#cached.get(epoch) ?? this.#simulateTo(epoch))
-    this.#queue = turn.catch(() => {})
-    return turn
+    const simulated = this.#queue.then(() => this.#cached.get(epoch) ?? this.#simulateTo(epoch))
+    this.#queue = simulated.catch(() => {})
+    return simulated
   }
 
   /** Simulates all epochs up to now and keeps them until `forgetPast`, for a reader that begins with the first one. */
