@@ -20,7 +20,8 @@ test('the operator lists the quotes of all keys and reads any of them; others do
     body: JSON.stringify({ token }),
   })
   const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-  const get = (path: string, own = cookie) => fetch(`${demo.url}/console/${path}`, { headers: { cookie: own } })
+  const get = (path: string, sentCookie = cookie) =>
+    fetch(`${demo.url}/console/${path}`, { headers: { cookie: sentCookie } })
 
   const list = (await (await get('quotes')).json()) as QuoteList
   assert.deepEqual(

@@ -20,9 +20,9 @@ test('one letter in the wrong case is a wrong checksum; single-case addresses ha
   for (const one of [right, right.toLowerCase(), `0x${digits.toUpperCase()}`, `0x${'1'.repeat(40)}`]) {
     assert.equal(hasWrongChecksum(one), false, one)
   }
-  for (const [place, letter] of [...digits].entries()) {
+  for (const [at, letter] of [...digits].entries()) {
     const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
-    const wrong = `0x${digits.slice(0, place)}${other}${digits.slice(place + 1)}`
+    const wrong = `0x${digits.slice(0, at)}${other}${digits.slice(at + 1)}`
     assert.equal(hasWrongChecksum(wrong), other !== letter, wrong)
   }
 })

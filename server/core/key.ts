@@ -5,9 +5,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
 export const keyIdBytes = 8
 export const secretBytes = 32
 
-const keyIdShape = /^[A-Za-z0-9_-]{1,64}$/
+const keyIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 /** The secret is base64url of 32 bytes. */
-const keyShape = /^tetrad:([A-Za-z0-9_-]{1,64}):([A-Za-z0-9_-]{43})$/
+const keyPattern = /^tetrad:([A-Za-z0-9_-]{1,64}):([A-Za-z0-9_-]{43})$/
 const keyCharsMax = 'tetrad:'.length + 64 + 1 + 43
 
 export interface KeyParts {
@@ -15,7 +15,7 @@ export interface KeyParts {
   readonly secret: string
 }
 
-export const isKeyId = (text: string): boolean => keyIdShape.test(text)
+export const isKeyId = (text: string): boolean => keyIdPattern.test(text)
 
 /** Hexadecimal, so that an id never starts with a dash, which command lines would take for an option. */
 export const toKeyId = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -27,7 +27,7 @@ export const keyText = ({ id, secret }: KeyParts): string => `tetrad:${id}:${sec
 /** Undefined if the text does not have the form of a key. */
 export function splitKey(text: string): KeyParts | undefined {
   if (text.length > keyCharsMax) return undefined
-  const [, id, secret] = keyShape.exec(text) ?? []
+  const [, id, secret] = keyPattern.exec(text) ?? []
   return id === undefined || secret === undefined ? undefined : { id, secret }
 }
 

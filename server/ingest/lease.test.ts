@@ -18,7 +18,7 @@ import { leasedDuties, leasedState } from './leased-stores.ts'
 
 /** Runs everything that is ready without advancing the clock, including the database. */
 const settle = async () => {
-  for (let turn = 0; turn < 50; turn++) await nextEventLoopTurn()
+  for (let tick = 0; tick < 50; tick++) await nextEventLoopTurn()
 }
 
 /** One of several processes, with its own connection, clock and loop. */
@@ -151,7 +151,7 @@ describe('work that ends', () => {
       attempt.result = how
     }
     runUnderLease(context, { name: 'rates', wait }, work, stop.signal).then(
-      (turn) => settled(turn ?? 'refused'),
+      (result) => settled(result ?? 'refused'),
       settled,
     )
     return attempt
@@ -160,8 +160,8 @@ describe('work that ends', () => {
   test('a free lease is held during the work and released, also if the work fails', async () => {
     await using context = await openContext()
     const leases = () => context.state.all<{ holder: string; token: number }>('select holder, token from leases')
-    const turn = await runUnderLease(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
-    assert.match(turn?.done[0]?.holder ?? '', /^.+$/)
+    const result = await runUnderLease(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
+    assert.match(result?.done[0]?.holder ?? '', /^.+$/)
     assert.deepEqual(await leases(), [{ holder: '', token: 1 }])
     const failing = runUnderLease(
       context,
@@ -250,7 +250,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       dutiesState,
       put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
       stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
-      inTurn: (work: () => Promise<void>) =>
+      underLease: (work: () => Promise<void>) =>
         runUnderLease(
           context,
           { name: 'beacon', wait: true, pace: { heartbeatMs: 60_000, expiryMs: 0, checkMs: 1 } },
@@ -269,10 +269,10 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     await using one = await aSharer(url, 'one')
     await using other = await aSharer(url, 'other')
     let refused: unknown
-    await one.inTurn(async () => {
+    await one.underLease(async () => {
       await one.put(1)
       const putAsOne = AsyncLocalStorage.bind(() => one.put(3))
-      await other.inTurn(async () => {
+      await other.underLease(async () => {
         await other.put(2)
         refused = await putAsOne().catch((error: unknown) => error)
       })
@@ -298,14 +298,14 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     duties = one.dutiesState
     await using other = await aSharer(url, 'other')
     const order: string[] = []
-    const first = one.inTurn(async () => {
+    const first = one.underLease(async () => {
       await one.put(1)
       order.push('one')
     })
     await writing.promise
     // Like a heartbeat and any other writer.
     await one.state.write((tx) => tx.run('update leases set heartbeat = heartbeat + 1'))
-    const second = other.inTurn(async () => {
+    const second = other.underLease(async () => {
       order.push('other')
       await other.put(2)
     })
@@ -408,9 +408,9 @@ describe('two real processes', () => {
     readonly messages: string[]
     waitFor(message: string): Promise<void>
   }
-  const launch = (number: number, place: string): Child => {
+  const launch = (number: number, database: string): Child => {
     const file = new URL('../../test/ingester.ts', import.meta.url)
-    const child = fork(file, [String(number), place, JSON.stringify(pace)], { stdio: 'inherit' })
+    const child = fork(file, [String(number), database, JSON.stringify(pace)], { stdio: 'inherit' })
     const messages: string[] = []
     child.on('message', (message) => messages.push(String(message)))
     return {

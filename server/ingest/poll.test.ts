@@ -132,7 +132,7 @@ test('a wake signal ends the wait, also if it came during the attempt', async ()
   await settle()
   assert.equal(attempts, 1)
   bell.wake()
-  for (let turn = 0; turn < 5; turn++) await settle()
+  for (let round = 0; round < 5; round++) await settle()
   assert.equal(attempts, 3, 'nothing started another poll')
   stop.abort()
   await polling

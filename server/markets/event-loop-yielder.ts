@@ -10,12 +10,12 @@ const stepsPerYield = 500
 /** The cost of a statement without its rows. */
 export const statementSteps = 4
 
-let lastTurn: Promise<void> = Promise.resolve()
+let lastYield: Promise<void> = Promise.resolve()
 
 /** Resolves in a turn of its own (1). */
 export function yieldInOrder(): Promise<void> {
-  lastTurn = lastTurn.then(nextEventLoopTurn)
-  return lastTurn
+  lastYield = lastYield.then(nextEventLoopTurn)
+  return lastYield
 }
 
 export class EventLoopYielder {

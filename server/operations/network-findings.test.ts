@@ -30,13 +30,13 @@ test('a node that cannot be read for a while fails; unknown watched validators a
   await using context = await openContext()
   await register(context, 'hoodi', [12])
   const settings = settingsOf({ watch: ['12', '34'], beacon: { urls: ['http://beacon.test'] } })
-  const own = { ...context, settings }
-  assert.deepEqual(await networkFindings(own), [], 'nothing has been read yet')
-  await writeEpochs(own, 'hoodi', { from: 0, until: 12 }, [])
+  const configured = { ...context, settings }
+  assert.deepEqual(await networkFindings(configured), [], 'nothing has been read yet')
+  await writeEpochs(configured, 'hoodi', { from: 0, until: 12 }, [])
   const run = registerRun(context, 'hoodi')
   run.end('connection refused', context.clock.now())
   context.clock.advance(600_000)
-  const found = (await storeDiagnoses(own, 0)).filter(({ name }) => name === 'network hoodi')
+  const found = (await storeDiagnoses(configured, 0)).filter(({ name }) => name === 'network hoodi')
   assert.deepEqual(
     found.map(({ level, message }) => [level, message]),
     [

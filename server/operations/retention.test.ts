@@ -79,7 +79,7 @@ describe('quotes', () => {
     await until(0)
     await putQuotes(context, [40])
     await until(1)
-    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    for (let tick = 0; tick < 20; tick++) await new Promise(setImmediate)
     context.clock.advance(60_000)
     await until(0)
     stop.abort()

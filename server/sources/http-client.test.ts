@@ -55,12 +55,12 @@ test('a large response is read into the allocated buffer; without a length, or c
     else if (request.url === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large))
     else response.write(large, () => response.end())
   })
-  const place = new Uint8Array(4_000_000)
-  const options = { timeoutMs: 5000, bytesMax: 5_000_000, allocate: () => place }
+  const buffer = new Uint8Array(4_000_000)
+  const options = { timeoutMs: 5000, bytesMax: 5_000_000, allocate: () => buffer }
   const at = (path: string) => fetchBytes(`http://${server.host}${path}`, options)
   for (const path of ['/plain', '/packed', '/chunked']) {
     const { bytes } = await at(path)
-    assert.equal(bytes.buffer === place.buffer, path === '/plain', path)
+    assert.equal(bytes.buffer === buffer.buffer, path === '/plain', path)
     assert.equal(Buffer.compare(bytes, large), 0, path)
   }
   const tight = { ...options, bytesMax: 2_000_000 }

@@ -15,14 +15,14 @@ async function usageOf(context: TestContext, keyId: string, plan: Plan) {
 test('200: returns the calls that the limit of the key has counted today, and no others', async () => {
   await using context = await openContext({ plans: { free: { perSecond: 100, perDay: 5 } } })
   const authorizer = await openAuthorizer(context)
-  const [own, other] = [await makeKey(context), await makeKey(context)]
+  const [queriedKey, other] = [await makeKey(context), await makeKey(context)]
   const call = async (key: string) => {
     const refused = (await codeOf(authorizer, apiLimit, querying(key))) !== 'accepted'
     await authorizer.flush()
     return refused
   }
   await call(other.key)
-  assert.deepEqual(await usageOf(context, own.id, 'free'), {
+  assert.deepEqual(await usageOf(context, queriedKey.id, 'free'), {
     creditsUsed: 0,
     creditsAvailable: 5,
     creditLimit: 5,
@@ -30,14 +30,14 @@ test('200: returns the calls that the limit of the key has counted today, and no
     intervalExpiryTimespan: '11:59:59',
   })
   for (let calls = 1; calls <= 5; calls++) {
-    assert.equal(await call(own.key), false)
-    const { creditsUsed, creditsAvailable } = await usageOf(context, own.id, 'free')
+    assert.equal(await call(queriedKey.key), false)
+    const { creditsUsed, creditsAvailable } = await usageOf(context, queriedKey.id, 'free')
     assert.deepEqual([creditsUsed, creditsAvailable], [calls, 5 - calls])
   }
-  assert.equal(await call(own.key), true)
-  assert.equal((await usageOf(context, own.id, 'free')).creditsUsed, 5)
+  assert.equal(await call(queriedKey.key), true)
+  assert.equal((await usageOf(context, queriedKey.id, 'free')).creditsUsed, 5)
   context.clock.advance(12 * 3_600_000)
-  const { creditsUsed, intervalExpiryTimespan } = await usageOf(context, own.id, 'free')
+  const { creditsUsed, intervalExpiryTimespan } = await usageOf(context, queriedKey.id, 'free')
   assert.deepEqual([creditsUsed, intervalExpiryTimespan], [0, '23:59:59'])
   await authorizer.close()
 })

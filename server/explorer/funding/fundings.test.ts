@@ -24,7 +24,7 @@ function transfer(to: number, block: number, txIndex: number, position: number):
 
 const small = fc.integer({ min: 0, max: 3 })
 const transfers = fc.array(
-  fc.tuple(small, small, small, small).map(([to, ...place]) => transfer(to, ...place)),
+  fc.tuple(small, small, small, small).map(([to, ...position]) => transfer(to, ...position)),
   {
     maxLength: 30,
   },
@@ -40,15 +40,15 @@ test('invariant 1: the earliest wins in any order, with any batches and repetiti
   const anyOrder = transfers.chain((rows) =>
     fc.record({
       rows: fc.constant(rows),
-      arrivals: fc.shuffledSubarray([...rows, ...rows], { minLength: rows.length * 2 }),
+      shuffled: fc.shuffledSubarray([...rows, ...rows], { minLength: rows.length * 2 }),
       batch: fc.integer({ min: 1, max: 7 }),
     }),
   )
   await fc.assert(
-    fc.asyncProperty(anyOrder, async ({ rows, arrivals, batch }) => {
+    fc.asyncProperty(anyOrder, async ({ rows, shuffled, batch }) => {
       await context.state.write((tx) => tx.run('delete from fundings'))
-      for (let at = 0; at < arrivals.length; at += batch) {
-        await context.state.write((tx) => putFundings(tx, arrivals.slice(at, at + batch)))
+      for (let at = 0; at < shuffled.length; at += batch) {
+        await context.state.write((tx) => putFundings(tx, shuffled.slice(at, at + batch)))
       }
       for (let to = 0; to <= 3; to++) {
         const address = hexNumber(40, to)

@@ -93,7 +93,7 @@ const search = ({ node }: Scenario, address: string, fanOut: number) =>
 
 const comparableFunding = (one: Funding | TrueTransfer | undefined) =>
   one && {
-    place: [one.block, one.txIndex, one.position],
+    position: [one.block, one.txIndex, one.position],
     timeUnix: one.timeUnix,
     tx: one.tx,
     from: 'from' in one ? one.from : one.funder,
@@ -193,10 +193,10 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   }
   await node.capabilities()
   // First with faults, new blocks and reorganisations during the searches.
-  for (let turn = 0; turn < 3; turn++) {
+  for (let round = 0; round < 3; round++) {
     // In the second round the only fault is incomplete trace_filter results.
-    const kinds: readonly SimulatedFault[] = turn === 1 ? ['missing traces'] : faultKinds
-    simulated.faults = { random: draws.fork(`faults ${turn}`), rate: 0.15, kinds }
+    const kinds: readonly SimulatedFault[] = round === 1 ? ['missing traces'] : faultKinds
+    simulated.faults = { random: draws.fork(`faults ${round}`), rate: 0.15, kinds }
     simulated.meanwhile = () => {
       const event = draws.whole(0, 14)
       if (event === 0) chain.mine()

@@ -397,9 +397,9 @@ test('any amount gives a quote that matches the contract, or is refused as out o
   await using context = await openPricedContext({ tokens: [token('USDC', 'USD', 6), token('EURX', 'EUR', 18)] })
   const amount = fc.tuple(fc.bigInt(0n, 10n ** 9n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   await fc.assert(
-    fc.asyncProperty(amount, fc.boolean(), fc.boolean(), async (text, turned, asksTo) => {
+    fc.asyncProperty(amount, fc.boolean(), fc.boolean(), async (text, turned, hasToAmount) => {
       const [from, to] = turned ? ['EURX', 'USDC'] : ['USDC', 'EURX']
-      const sides = asksTo
+      const sides = hasToAmount
         ? { from: { currency: from }, to: { currency: to, amount: text } }
         : { from: { currency: from, amount: text }, to: { currency: to } }
       try {
@@ -417,9 +417,9 @@ test('reference and tradable quotes of the same instant have the same price', as
   const amount = fc.tuple(fc.bigInt(2n, 10n ** 6n), fc.bigInt(1n, 999_999n)).map(([whole, part]) => `${whole}.${part}`)
   const tenor = fc.constantFrom('instant', 'hourly', 'daily')
   await fc.assert(
-    fc.asyncProperty(amount, tenor, fc.boolean(), fc.boolean(), async (text, when, turned, asksTo) => {
+    fc.asyncProperty(amount, tenor, fc.boolean(), fc.boolean(), async (text, when, turned, hasToAmount) => {
       const [from, to] = turned ? ['EURC', 'USDC'] : ['USDC', 'EURC']
-      const sides = asksTo
+      const sides = hasToAmount
         ? { from: { currency: from }, to: { currency: to, amount: text } }
         : { from: { currency: from, amount: text }, to: { currency: to } }
       const input = { ...usual, ...sides, tenor: when }

@@ -39,16 +39,16 @@ async function list(context: TestContext, keyId: string, limit: number, before?:
 describe('200', () => {
   test('200: pages contain every quote of the key once, newest first, also those of the same millisecond', async () => {
     await using context = await openPricedContext()
-    const own: string[] = []
+    const annsIds: string[] = []
     for (let at = 0; at < 7; at++) {
       if (at % 3 === 0) context.clock.advance(1000)
-      own.push(await create(context, 'ann'))
+      annsIds.push(await create(context, 'ann'))
       await create(context, 'bob')
     }
     const whole = await list(context, 'ann', 100)
     assert.equal(whole.next, null)
-    assert.deepEqual(whole.ids.toSorted(), own.toSorted())
-    assert.deepEqual([whole.ids[0], whole.ids.slice(-3).toSorted()], [own[6], own.slice(0, 3).toSorted()])
+    assert.deepEqual(whole.ids.toSorted(), annsIds.toSorted())
+    assert.deepEqual([whole.ids[0], whole.ids.slice(-3).toSorted()], [annsIds[6], annsIds.slice(0, 3).toSorted()])
     for (const limit of [1, 2, 3, 7]) {
       const walked: string[] = []
       let before: string | undefined

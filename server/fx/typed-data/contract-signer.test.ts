@@ -107,9 +107,9 @@ describe('a signer with code', { skip: missing }, () => {
   test('a delegated account (EIP-7702) is checked like a contract: its key counts only if its code accepts it', async () => {
     await evm.request('hardhat_setBalance', lent.address, '0x56bc75e2d63100000')
     await chain.call(evm.wallet(lentKey) as never, 'Token', chain.given, 'approve', [permit2, plenty])
-    const own = await chain.deploy('Wallet', lent.address)
+    const delegateOfLent = await chain.deploy('Wallet', lent.address)
     for (const [delegate, amount, verdict, outcome] of [
-      [own, '103', 'good', 'settled'],
+      [delegateOfLent, '103', 'good', 'settled'],
       [wallet, '104', 'bad', 'InvalidContractSignature()'],
     ] as const) {
       await evm.request('hardhat_setCode', lent.address, `0xef0100${delegate.slice(2)}`)

@@ -147,15 +147,15 @@ describe('404', () => {
 })
 
 describe('422, 429, 500', () => {
-  const { errorFormat: shape } = bySlug
+  const { errorFormat } = bySlug
 
   test('422: a fixed text for an invalid slug; other errors say what was expected, and for lists which item', () => {
-    assert.deepEqual(shape.renderFault(invalid(['path', 'slug'], 'must match …')), {
+    assert.deepEqual(errorFormat.renderFault(invalid(['path', 'slug'], 'must match …')), {
       status: 422,
       body: { type: 'validation error', error: 'slug is invalid' },
     })
     const render = (at: string[], message: string, value?: unknown) =>
-      shape.renderFault(invalid(['query', ...at], message, value)).body
+      errorFormat.renderFault(invalid(['query', ...at], message, value)).body
     assert.deepEqual(render(['include_tag'], 'must be boolean', 'x'), {
       type: 'validation error',
       error: 'include_tag must be boolean',
@@ -167,7 +167,7 @@ describe('422, 429, 500', () => {
   })
 
   test('500: a bug reveals no details', () =>
-    assert.deepEqual(shape.renderFault(new Fault('server.internal', { detail: 'secret' })), {
+    assert.deepEqual(errorFormat.renderFault(new Fault('server.internal', { detail: 'secret' })), {
       status: 500,
       body: { type: 'internal error', error: 'cannot get the information' },
     }))
@@ -175,10 +175,10 @@ describe('422, 429, 500', () => {
   test('every fault is rendered in the error format with its status', () => {
     const check = checker(MarketsFailure)
     for (const code of Object.keys(faults) as FaultCode[]) {
-      const { status, body } = shape.renderFault(new Fault(code))
+      const { status, body } = errorFormat.renderFault(new Fault(code))
       assert.deepEqual(check(body), [], code)
       assert.equal(status, code === 'input.invalid' ? 422 : faults[code].status, code)
     }
-    assert.equal(shape.renderFault(new Fault('limit.second')).status, 429)
+    assert.equal(errorFormat.renderFault(new Fault('limit.second')).status, 429)
   })
 })

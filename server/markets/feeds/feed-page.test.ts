@@ -19,8 +19,8 @@ async function pass(context: TestContext) {
   const work = readFeed(context, feed, { holder: 'test', signal: new AbortController().signal }).finally(() => {
     over = true
   })
-  for (let turn = 0; !over; turn++) {
-    assert.ok(turn < 5000, 'in time')
+  for (let round = 0; !over; round++) {
+    assert.ok(round < 5000, 'in time')
     await new Promise((resolve) => setImmediate(resolve))
     context.clock.advance(50)
   }

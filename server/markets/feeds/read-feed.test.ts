@@ -330,8 +330,8 @@ describe('invalid values and records', () => {
     await pass(context, feed)
     assert.equal((await pass(context, feed)).rejected, 0)
     const { body, headers } = await request(context, 'm-1')
-    const { updatedAt, events: shownEvents, ...own } = body
-    assert.deepEqual(own, {
+    const { updatedAt, events: shownEvents, ...marketFields } = body
+    assert.deepEqual(marketFields, {
       id: '1',
       slug: 'm-1',
       bestBid: 0.6,

@@ -34,8 +34,8 @@ test('writing deferred documents is retried after a failure, and feeds are read 
   const reports: string[] = []
   const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => reports.push(is))
   const until = async (isSo: () => boolean | Promise<boolean>) => {
-    for (let turn = 0; !(await isSo()); turn++) {
-      assert.ok(turn < 5000, 'in time')
+    for (let tries = 0; !(await isSo()); tries++) {
+      assert.ok(tries < 5000, 'in time')
       await new Promise((resolve) => setImmediate(resolve))
       context.clock.advance(100)
     }

@@ -14,14 +14,14 @@ async function openRead(paging: object, more: object = {}) {
   const server = await startMarketFeed({ seed: 'reread', listing: world })
   const feed = { id: 'main', url: server.url, perSecond: 1000, paging: { size: 8, overlap: 0, ...paging }, ...more }
   const context = await openContext({ markets: { feeds: [feed] } })
-  const own = context.settings.markets.feeds[0] as MarketFeed
+  const configuredFeed = context.settings.markets.feeds[0] as MarketFeed
   const options = { holder: 'test', signal: new AbortController().signal }
-  await readFeed({ ...context, clock: systemClock }, own, options)
+  await readFeed({ ...context, clock: systemClock }, configuredFeed, options)
   const close = async () => {
     await server.close()
     await context[Symbol.asyncDispose]()
   }
-  return { ...context, world, feed: own, [Symbol.asyncDispose]: close }
+  return { ...context, world, feed: configuredFeed, [Symbol.asyncDispose]: close }
 }
 const first = () => 0
 const last = (until: number) => until - 1

@@ -146,11 +146,11 @@ describe('filtered changes', () => {
       context,
       Array.from({ length: 60_000 }, () => ['market', '1'] as const),
     )
-    let turn = 0
-    const readTurns: number[] = []
+    let round = 0
+    const readRounds: number[] = []
     const state = stateWith(context.state, {
       all: (sql, ...values) => {
-        readTurns.push(turn)
+        readRounds.push(round)
         return context.state.all(sql, ...values)
       },
     })
@@ -161,7 +161,7 @@ describe('filtered changes', () => {
     const following = (async () => {
       for await (const chunk of outcome.chunks(stop.signal)) text += chunk
     })()
-    for (; turn < 100_000 && readTurns.length < 12; turn++) {
+    for (; round < 100_000 && readRounds.length < 12; round++) {
       await new Promise((resolve) => setImmediate(resolve))
       context.clock.advance(2000)
     }
@@ -169,7 +169,7 @@ describe('filtered changes', () => {
     context.clock.advance(250)
     await following
     // 60 000 versions, 5000 per read.
-    assert.equal(new Set(readTurns).size, 12)
+    assert.equal(new Set(readRounds).size, 12)
     assert.match(text, /heartbeat/)
   })
 })

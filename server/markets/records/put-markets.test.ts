@@ -213,8 +213,8 @@ test('a nested record keeps its other fields if one is invalid, until the field 
   const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fields: { ...fields }, partial: true })
   await put(context, [record('market', '1', { slug: 'm' }, { events: ['10'] }), event({ title: 'Ten', volume: 5 })])
   const shownEvent = async () => {
-    const { markets, ...own } = (await readBody(context, 'm')).events[0]
-    return own
+    const { markets, ...eventFields } = (await readBody(context, 'm')).events[0]
+    return eventFields
   }
   const asideOf = async () =>
     (await context.state.get<{ extra_fields: string }>("select extra_fields from market_records where kind = 'event'"))

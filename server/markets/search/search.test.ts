@@ -187,7 +187,7 @@ test('a search gives the same result as comparing every market', async () => {
         const wanted = splitWords(q)
         const expected = records
           .map(({ id, fields }) => ({ id, ...(fields as { question: string; volumeNum: number; closed: boolean }) }))
-          .filter(({ question }) => wanted.every((one) => splitWords(question).some((own) => own.startsWith(one))))
+          .filter(({ question }) => wanted.every((one) => splitWords(question).some((word) => word.startsWith(one))))
           .toSorted(
             (a, b) => Number(a.closed) - Number(b.closed) || b.volumeNum - a.volumeNum || (a.id < b.id ? 1 : -1),
           )

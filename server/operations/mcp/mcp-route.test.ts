@@ -135,9 +135,9 @@ describe('MCP over HTTP', () => {
   test('a page of another origin is refused', async () => {
     const foreign = await post(demo, listTools, { origin: 'http://evil.example', host: 'evil.example' })
     assert.equal(foreign.statusCode, 403)
-    const own = await post(demo, listTools, { origin: 'http://localhost:8080', host: 'localhost:8080' })
-    assert.equal(own.statusCode, 200)
-    assert.equal(own.headers['access-control-allow-origin'], undefined)
+    const sameOrigin = await post(demo, listTools, { origin: 'http://localhost:8080', host: 'localhost:8080' })
+    assert.equal(sameOrigin.statusCode, 200)
+    assert.equal(sameOrigin.headers['access-control-allow-origin'], undefined)
   })
 
   test('bodies that are too large, not JSON, or a batch are refused', async () => {

@@ -270,11 +270,11 @@ describe('the mirror', { skip: noClickhouse }, () => {
     await sendAll(old)
     await using context = await openMirrored(server, { hours: false })
     await commit(context, { from: 0, until: 60 }, rowsIn({ from: 0, until: 60 }, [3], { earnings: 1 }))
-    const moved = { ...context, clickhouse: old.clickhouse, database: old.database }
-    await sendAll(moved)
+    const replaced = { ...context, clickhouse: old.clickhouse, database: old.database }
+    await sendAll(replaced)
     assert.equal(
       await select(
-        moved,
+        replaced,
         'validator_index, sum(included), sum(earnings_gwei)',
         dailyTable.name,
         'group by validator_index order by validator_index',
@@ -315,8 +315,8 @@ describe('the mirror', { skip: noClickhouse }, () => {
       assert.match(error.message, /^ClickHouse at 127\.0\.0\.1:\d+ returned status \d+: .*nowhere/)
       return true
     })
-    const stranger = openClickhouse(context.settings.mirrors.clickhouse.url.replace(/:[^:@]+@/, ':wrong@'))
-    await assert.rejects(stranger.run('select 1'), (error: Error) => {
+    const withWrongPassword = openClickhouse(context.settings.mirrors.clickhouse.url.replace(/:[^:@]+@/, ':wrong@'))
+    await assert.rejects(withWrongPassword.run('select 1'), (error: Error) => {
       assert.match(error.message, /password/i)
       assert.ok(!error.message.includes(clickhouseUser.password) && !error.message.includes('wrong@'))
       return true

@@ -76,14 +76,14 @@ const limitNames = {
 /** Reward weights; the same on every network. */
 export const weights = { source: 14, target: 26, head: 14, sync: 2, proposer: 8, all: 64 } as const
 
-const figureShape = /^\d{1,20}$/
+const figurePattern = /^\d{1,20}$/
 
 /** Throws an Error that names the invalid constant. */
 export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRules {
   const figure = (name: string, mainnet: number): number => {
     const value = spec[name]
     if (value == null) return mainnet
-    if (typeof value !== 'string' || !figureShape.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`)
+    if (typeof value !== 'string' || !figurePattern.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`)
     return toFigure(BigInt(value))
   }
   return {

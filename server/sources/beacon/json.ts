@@ -31,16 +31,16 @@ export function figureOf(value: unknown, name: string): number {
   return value.length < 16 ? Number(value) : toFigure(BigInt(value))
 }
 
-const hexShape = /^0x(?:[0-9a-f]{2})*$/i
+const hexPattern = /^0x(?:[0-9a-f]{2})*$/i
 
 export function readBytes(value: unknown, name: string): Uint8Array {
-  if (typeof value !== 'string' || !hexShape.test(value))
+  if (typeof value !== 'string' || !hexPattern.test(value))
     throw new InvalidResponseError(`${name} is not a hexadecimal string`)
   return Buffer.from(value.slice(2), 'hex')
 }
 
 export function hexOf(value: unknown, name: string, bytes: number): string {
-  if (typeof value !== 'string' || value.length !== 2 + bytes * 2 || !hexShape.test(value)) {
+  if (typeof value !== 'string' || value.length !== 2 + bytes * 2 || !hexPattern.test(value)) {
     throw new InvalidResponseError(`${name} is not a hexadecimal string of ${bytes} bytes`)
   }
   return value.toLowerCase()

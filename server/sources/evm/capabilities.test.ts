@@ -81,7 +81,7 @@ test('a method that never responds does not delay the other tests', async () => 
       isDone = true
     })
     while (!isDone) {
-      for (let turn = 0; turn < 100; turn++) await null
+      for (let tick = 0; tick < 100; tick++) await null
       if (!isDone) clock.advance(100)
     }
     const { has } = await detection

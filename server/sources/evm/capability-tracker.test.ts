@@ -64,7 +64,7 @@ const untraced: SimulatedCapabilities = { traces: [] }
 
 /** Runs everything that does not wait for the clock. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 300; turn++) await null
+  for (let tick = 0; tick < 300; tick++) await null
 }
 
 describe('each node', () => {

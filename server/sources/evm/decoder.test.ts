@@ -49,8 +49,8 @@ for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceFo
   test(`${form}: traces decoded on the thread are equal to traces decoded here`, async () => {
     const node = new SimulatedNode(chain, { traces: [form], inputBytes: 2000 })
     const onThread = await readBlocks(rpcTo(node, true), form, blocks)
-    const here = await readBlocks(rpcTo(node, false), form, blocks)
-    assert.deepEqual(onThread, here)
+    const onMainThread = await readBlocks(rpcTo(node, false), form, blocks)
+    assert.deepEqual(onThread, onMainThread)
     const transferCount = onThread.reduce(
       (sum, { execution }) => sum + (execution.form === 'traced' ? execution.transfers.flat().length : 0),
       0,

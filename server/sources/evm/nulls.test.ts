@@ -15,10 +15,10 @@ const optionalOfBlock = ['blockHash', 'transactionHash', 'subtraces', 'nonce', '
 function withNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNulls)
   if (typeof value !== 'object' || value === null) return value
-  const own = Object.entries(value).map(([name, member]) => [name, withNulls(member)])
+  const members = Object.entries(value).map(([name, member]) => [name, withNulls(member)])
   return {
     ...Object.fromEntries([...optional, ...optionalOfBlock].map((name) => [name, null])),
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(members),
   }
 }
 

@@ -47,9 +47,9 @@ function flatTransfers(steps: readonly Fields[]): Map<string, Transfer[]> {
     (step) => String(step.transactionHash).toLowerCase(),
   )
   return new Map(
-    [...byTransaction].map(([hash, own]) => {
-      const failed = own.filter(({ error }) => error).map(pathOf)
-      const done = own.filter((step) => !failed.some((path) => pathOf(step).startsWith(path)))
+    [...byTransaction].map(([hash, stepsOfTransaction]) => {
+      const failed = stepsOfTransaction.filter(({ error }) => error).map(pathOf)
+      const done = stepsOfTransaction.filter((step) => !failed.some((path) => pathOf(step).startsWith(path)))
       return [hash, done.flatMap((step) => flatTransfer(step))]
     }),
   )
@@ -86,7 +86,7 @@ const others = (transfers: readonly TraceTransfer[]): Transfer[] =>
   transfers.flatMap(({ from, to, valueWei }): Transfer[] => (from === to ? [] : [[from, to, valueWei]]))
 
 /** A transaction as its first step describes it. */
-const ownTransfer = (from: unknown, to: unknown, value: unknown) => ({
+const expectedTransfer = (from: unknown, to: unknown, value: unknown) => ({
   from: String(from).toLowerCase(),
   to: to === null ? null : String(to).toLowerCase(),
   valueWei: BigInt(String(value ?? '0x0')),
@@ -94,24 +94,24 @@ const ownTransfer = (from: unknown, to: unknown, value: unknown) => ({
 
 const nestedTransaction = ({ txHash, result }: Fields, index: number) => {
   const { type, from, to, value } = result as Fields
-  return { hash: String(txHash), index, ...ownTransfer(from, /^CREATE/.test(String(type)) ? null : to, value) }
+  return { hash: String(txHash), index, ...expectedTransfer(from, /^CREATE/.test(String(type)) ? null : to, value) }
 }
 
 /** The transactions of each block in a list of steps, in their order. */
 function blocksIn(steps: readonly Fields[]) {
-  return [...Map.groupBy(steps, ({ blockHash }) => String(blockHash))].map(([hash, own]) => {
+  return [...Map.groupBy(steps, ({ blockHash }) => String(blockHash))].map(([hash, stepsOfBlock]) => {
     const hashes = [
-      ...new Set(own.flatMap(({ transactionHash }) => (transactionHash ? [String(transactionHash)] : []))),
+      ...new Set(stepsOfBlock.flatMap(({ transactionHash }) => (transactionHash ? [String(transactionHash)] : []))),
     ]
     const topOf = (one: string) =>
-      own.find((step) => step.transactionHash === one && (step.traceAddress as unknown[]).length === 0)
+      stepsOfBlock.find((step) => step.transactionHash === one && (step.traceAddress as unknown[]).length === 0)
     const transactions = hashes.map((one, index) => {
       const { type, action } = topOf(one) as { type: string; action: Fields }
-      return { hash: one, index, ...ownTransfer(action.from, type === 'create' ? null : action.to, action.value) }
+      return { hash: one, index, ...expectedTransfer(action.from, type === 'create' ? null : action.to, action.value) }
     })
     // A block with some of its transactions: their positions are those of the whole block.
-    const positioned = own.map((step) => ({ ...step, transactionPosition: undefined }))
-    return { own: positioned, block: { number: Number(own[0]?.blockNumber), hash, transactions } }
+    const positioned = stepsOfBlock.map((step) => ({ ...step, transactionPosition: undefined }))
+    return { steps: positioned, block: { number: Number(stepsOfBlock[0]?.blockNumber), hash, transactions } }
   })
 }
 
@@ -121,8 +121,8 @@ let transfers = 0
 test('trace_block, trace_filter and trace_transaction: both implementations find the same transfers', { skip }, () => {
   for (const { origin, result } of of('trace_block', 'trace_filter', 'trace_transaction')) {
     const expected = flatTransfers(result as Fields[])
-    for (const { own, block } of blocksIn(result as Fields[])) {
-      const actual = decode({ as: 'flat', block }, own, origin) as readonly (readonly TraceTransfer[])[]
+    for (const { steps: blockSteps, block } of blocksIn(result as Fields[])) {
+      const actual = decode({ as: 'flat', block }, blockSteps, origin) as readonly (readonly TraceTransfer[])[]
       for (const { hash, index } of block.transactions) {
         assert.deepEqual(others(actual[index] ?? []), expected.get(hash), `${origin}: ${hash}`)
         transactions += 1
@@ -169,8 +169,8 @@ test('both trace forms of the same scenarios have the same transfers', { skip },
     const list = result as Fields[]
     const nested = { number: 0, hash: '', transactions: list.map(nestedTransaction) }
     const expected = decode({ as: 'nested', block: nested }, list, origin) as readonly (readonly TraceTransfer[])[]
-    const [{ own, block } = assert.fail(origin)] = blocksIn(steps)
-    assert.deepEqual(decode({ as: 'flat', block }, own, origin), expected, origin)
+    const [{ steps: blockSteps, block } = assert.fail(origin)] = blocksIn(steps)
+    assert.deepEqual(decode({ as: 'flat', block }, blockSteps, origin), expected, origin)
     blocks += 1
   }
   assert.ok(blocks > 30, `${blocks} blocks`)
@@ -193,7 +193,7 @@ test('blocks and receipts of mainnet are decoded, also from before receipts had 
     const transactions = list.map(({ transactionHash, from, to }, index) => ({
       hash: String(transactionHash),
       index,
-      ...ownTransfer(from, to, '0x0'),
+      ...expectedTransfer(from, to, '0x0'),
     }))
     const block = { number: Number(list[0]?.blockNumber), hash: String(list[0]?.blockHash), transactions }
     const receipts = decode({ as: 'receipts', block }, result, origin) as Receipt[]

@@ -85,7 +85,7 @@ test('a batch that takes too long, or whose response is too large, is repeated w
     assert.deepEqual(sizes.slice(0, 3), [8, 4, 2])
     assert.equal(rpc.health()[0]?.trouble, undefined)
     // Larger batches are tried again later.
-    for (let turn = 0; turn < 40; turn++) await rpc.results(calls(...names))
+    for (let round = 0; round < 40; round++) await rpc.results(calls(...names))
     assert.ok(sizes.slice(3).some((size) => size > 2))
   }
 })
@@ -126,12 +126,12 @@ test('if all nodes refuse connections, the error comes within a second, and a no
       isDone = true
     })
     while (!isDone) {
-      for (let turn = 0; turn < 50; turn++) await null
+      for (let tick = 0; tick < 50; tick++) await null
       if (!isDone) clock.advance(50)
     }
     return { tookMs: clock.monotonicMs() - startMs, outcome: (await done)[0] }
   }
-  for (let turn = 0; turn < 5; turn++) {
+  for (let round = 0; round < 5; round++) {
     const { tookMs, outcome } = await callMs()
     assert.equal(outcome?.is, 'unusable')
     assert.ok(tookMs <= 1100, `${tookMs} ms`)
@@ -282,9 +282,9 @@ test('a timeout because of our own deadline is not a failure of the node', async
   isFailing = false
   // Its backoff ends just before the deadline.
   const late = rpc.call(calls('x'), { untilMs: 1010 })
-  for (let turn = 0; turn < 20; turn++) await null
+  for (let tick = 0; tick < 20; tick++) await null
   clock.advance(1000)
-  for (let turn = 0; turn < 20; turn++) await null
+  for (let tick = 0; tick < 20; tick++) await null
   clock.advance(10)
   assert.equal((await late)[0]?.is, 'unusable')
   assert.deepEqual(timeouts, [1000, 10])
@@ -304,7 +304,7 @@ test('waitedMs is the time of requests at nodes, without waiting for the rate li
     isDone = true
   })
   for (let step = 0; !isDone && step < 1000; step++) {
-    for (let turn = 0; turn < 20; turn++) await null
+    for (let tick = 0; tick < 20; tick++) await null
     clock.advance(10)
   }
   // The chain id, x and y.
@@ -369,7 +369,7 @@ test('no node receives more than perSecond calls within a second, for any networ
         let open = counts.length
         for (const count of counts) void rpc.results(calls(...Array(count).fill('x'))).then(() => open--)
         for (let step = 0; open > 0 && step < 1000; step++) {
-          for (let turn = 0; turn < 20; turn++) await null
+          for (let tick = 0; tick < 20; tick++) await null
           clock.advance(100)
         }
         assert.equal(open, 0)

@@ -294,7 +294,7 @@ describe('continuity', () => {
 
   test('a range has two boundaries, however often it grew', async () => {
     await using at = await openIndexedChain()
-    for (let turn = 0; turn < 3; turn++, at.chain.mine(5)) await at.catchUp()
+    for (let round = 0; round < 3; round++, at.chain.mine(5)) await at.catchUp()
     await at.catchUp()
     const boundaries = await at.context.state.all<{ at: number }>('select at from range_boundaries order by at')
     assert.deepEqual(
@@ -352,9 +352,9 @@ test('two processes that index the same chain produce the rows of one', async ()
   await using at = await openIndexedChain()
   const second = await openState(at.context.dir, at.context.settings.store)
   try {
-    for (let turn = 0; turn < 6; turn++) {
+    for (let round = 0; round < 6; round++) {
       await Promise.allSettled([at.catchUp(), at.catchUp(second)])
-      if (turn === 2) at.chain.reorg(5, 8)
+      if (round === 2) at.chain.reorg(5, 8)
       else at.chain.mine(4)
     }
     await at.catchUp(second)

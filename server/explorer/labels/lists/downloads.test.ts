@@ -87,7 +87,7 @@ test('200: a long file is sent in chunks, and HEAD returns its length', async ()
 test('200: an aborted download does not affect the server', async () => {
   await using server = await openExports(6000)
   const { result: link } = await server.ask('format=csv')
-  for (let turn = 0; turn < 3; turn++) {
+  for (let round = 0; round < 3; round++) {
     const left = new AbortController()
     const reply = await fetch(link, { signal: left.signal, headers: { 'accept-encoding': 'identity' } })
     await reply.body?.getReader().read()
