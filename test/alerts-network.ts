@@ -99,7 +99,7 @@ export async function openAlertsTest(
     ...{ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
     ...{ watch: watch.map(String), beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 } },
   }
-  const overrides = (own: object) => ({ validators: { ...own, networks: { hoodi } } })
+  const overrides = (changes: object) => ({ validators: { ...changes, networks: { hoodi } } })
   const shared = await openContext(overrides(validators), genesisUnix * 1000)
   const testOf = (context: TestContext): AlertsTest => ({
     context,
@@ -118,7 +118,7 @@ export async function openAlertsTest(
         await tx.run('delete from coverage where stream = ?', 'missed/hoodi')
         for (const { from, until } of epochs) await addCoverage(tx, 'missed/hoodi', from, until)
       }),
-    async startAgain(own = {}) {
+    async startAgain(changes = {}) {
       const until = finalized - 1
       await this.showOnly({ from: 0, until })
       await context.state.write(async (tx) => {
@@ -126,7 +126,7 @@ export async function openAlertsTest(
           await tx.run(`delete from ${table}`)
         await tx.run('delete from cursors where stream = ?', 'alerts/hoodi')
       })
-      const settings = { ...settingsWith(overrides(own)), store: context.settings.store }
+      const settings = { ...settingsWith(overrides(changes)), store: context.settings.store }
       return testOf({ ...shared, settings, clock: new ManualClock(epochEndMs(until + 2)) })
     },
     async [Symbol.asyncDispose]() {

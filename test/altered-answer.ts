@@ -476,11 +476,11 @@ function swapWithNeighbour(draws: SeededRandom, container: Container, name: stri
   const names = Object.keys(container)
   const value = container[name]
   const others = names.filter((other) => other !== name && typeof container[other] === typeof value)
-  const near = Array.isArray(container)
+  const siblings = Array.isArray(container)
     ? others.filter((other) => Math.abs(Number(other) - Number(name)) === 1)
     : others
-  if (near.length === 0) return false
-  const other = draws.pick(near)
+  if (siblings.length === 0) return false
+  const other = draws.pick(siblings)
   if (textOf(container[other]) === textOf(value)) return false
   container[name] = container[other]
   container[other] = value

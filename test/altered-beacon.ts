@@ -189,13 +189,13 @@ class Ingest {
     const settings = await this.#settings()
     const rows = await storedRows({ ...this.#database, settings }, network, 'hours')
     const hours = Map.groupBy(rows, ({ hour }) => hour)
-    for (const [hour, own] of hours) {
+    for (const [hour, hourRows] of hours) {
       const from = Math.max(hour * epochsPerHour, covered[0]?.from ?? 0)
       const stored = covered.filter((range) => range.from < from + epochsPerHour && from < range.until)
       for (const { until } of stored) {
         const truth = sumTruth(this.#world.chain.truth, from, Math.min(until, (hour + 1) * epochsPerHour))
         const sumOf = (validator: number, name: (typeof measures)[number]) =>
-          own.reduce((sum, row) => sum + (row.validator === validator ? row[name] : 0), 0)
+          hourRows.reduce((sum, row) => sum + (row.validator === validator ? row[name] : 0), 0)
         for (const [validator, sums] of truth)
           for (const name of measures)
             assert.equal(sumOf(validator, name), sums[name] ?? 0, `${name} of validator ${validator} in hour ${hour}`)

@@ -81,7 +81,7 @@ type World = ReturnType<typeof openChainWorld>
 
 const comparable = (one: Funding | TrueTransfer | undefined) =>
   one && {
-    place: [one.block, one.txIndex, one.position],
+    position: [one.block, one.txIndex, one.position],
     timeUnix: one.timeUnix,
     tx: one.tx,
     from: 'from' in one ? one.from : one.funder,

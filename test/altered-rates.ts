@@ -40,11 +40,11 @@ class RateWorld {
     // The bank publishes once a day, at 14:10 in Frankfurt.
     const atMs = source === 'bank' ? testNowMs - 22 * 3_600_000 - 50 * 60_000 : testNowMs + this.step * stepMs
     const draws = createSeededRandom(`rates ${this.#number} ${source} ${atMs}`)
-    const near = (level: number, places: number) => (level * (1 + (draws.next() - 0.5) / 200)).toFixed(places)
+    const vary = (level: number, places: number) => (level * (1 + (draws.next() - 0.5) / 200)).toFixed(places)
     const all = [
-      { pair: 'EUR/USD', rate: near(1.0842, 6), atMs },
-      { pair: 'EUR/GBP', rate: near(0.8571, 6), atMs },
-      { pair: 'EUR/JPY', rate: near(161.23, 4), atMs },
+      { pair: 'EUR/USD', rate: vary(1.0842, 6), atMs },
+      { pair: 'EUR/GBP', rate: vary(0.8571, 6), atMs },
+      { pair: 'EUR/JPY', rate: vary(161.23, 4), atMs },
     ]
     return source === 'feed' ? all.slice(0, 1) : all
   }

@@ -36,13 +36,13 @@ class RelayWorld {
         ...{ slot: String(slot), block_hash: `0x${draws.hex(64)}`, proposer_fee_recipient: `0x${draws.hex(40)}` },
         ...{ parent_hash: `0x${draws.hex(64)}`, gas_used: String(draws.whole(0, 30_000_000)), value: draws.hex(8) },
       })
-      const own = trace()
+      const delivered = trace()
       const by = draws.pick(['one', 'two', 'none'])
       for (const relay of ['one', 'two']) {
         const others = Array.from({ length: draws.whole(0, 3) }, trace)
-        this.#traces.set(`/${relay} ${slot}`, draws.shuffled(relay === by ? [own, ...others] : others))
+        this.#traces.set(`/${relay} ${slot}`, draws.shuffled(relay === by ? [delivered, ...others] : others))
       }
-      return { slot, hash: own.block_hash, recipient: by === 'none' ? null : own.proposer_fee_recipient }
+      return { slot, hash: delivered.block_hash, recipient: by === 'none' ? null : delivered.proposer_fee_recipient }
     })
   }
 

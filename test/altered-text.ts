@@ -4,41 +4,41 @@ import type { ValueAlteration } from './altered-answer.ts'
 
 /** Undefined if this kind does not apply, or changes nothing. */
 export function alterText(kind: ValueAlteration, draws: SeededRandom, text: string): string | undefined {
-  const pieces = text.split(/(?<=[\n>])/)
-  const at = draws.whole(0, pieces.length)
-  const piece = pieces[at] as string
-  const altered = alterPiece(kind, draws, piece, pieces[at + 1] ?? '')
+  const lines = text.split(/(?<=[\n>])/)
+  const at = draws.whole(0, lines.length)
+  const line = lines[at] as string
+  const altered = alterLine(kind, draws, line, lines[at + 1] ?? '')
   if (altered === undefined) return undefined
-  const result = [...pieces.slice(0, at), altered, ...pieces.slice(at + (kind === 'swapped with a neighbour' ? 2 : 1))]
+  const result = [...lines.slice(0, at), altered, ...lines.slice(at + (kind === 'swapped with a neighbour' ? 2 : 1))]
   const after = result.join('')
   return after === text ? undefined : after
 }
 
-function alterPiece(kind: ValueAlteration, draws: SeededRandom, piece: string, next: string): string | undefined {
+function alterLine(kind: ValueAlteration, draws: SeededRandom, line: string, next: string): string | undefined {
   switch (kind) {
     case 'field dropped':
     case 'truncated list':
       return ''
     case 'null':
-      return `null${piece.slice(-1)}`
+      return `null${line.slice(-1)}`
     case 'off by one':
-      return piece.replace(/\d+/, (digits) => String(BigInt(digits) + 1n))
+      return line.replace(/\d+/, (digits) => String(BigInt(digits) + 1n))
     case 'changed character':
-      return changeCharacter(draws, piece)
+      return changeCharacter(draws, line)
     case 'swapped with a neighbour':
-      return next + piece
+      return next + line
     case 'sign flipped':
-      return piece.replace(/\d+/, '-$&')
+      return line.replace(/\d+/, '-$&')
     case 'repeated element':
-      return piece + piece
+      return line + line
     case 'unknown field':
-      return `added: field\n${piece}`
+      return `added: field\n${line}`
     case 'scientific notation':
-      return piece.replace(/\d+(\.\d+)?/, (number) => Number(number).toExponential())
+      return line.replace(/\d+(\.\d+)?/, (number) => Number(number).toExponential())
     case 'very large':
-      return piece.repeat(2000).slice(0, 200_000)
+      return line.repeat(2000).slice(0, 200_000)
     case 'empty value':
-      return piece.slice(-1)
+      return line.slice(-1)
     default:
       return undefined
   }

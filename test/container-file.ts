@@ -83,8 +83,8 @@ export async function buildStage(
       const [sources = '', target = ''] = paths
       const origin = from === undefined ? options.context : (earlier[from]?.root ?? `no stage ${from}`)
       const isLeftOut = from === undefined ? isIgnored : () => false
-      const place = target.startsWith('/') ? join(root, target) : resolve(workDir, target)
-      for (const source of sources.split(' ')) await copy(origin, source, place, target.endsWith('/'), isLeftOut)
+      const destination = target.startsWith('/') ? join(root, target) : resolve(workDir, target)
+      for (const source of sources.split(' ')) await copy(origin, source, destination, target.endsWith('/'), isLeftOut)
     } else if (instruction === 'RUN') {
       const command = (await options.replaceRun?.(text, workDir)) ?? text
       // Only root can give files to others.
@@ -116,17 +116,17 @@ function parseVariables(text: string, root: string, env: Readonly<Record<string,
 async function copy(
   origin: string,
   source: string,
-  place: string,
+  destination: string,
   isIntoFolder: boolean,
   isLeftOut: (path: string) => boolean,
 ): Promise<void> {
   if (source === '.')
-    return cp(origin, place, { recursive: true, filter: (file) => !isLeftOut(relative(origin, file)) })
+    return cp(origin, destination, { recursive: true, filter: (file) => !isLeftOut(relative(origin, file)) })
   const found = globSync(source.replace(/^\//, ''), { cwd: origin })
   if (found.length === 0) throw new Error(`COPY ${source}: there is no such file`)
   for (const path of found) {
     if (isLeftOut(path)) throw new Error(`COPY ${source}: the ignore file excludes it`)
-    const target = isIntoFolder ? join(place, basename(path)) : place
+    const target = isIntoFolder ? join(destination, basename(path)) : destination
     await mkdir(dirname(target), { recursive: true })
     await cp(join(origin, path), target, {
       recursive: true,

@@ -86,8 +86,8 @@ async function fetchResponse(
   network: Network,
 ): Promise<GoldenResponse> {
   const { status, headers, body } = await server.get(path, network)
-  const own = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
-  return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(own.sort()), body }
+  const kept = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
+  return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(kept.sort()), body }
 }
 
 function nextOf(body: string): string | undefined {

@@ -13,8 +13,8 @@ const caller = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perD
 await using context = await openContext()
 // The clock of the context does not advance, so replies are never too late on a busy machine.
 const usage = await UsageCounter.open(context)
-const acceptedMs: { here: number[]; elsewhere: number[] } = { here: [], elsewhere: [] }
-let which: keyof typeof acceptedMs = 'here'
+const acceptedMs: { limited: number[]; other: number[] } = { limited: [], other: [] }
+let which: keyof typeof acceptedMs = 'limited'
 // Records the replies of Redis.
 const count = usage.count.bind(usage)
 usage.count = (...call) => {
@@ -25,9 +25,9 @@ const shared = await SharedLimits.open(context, usage, { url })
 process.send?.('ready')
 await once(process, 'message')
 const endMs = performance.now() + lastMs
-for (let turn = 0; performance.now() < endMs; turn++) {
-  which = turn % 2 === 0 ? 'here' : 'elsewhere'
-  await shared.consume(caller, contract[which === 'here' ? 'explorer.fundedBy' : 'fx.createQuote'])
+for (let round = 0; performance.now() < endMs; round++) {
+  which = round % 2 === 0 ? 'limited' : 'other'
+  await shared.consume(caller, contract[which === 'limited' ? 'explorer.fundedBy' : 'fx.createQuote'])
 }
 await shared.close()
 await usage.close()

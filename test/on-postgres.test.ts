@@ -274,5 +274,5 @@ const startServerProcess = (dir: string, url: string) =>
     const input = { name: 'test', plan: 'enterprise', admin: true }
     const { key } = await createKey(context.state, input, context.clock, context.random)
     await createClient({ baseUrl: url, key }).fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
-    say(JSON.stringify({ url, key }))
+    print(JSON.stringify({ url, key }))
   `)

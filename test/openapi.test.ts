@@ -46,7 +46,7 @@ const failureSchemas = {
   validators: ValidatorsFailure,
   markets: MarketsFailure,
 }
-const shapes = { explorer, fx, validators, markets }
+const formats = { explorer, fx, validators, markets }
 
 const operationOf = (endpoint: Endpoint): Operation => {
   const methods = openapi().paths[endpoint.path] as Record<string, Operation>
@@ -102,13 +102,13 @@ for (const endpoint of all) {
     test('every input is present with its location and a description', () => {
       for (const [name, schema] of Object.entries(endpoint.input.properties)) {
         assert.ok('description' in (schema as object), `${name} has no description`)
-        const place = inputLocation(endpoint, name)
-        if (place === 'body') {
+        const location = inputLocation(endpoint, name)
+        if (location === 'body') {
           const body = operation.requestBody?.content['application/json'].schema.properties ?? {}
           assert.ok(name in body, name)
         } else {
           const wireName = endpoint.headers?.[name] ?? name
-          const found = operation.parameters.find((one) => one.name === wireName && one.in === place)
+          const found = operation.parameters.find((one) => one.name === wireName && one.in === location)
           assert.ok(found?.description, name)
           assert.equal('default' in found.schema, 'default' in (schema as object), name)
         }
@@ -143,15 +143,19 @@ test('endpoints with the same path and method are one operation that describes a
 
 describe('failures', () => {
   const groupRoutes = Object.entries(routes) as [EndpointId, Endpoint][]
-  for (const group of Object.keys(shapes) as Group[]) {
-    const [endpoint, route] = groupRoutes.findLast(([, { group: own }]) => own === group) as [EndpointId, Endpoint]
+  for (const group of Object.keys(formats) as Group[]) {
+    const [endpoint, route] = groupRoutes.findLast(([, { group: candidate }]) => candidate === group) as [
+      EndpointId,
+      Endpoint,
+    ]
 
     test(`${group}: the examples are responses of the server and match the group's failure schema`, () => {
       for (const code of Object.keys(faults) as FaultCode[]) {
         const { status, body } = failureExample(route, code)
         const terms = { limit: route.perSecond ?? 3, plan: route.plan }
         const fault = new Fault(code, { terms, problems: code === 'input.invalid' ? problemsOf(body) : [] })
-        const rendered = code === 'record.not_found' ? shapes[group].renderNotFound() : shapes[group].renderFault(fault)
+        const rendered =
+          code === 'record.not_found' ? formats[group].renderNotFound() : formats[group].renderFault(fault)
         assert.deepEqual({ status, body }, rendered, code)
         assert.deepEqual(checker(failureSchemas[group])(structuredClone(body)), [], code)
       }

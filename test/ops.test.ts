@@ -23,9 +23,9 @@ function metricsIn(text: string): Map<string, Set<string>> {
   for (const line of text.split('\n')) {
     const [, name, labels = ''] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? []
     if (name === undefined) continue
-    const own = metrics.get(name) ?? new Set(prometheusLabels)
-    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) own.add(label)
-    metrics.set(name, own)
+    const names = metrics.get(name) ?? new Set(prometheusLabels)
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) names.add(label)
+    metrics.set(name, names)
   }
   return metrics
 }
@@ -115,9 +115,10 @@ describe('dashboard and alerts', () => {
       const used = metricUses(expression)
       assert.ok(used.length > 0, `no metric in ${expression}`)
       for (const { metric, labels } of used) {
-        const own = known.get(metric)
-        assert.ok(own, `${metric} is not in /metrics (${expression})`)
-        for (const label of labels) assert.ok(own.has(label), `${metric} has no label ${label} (${expression})`)
+        const labelsOfMetric = known.get(metric)
+        assert.ok(labelsOfMetric, `${metric} is not in /metrics (${expression})`)
+        for (const label of labels)
+          assert.ok(labelsOfMetric.has(label), `${metric} has no label ${label} (${expression})`)
         count += 1
       }
     }

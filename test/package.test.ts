@@ -59,8 +59,8 @@ before(async () => {
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
   }
-  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$|ci$)/i.test(name))
-  env = { ...Object.fromEntries(own), ...npmEnv, PATH: hostFolders.join(delimiter) }
+  const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|node_|tetrad_|no_color$|ci$)/i.test(name))
+  env = { ...Object.fromEntries(kept), ...npmEnv, PATH: hostFolders.join(delimiter) }
 
   const options = { context: root, ignoreFile: join(root, 'ops/Dockerfile.dockerignore'), env: npmEnv }
   source = await buildStage(

@@ -166,17 +166,17 @@ async function createMigratedDatabase(url: string): Promise<MigratedDatabase> {
   schemas += 1
   const name = `d${process.pid}_${schemas}`
   await administer(url, `create database ${name} template ${await template} ${copying}`)
-  const own = databaseUrl(url, name)
-  return { url: own, session: await PostgresSession.open(parsePostgresUrl(own), 'write') }
+  const copyUrl = databaseUrl(url, name)
+  return { url: copyUrl, session: await PostgresSession.open(parsePostgresUrl(copyUrl), 'write') }
 }
 
 async function makeTemplate(url: string): Promise<string> {
   const name = `template_${process.pid}`
   await runSql(url, `create database ${name}`)
-  const own = databaseUrl(url, name)
-  await (await openPostgres(own, stateMigrations, { connections: 1 })).close()
-  await (await openPostgres(own, dutiesMigrations, { connections: 1, subschema: 'duties' })).close()
-  await runSql(own, copyInitialRows)
+  const templateUrl = databaseUrl(url, name)
+  await (await openPostgres(templateUrl, stateMigrations, { connections: 1 })).close()
+  await (await openPostgres(templateUrl, dutiesMigrations, { connections: 1, subschema: 'duties' })).close()
+  await runSql(templateUrl, copyInitialRows)
   return name
 }
 

@@ -247,8 +247,8 @@ describe('round trip', () => {
     for await (const record of client.records('validators.effectiveness', { ...input, limit: 7 })) walked.push(record)
     assert.deepEqual(walked, whole.results)
     const stored = await storedRows(world.server.context, 'mainnet', 'days')
-    const own = stored.filter(({ validator }) => validator === Number(input.validator_index_or_pubkey))
-    assert.equal(walked.length, own.length)
+    const expected = stored.filter(({ validator }) => validator === Number(input.validator_index_or_pubkey))
+    assert.equal(walked.length, expected.length)
     assert.ok(walked.length > 30)
   })
 

@@ -1,5 +1,5 @@
 // A second Node process, for tests of locks, crashes and full disks.
-//   await using other = startProcess(`const { openState } = await load('server/storage/open.ts'); say('open')`)
+//   await using other = startProcess(`const { openState } = await load('server/storage/open.ts'); print('open')`)
 //   assert.equal(await other.line(), 'open')
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { withOwnImports } from './programs.ts'
 const root = new URL('..', import.meta.url)
 const prelude = `
   const load = (path) => import(new URL(path, ${JSON.stringify(root.href)}))
-  const say = (line) => process.stdout.write(line + '\\n')
+  const print = (line) => process.stdout.write(line + '\\n')
   const stay = () => setInterval(() => {}, 1000)
 `
 
@@ -21,7 +21,7 @@ export interface OtherProcess extends AsyncDisposable {
 }
 
 /**
- * Runs an ES module that may use `load(path from the root)`, `say(line)` and `stay()`. `under` precedes the node
+ * Runs an ES module that may use `load(path from the root)`, `print(line)` and `stay()`. `under` precedes the node
  * command.
  */
 export function startProcess(code: string, under: readonly string[] = []): OtherProcess {

@@ -179,13 +179,13 @@ describe('endpoints, spec section 4', () => {
 
   for (const row of parameterRows) {
     test(`${key(row)}: location, type, default and values are as specified`, () => {
-      const own = parameters.find((candidate) => key(candidate) === key(row))
-      assert.ok(own, 'missing in the contract')
-      assert.equal(own.in, row.in)
-      assert.equal(own.type, row.type === 'integer or time' ? 'string' : row.type)
-      assert.equal(own.default, row.default)
-      if (!listedByContract.has(key(row))) assert.deepEqual(own.values, row.values)
-      if (row.required !== 'maybe' && !optionalInContract.has(key(row))) assert.equal(own.required, row.required)
+      const found = parameters.find((candidate) => key(candidate) === key(row))
+      assert.ok(found, 'missing in the contract')
+      assert.equal(found.in, row.in)
+      assert.equal(found.type, row.type === 'integer or time' ? 'string' : row.type)
+      assert.equal(found.default, row.default)
+      if (!listedByContract.has(key(row))) assert.deepEqual(found.values, row.values)
+      if (row.required !== 'maybe' && !optionalInContract.has(key(row))) assert.equal(found.required, row.required)
     })
   }
 

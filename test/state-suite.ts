@@ -41,8 +41,8 @@ export function stateSuite(name: string, createLocation: () => Promise<StoreLoca
 
 function values(createLocation: () => Promise<StoreLocation>): void {
   test('a row is returned unchanged as a plain object (storage/state.ts, rule 5)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const rows = [
       { id: Number.MAX_SAFE_INTEGER, words: 'ünï ☃ 𝄞 \' " ?', raw: Uint8Array.of(0, 255, 7) },
       { id: -1, words: '', raw: new Uint8Array() },
@@ -61,8 +61,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a list of whole numbers is one value (storage/state.ts)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const ids = [Number.MAX_SAFE_INTEGER, -1, 0, 7]
     await state.write(async (tx) => {
       for (const id of ids) await tx.run('insert into things (id) values (?)', id)
@@ -80,8 +80,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('an integer beyond 2^53 is an error, never a rounded number (storage/state.ts, rule 5)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run(add, 'a', 2n ** 53n + 1n))
     await assert.rejects(state.get('select value from counters'))
     assert.deepEqual(await state.get('select cast(value as text) as value from counters'), {
@@ -91,8 +91,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('each returns rows in order from one snapshot, while others read and write', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write(async (tx) => {
       for (let id = 0; id < 2500; id += 1) await tx.run('insert into things (id) values (?)', id)
     })
@@ -110,8 +110,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('each can be ended early, any number of times', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run('insert into things (id) values (1), (2), (3)'))
     for (let round = 0; round < 50; round += 1) {
       for await (const row of state.each('select id from things order by id')) {
@@ -123,8 +123,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('returning, on conflict and foreign keys work', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const upsert = `${add} on conflict (name) do update set value = counters.value + excluded.value returning value`
     assert.deepEqual(await state.write((tx) => tx.get(upsert, 'a', 2)), { value: 2 })
     assert.deepEqual(await state.write((tx) => tx.all(upsert, 'a', 3)), [{ value: 5 }])
@@ -133,8 +133,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('insertMany is like single inserts, for few and many rows with any content', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const words = ['plain', '', 'tab\tline\nreturn\r', 'back\\slash \\N \\. \\x41', 'ünï ☃ 𝄞', null]
     const rowOf = (id: number) => [id, words[id % words.length] ?? null, id % 4 ? Uint8Array.of(0, 92, id % 256) : null]
     for (const count of [0, 1, 7, 50, 51, 300]) {
@@ -152,8 +152,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('insertMany handles conflicts with existing rows, twice in one transaction, and can be rolled back', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const columns = ['name', 'value']
     const least = 'on conflict (name) do update set value = excluded.value where excluded.value < counters.value'
     const rows = (value: number) => Array.from({ length: 200 }, (_, at) => [`n${at}`, at % 2 ? value : 100])
@@ -175,8 +175,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a recent read sees the writes of this process (storage/state.ts, rule 8)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     for (let value = 0; value < 5; value += 1) {
       await state.write((tx) => tx.run(add, `n${value}`, value))
       assert.deepEqual(await state.recent.get('select count(*) as n from counters'), { n: value + 1 })
@@ -186,8 +186,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('text is ordered and compared by bytes', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const names = ['a', 'B', 'Z', 'ä', 'a-b', 'aB', 'a b', '_', 'A']
     await state.write((tx) =>
       tx.insertMany(
@@ -207,8 +207,8 @@ function values(createLocation: () => Promise<StoreLocation>): void {
 
 function transactions(createLocation: () => Promise<StoreLocation>): void {
   test('resolved writes are there after reopening; failed ones have no effect (storage/state.ts, rule 1)', async () => {
-    await using here = await createLocation()
-    const first = await here.open()
+    await using location = await createLocation()
+    const first = await location.open()
     await first.write((tx) => tx.run(add, 'kept', 1))
     const broken = first.write(async (tx) => {
       await tx.run(add, 'lost', 1)
@@ -216,14 +216,14 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
     })
     await assert.rejects(broken, /changed my mind/)
     await first.close()
-    const second = await here.open()
+    const second = await location.open()
     assert.deepEqual(await second.all('select name from counters'), [{ name: 'kept' }])
     await second.close()
   })
 
   test('only the transaction itself sees uncommitted data (storage/state.ts, rule 2)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write(async (tx) => {
       await tx.run(add, 'a', 1)
       assert.equal(await countOf(state), 0)
@@ -234,8 +234,8 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('writes are serialized: 100 slow increments are all counted (storage/state.ts, rule 2)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run(add, 'a', 0))
     const increment = () =>
       state.write(async (tx) => {
@@ -249,8 +249,8 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a failed statement fails its transaction, even if its error is caught (storage/state.ts, rule 4)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const work = state.write(async (tx) => {
       await tx.run(add, 'a', 1)
       await tx.run(add, 'a', 2).catch(() => {})
@@ -263,8 +263,8 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a write inside a write is refused instead of waiting for itself', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await assert.rejects(
       state.write(() => state.write((tx) => tx.run(add, 'a', 1))),
       /inside another/,
@@ -274,8 +274,8 @@ function transactions(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a transaction used after its end is refused', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const tx = await state.write(async (inside) => inside)
     await assert.rejects(tx.run(add, 'a', 1), /after its end/)
     assert.equal(await countOf(state), 0)
@@ -287,8 +287,8 @@ function together(createLocation: () => Promise<StoreLocation>): void {
   const shared = { together: true }
 
   test('each is durable when it resolves, in order, with its own result (state 1, 6)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const names = Array.from({ length: 600 }, (_, at) => `n${at}`)
     const order: string[] = []
     const results = await Promise.all(
@@ -307,14 +307,14 @@ function together(createLocation: () => Promise<StoreLocation>): void {
     )
     assert.equal(await countOf(state), names.length)
     await state.close()
-    const again = await here.open()
+    const again = await location.open()
     assert.equal(await countOf(again), names.length)
     await again.close()
   })
 
   test('each goes before waiting long writes, and one long write follows (storage/write-queue.ts, 1, 2)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const order: string[] = []
     const write = (name: string, options = {}) =>
       state.write(async (tx) => {
@@ -334,8 +334,8 @@ function together(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a failure undoes only the statements of that write (storage/state.ts, rule 6)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const attempts = Array.from({ length: 30 }, (_, at) =>
       state.write(async (tx) => {
         await tx.run(add, `half ${at}`, 1)
@@ -356,22 +356,22 @@ function together(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('none of them is visible before all are committed (storage/state.ts, rule 2)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const seen: (number | undefined)[] = []
-    const look = async (tx: StateWriter, name: string) => {
+    const readBoth = async (tx: StateWriter, name: string) => {
       await tx.run(add, name, 1)
       seen.push(await countOf(state))
     }
-    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => look(tx, name), shared)))
+    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => readBoth(tx, name), shared)))
     assert.deepEqual(seen, [0, 0, 0])
     assert.equal(await countOf(state), 3)
     await state.close()
   })
 
   test('they are serialized with other writes: increments of both kinds are all counted (storage/state.ts, rule 2)', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run(add, 'n', 0))
     const increment = (options?: WriteOptions) =>
       state.write(async (tx) => {
@@ -385,8 +385,8 @@ function together(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('nested and too many writes are refused; closing waits for running ones', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const nested = state.write(() => state.write(async () => 1, shared), shared)
     await assert.rejects(nested, /a write was started inside another/)
     const gate = Promise.withResolvers<void>()
@@ -426,8 +426,8 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   }
 
   test('all reads see the same snapshot, despite commits in between', async () => {
-    await using here = await createLocation()
-    const [state, other] = [await here.open(), await here.open()]
+    await using location = await createLocation()
+    const [state, other] = [await location.open(), await location.open()]
     await state.write((tx) => tx.run(add, 'a', 1))
     const seen = await state.snapshot(async (reader) => {
       const first = await counted(reader)
@@ -446,16 +446,16 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('snapshots cannot write', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await assert.rejects(state.snapshot((reader) => reader.all(`insert into counters values ('a', 1) returning name`)))
     assert.equal(await countOf(state), 0)
     await state.close()
   })
 
   test('snapshots wait for a free connection', async () => {
-    await using here = await createLocation()
-    const [state, other] = [await here.open(), await here.open()]
+    await using location = await createLocation()
+    const [state, other] = [await location.open(), await location.open()]
     const { begun, take, end } = held(state)
     const all = Array.from({ length: 20 }, (_, number) => take(number))
     while (begun.length < 4) await other.get('select 1 as one')
@@ -467,8 +467,8 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a snapshot aborted before its start does not run', async () => {
-    await using here = await createLocation()
-    const [state, other] = [await here.open(), await here.open()]
+    await using location = await createLocation()
+    const [state, other] = [await location.open(), await location.open()]
     const { begun, take, end } = held(state)
     const [gone, leaves] = [new AbortController(), new AbortController()]
     const reason = new Error('the caller has gone')
@@ -491,8 +491,8 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a failed snapshot releases its connection and its snapshot', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const fails = async (reader: StateReader) => {
       await counted(reader)
       throw new Error('no such luck')
@@ -507,8 +507,8 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('closing waits for running snapshots; later ones are refused', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const { begun, take, end } = held(state)
     const running = take(0)
     while (begun.length < 1) await nextEventLoopTurn()
@@ -516,7 +516,7 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
     const closing = state.close().then(() => {
       isClosed = true
     })
-    for (let turn = 0; turn < 50; turn++) await nextEventLoopTurn()
+    for (let tick = 0; tick < 50; tick++) await nextEventLoopTurn()
     assert.equal(isClosed, false)
     end()
     assert.equal(await running, 0)
@@ -527,9 +527,9 @@ function snapshots(createLocation: () => Promise<StoreLocation>): void {
 
 function versions(createLocation: () => Promise<StoreLocation>): void {
   test('version changes with every commit of any process, and with nothing else (storage/state.ts, rule 3)', async () => {
-    await using here = await createLocation()
-    const ours = await here.open()
-    const others = await here.open()
+    await using location = await createLocation()
+    const ours = await location.open()
+    const others = await location.open()
     const seen = [ours.version()]
     const changed = (): boolean => {
       seen.push(ours.version())
@@ -546,7 +546,7 @@ function versions(createLocation: () => Promise<StoreLocation>): void {
     await nextEventLoopTurn()
     assert.equal(await countOf(ours), 2)
     const before = seen.at(-1)
-    for (let turn = 0; turn < 1_000_000 && ours.version() === before; turn += 1) await nextEventLoopTurn()
+    for (let tick = 0; tick < 1_000_000 && ours.version() === before; tick += 1) await nextEventLoopTurn()
     assert.equal(changed(), true)
     await ours
       .write(async (tx) => {
@@ -564,11 +564,11 @@ function versions(createLocation: () => Promise<StoreLocation>): void {
 
 function migrations(createLocation: () => Promise<StoreLocation>): void {
   test('each runs once, in order; new ones are applied to an old database', async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const once = step(1, 'one', 'create table a (n bigint)', 'insert into a values (1)')
-    await (await here.open([once])).close()
-    await (await here.open([once])).close()
-    const state = await here.open([once, step(2, 'two', 'insert into a values (2)')])
+    await (await location.open([once])).close()
+    await (await location.open([once])).close()
+    const state = await location.open([once, step(2, 'two', 'insert into a values (2)')])
     assert.deepEqual(await state.all('select n from a order by n'), [{ n: 1 }, { n: 2 }])
     assert.deepEqual(await state.all('select id, name from migrations order by id'), [
       { id: 1, name: 'one' },
@@ -578,15 +578,15 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('two processes that start at the same time run each migration once', async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const list = [step(1, 'one', 'create table a (n bigint)'), step(2, 'two', 'insert into a values (1)')]
-    const both = await Promise.all([here.open(list), here.open(list)])
+    const both = await Promise.all([location.open(list), location.open(list)])
     assert.deepEqual(await both[0].all('select n from a'), [{ n: 1 }])
     for (const state of both) await state.close()
   })
 
   test('a failed migration has no effect, and earlier ones stay', async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const good = step(1, 'good', 'create table a (n bigint)')
     const bad = step(
       2,
@@ -595,8 +595,8 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
       'insert into a values (1)',
       'insert into nowhere values (1)',
     )
-    await assert.rejects(here.open([good, bad]), /nowhere/)
-    const mended = await here.open([good, step(2, 'mended', 'create table b (n bigint)')])
+    await assert.rejects(location.open([good, bad]), /nowhere/)
+    const mended = await location.open([good, step(2, 'mended', 'create table b (n bigint)')])
     assert.deepEqual(await mended.all('select n from a'), [])
     assert.deepEqual(await mended.all('select name from migrations order by id'), [
       { name: 'good' },
@@ -606,17 +606,17 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('a newer database is refused with both numbers and not changed', async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const list = [step(1, 'one'), step(2, 'two'), step(3, 'three', 'create table a (n bigint)')]
-    await (await here.open(list)).close()
+    await (await location.open(list)).close()
     await assert.rejects(
-      here.open([step(1, 'one')]),
+      location.open([step(1, 'one')]),
       (error) =>
         error instanceof Fault &&
         error.code === 'store.unavailable' &&
         /number 3, this version knows 1\. Start the newer version/.test(error.message),
     )
-    const again = await here.open(list)
+    const again = await location.open(list)
     assert.deepEqual(await again.all('select n from a'), [])
     await again.close()
   })
@@ -624,8 +624,8 @@ function migrations(createLocation: () => Promise<StoreLocation>): void {
 
 function coverage(createLocation: () => Promise<StoreLocation>): void {
   test('ranges of a stream are merged, separately for each stream', async () => {
-    await using here = await createLocation()
-    const state = await here.open(stateMigrations)
+    await using location = await createLocation()
+    const state = await location.open(stateMigrations)
     await state.write(async (tx) => {
       await addCoverage(tx, 'blocks:1', 10, 20)
       await addCoverage(tx, 'blocks:1', 30, 40)
@@ -644,8 +644,8 @@ function coverage(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('coverage and cursor are part of the transaction', async () => {
-    await using here = await createLocation()
-    const state = await here.open(stateMigrations)
+    await using location = await createLocation()
+    const state = await location.open(stateMigrations)
     const work = state.write(async (tx) => {
       await addCoverage(tx, 'blocks:1', 0, 5)
       await moveCursor(tx, 'blocks:1', 5)
@@ -665,8 +665,8 @@ function limits(createLocation: () => Promise<StoreLocation>): void {
   const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
 
   test('writes beyond the limit of the queue are refused, and waiting ones succeed', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const gate = Promise.withResolvers<void>()
     const held = state.write(() => gate.promise)
     let done = 0
@@ -685,8 +685,8 @@ function limits(createLocation: () => Promise<StoreLocation>): void {
   })
 
   test('closing waits for running writes; afterwards everything is refused', async () => {
-    await using here = await createLocation()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const under = state.write((tx) => tx.run(add, 'a', 1))
     await state.close()
     await under
@@ -696,7 +696,7 @@ function limits(createLocation: () => Promise<StoreLocation>): void {
       unavailable,
     )
     assert.throws(() => state.version(), unavailable)
-    const again = await here.open()
+    const again = await location.open()
     assert.equal(await countOf(again), 1)
     await again.close()
   })

@@ -175,9 +175,9 @@ describe('a relay', () => {
   })
 
   test('is trusted about a payload that two lists lack', async () => {
-    const own = payload(`0x${'aa'.repeat(20)}`)
-    assert.equal(await find([], [], [own]), null)
-    assert.notEqual(await find([], [own]), null)
+    const delivered = payload(`0x${'aa'.repeat(20)}`)
+    assert.equal(await find([], [], [delivered]), null)
+    assert.notEqual(await find([], [delivered]), null)
   })
 })
 
@@ -310,8 +310,8 @@ describe('the execution node of a network', () => {
   const block = [...chain.blocks.values()].find(({ payload }) => payload.transactions.length > 1) ?? assert.fail()
   const rewards = async (method: string, change: (result: Any) => Any) => {
     const source = createExecutionSource(openWrongNode(method, change))
-    const own = block.payload.feeRecipient
-    return (await source.read([beaconBlock(block)], () => own, signal)).get(block.slot)
+    const feeRecipient = block.payload.feeRecipient
+    return (await source.read([beaconBlock(block)], () => feeRecipient, signal)).get(block.slot)
   }
 
   test('is trusted about transfers, gas and gas prices of a block', async () => {

@@ -180,12 +180,12 @@ async function expectSameRatings({ dir, settings: shared, servers, key }: ThreeS
   const alone = await startServer({ settings, dataDir: join(dir, 'alone'), log: silentLog, prepare })
   try {
     const { state, clock, random } = alone.context
-    const own = await createKey(state, { name: 'alone', plan: 'enterprise' }, clock, random)
+    const keyAlone = await createKey(state, { name: 'alone', plan: 'enterprise' }, clock, random)
     for (const path of [0, 5, 10, 15].flatMap((index) => [
       `/v1/eth/validators/${index}/effectiveness?limit=50&granularity=hour`,
       `/v0/eth/validators/effectiveness?indices=${index}&size=50`,
     ])) {
-      const { body, statusCode } = await inject(alone, { url: path, headers: headersOf(own.key) })
+      const { body, statusCode } = await inject(alone, { url: path, headers: headersOf(keyAlone.key) })
       assert.equal(statusCode, 200, body)
       for (const server of servers) await untilSame(server, { path, headers: headersOf(key) }, body)
     }

@@ -32,13 +32,13 @@ type Contents = ReadonlyMap<string, readonly Row[]>
 
 export function upgradeSuite(name: string, createLocation: () => Promise<StoreLocation>): void {
   test(`${name}: a migration keeps the rows of every table`, async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-upgrade-'))
     await using undo = new AsyncDisposableStack()
     undo.defer(() => rm(dir, { recursive: true, force: true }))
     const opened = async (migrations: readonly Migration[]) => ({
       plain: await openSqlite(join(dir, 'state.sqlite'), migrations, { busyWaitMs: 5000 }),
-      state: await here.open(migrations),
+      state: await location.open(migrations),
     })
 
     const first = await opened(stateMigrations)
@@ -59,20 +59,20 @@ export function upgradeSuite(name: string, createLocation: () => Promise<StoreLo
   })
 
   test(`${name}: a database of a development version is refused and not changed`, async () => {
-    await using here = await createLocation()
+    await using location = await createLocation()
     const old = ['keys', 'explorer', 'fx'].map(
       (title, at): Migration => ({ id: at + 1, name: title, up: () => [`create table ${title} (n bigint)`] }),
     )
-    const state = await here.open(old)
+    const state = await location.open(old)
     await state.write((tx) => tx.run('insert into keys values (7)'))
     await state.close()
     for (const migrations of [stateMigrations, laterMigrations])
-      await assert.rejects(here.open(migrations), (error) => {
+      await assert.rejects(location.open(migrations), (error) => {
         assert.ok(error instanceof Fault && error.code === 'store.unavailable')
         assert.match(error.message, /development version .* wrote it.* cannot be upgraded: use a new data folder/)
         return true
       })
-    const again = await here.open(old)
+    const again = await location.open(old)
     assert.deepEqual(await again.all('select n from keys'), [{ n: 7 }])
     await again.close()
   })

@@ -18,11 +18,11 @@ export interface TestValidator {
 export function drawValidators(draws: SeededRandom, count: number, { from, until }: Epochs): TestValidator[] {
   const midway = () => draws.whole(from + 1, until)
   let index = 0
-  return Array.from({ length: count }, (_, place) => {
+  return Array.from({ length: count }, (_, at) => {
     index += draws.whole(1, 4000)
-    const fromEpoch = place % 5 === 1 ? midway() : place % 5 === 4 ? until : from
-    const untilEpoch = place % 5 === 2 ? midway() : until
-    return { index, fromEpoch, untilEpoch, missing: place === 0 ? 0 : draws.next() / 4 }
+    const fromEpoch = at % 5 === 1 ? midway() : at % 5 === 4 ? until : from
+    const untilEpoch = at % 5 === 2 ? midway() : until
+    return { index, fromEpoch, untilEpoch, missing: at === 0 ? 0 : draws.next() / 4 }
   })
 }
 

@@ -60,8 +60,8 @@ export function segmentsOf(time: ChainTime, span: Range, rows: readonly EpochRow
 }
 
 function segmentOf(epochs: Epochs, rows: readonly EpochRow[]): CommitSegment {
-  const own = rows.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until)
-  const byValidator = Map.groupBy(own, ({ validator }) => validator)
+  const segmentRows = rows.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until)
+  const byValidator = Map.groupBy(segmentRows, ({ validator }) => validator)
   const validators = [...byValidator.keys()].sort((a, b) => a - b)
   const sumOf = (validator: number, name: Measure) =>
     (byValidator.get(validator) ?? []).reduce((total, row) => total + (row[name] ?? 0), 0)

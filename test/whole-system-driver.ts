@@ -464,7 +464,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     await this.until('the clean server has read everything', hasRead, () => JSON.stringify(unread))
     await this.settle([host])
     const expected = await dutyResponses(url, key)
-    for (const own of responses) assert.deepEqual(own, expected, 'responses about duties')
+    for (const actual of responses) assert.deepEqual(actual, expected, 'responses about duties')
     await host.call('stop', { name: 'clean' })
     await using stores = new AsyncDisposableStack()
     const [actual, clean] = [await this.openStores(), await openStores(dataDir)]

@@ -124,7 +124,7 @@ const calls: HostCalls = {
     flushCompileCache()
   },
   async busy() {
-    for (let turn = 0; turn < 10; turn++) await nextEventLoopTurn()
+    for (let tick = 0; tick < 10; tick++) await nextEventLoopTurn()
     const calls = [...threadCalls.values()].reduce((sum, ids) => sum + ids.size, 0)
     return { requests: requests.size, calls, writes }
   },

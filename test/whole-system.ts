@@ -284,7 +284,7 @@ class Run extends SystemRun<SystemEvent> {
       await this.killAtRequest(host, at, passUntilDead)
     } else if (when === 'quote') {
       const quote = this.quote()
-      for (let turn = 0; turn < at; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let tick = 0; tick < at; tick++) await new Promise((resolve) => setImmediate(resolve))
       await host.kill()
       await quote
     }

@@ -91,17 +91,17 @@ class KeyAuthorizer {
     const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
     if (presentedKey === undefined) {
       this.#requireKeyUnlessOpen(handler.endpoint)
-      return this.#admit(handler, credentials, undefined)
+      return this.#consumeLimits(handler, credentials, undefined)
     }
     return whenReady(this.#keyCache.find(presentedKey), (key) => {
       if (!key) throw this.#countBadKey(networkOf(credentials.address))
       this.#usage.markUsed(key.id, this.#context.clock.now())
-      return this.#admit(handler, credentials, key)
+      return this.#consumeLimits(handler, credentials, key)
     })
   }
 
   /** `key` is verified; undefined: a caller without a key. */
-  #admit(handler: AuthorizedHandler, credentials: Credentials, key: KeyRecord | undefined): Awaitable<Caller> {
+  #consumeLimits(handler: AuthorizedHandler, credentials: Credentials, key: KeyRecord | undefined): Awaitable<Caller> {
     const { endpoint } = handler
     const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(networkOf(credentials.address))
     const { keyId, network } = limitedCaller
@@ -163,12 +163,12 @@ const isExempt = ({ perSecondBelow }: Endpoint, { plan }: Caller): boolean =>
 
 const notAdmin = { message: 'This call needs an admin key. Create one with `tetrad keys create --admin`.' }
 
-const bearerShape = /^bearer(?:\s+|$)/i
+const bearerPattern = /^bearer(?:\s+|$)/i
 
 /** The key where endpoints of this kind expect it; undefined if it is absent or empty. */
 function readPresentedKey(auth: Endpoint['auth'], credentials: Credentials): string | undefined {
   const { authorization = '', apikey = '' } = credentials
-  const bearer = bearerShape.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
+  const bearer = bearerPattern.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
   const query = apikey.trim()
   const key = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
   return key === '' ? undefined : key

@@ -30,9 +30,9 @@ test('five bad keys within 30 s are allowed; then bad keys are throttled until t
 })
 
 test('at most five bad keys of one address get key.invalid within any 30 s', () => {
-  const arrivals = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
+  const timesMs = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
   fc.assert(
-    fc.property(arrivals, (steps) => {
+    fc.property(timesMs, (steps) => {
       const throttle = new BadKeyThrottle(5, 30_000)
       const answeredMs: number[] = []
       let nowMs = 0

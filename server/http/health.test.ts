@@ -172,12 +172,12 @@ const onTinyDisk = (dir: string) => `
     const ready = await inject(server, '/readyz')
     const { ok, message } = ready.json().checks.find(({ name }) => name === 'state store')
     const [gauge] = /^tetrad_ready .$/m.exec((await inject(server, '/metrics')).body)
-    say([ready.statusCode, ok, message, gauge].join('|'))
+    print([ready.statusCode, ok, message, gauge].join('|'))
   }
   const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
   await tell()
   for (let piece = 0, full = false; !full; piece += 1) await writeFile('${dir}/' + piece, Buffer.alloc(2 ** 18)).catch(() => { full = true })
-  await write().catch((error) => say(error.message))
+  await write().catch((error) => print(error.message))
   await tell()
   laterMs += 5000
   await tell()
@@ -186,7 +186,7 @@ const onTinyDisk = (dir: string) => `
   await tell()
   laterMs += 5000
   await tell()
-  await write().then(() => say('written'))
+  await write().then(() => print('written'))
   await server.close()
 `
 

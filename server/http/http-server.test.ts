@@ -21,14 +21,14 @@ import { type App, createApp } from './pipeline.ts'
 import { logRequest } from './request-log.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
-const shapeOf = (group: string): ErrorFormat => ({
+const errorFormatOf = (group: string): ErrorFormat => ({
   renderFault: (fault) => ({ status: group === 'explorer' ? 200 : fault.status, body: { group, code: fault.code } }),
   renderNotFound: () => ({ status: 404, body: { group, code: 'nothing' } }),
 })
 
 /** Returns its id and its input. */
 const echo = (endpoint: Endpoint, reply?: (info: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
-  ...createHandler(endpoint, shapeOf(endpoint.group), async (input, _context, info) => {
+  ...createHandler(endpoint, errorFormatOf(endpoint.group), async (input, _context, info) => {
     await reply?.(info)
     const headers: Record<string, string> = showOrigin ? { 'x-origin': info.origin } : {}
     return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }

@@ -109,7 +109,7 @@ test('no rolling second exceeds a limit, no call within the limits is refused, a
   await using context = await openContext()
   const { id, key } = await makeKey(context, 'standard')
   const other = await makeKey(context, 'standard')
-  const arrivals = fc.array(
+  const callLists = fc.array(
     fc.record({
       stepMs: fc.oneof({ weight: 5, arbitrary: fc.nat(200) }, fc.constantFrom(0, 999, 1000, 1001), fc.nat(3000)),
       funded: fc.boolean(),
@@ -119,7 +119,7 @@ test('no rolling second exceeds a limit, no call within the limits is refused, a
   )
   const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 6 }), perDay: fc.integer({ min: 5, max: 60 }) })
   await fc.assert(
-    fc.asyncProperty(limits, arrivals, async (standard, calls) => {
+    fc.asyncProperty(limits, callLists, async (standard, calls) => {
       await context.state.write((tx) => tx.run('delete from usage'))
       const clock = new ManualClock(testNowMs)
       const authorizer = await openAuthorizer({ ...context, clock, settings: settingsWith({ plans: { standard } }) })

@@ -10,8 +10,8 @@ import type { ApiRequest, App } from './pipeline.ts'
 import { readQuery } from './query.ts'
 import type { HttpRoute } from './routes.ts'
 
-const requestIdShape = /^[\x21-\x7e]{1,128}$/
-const hostShape = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+const requestIdPattern = /^[\x21-\x7e]{1,128}$/
+const hostPattern = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** A request with the route that was found. */
 export interface RoutedRequest {
@@ -32,7 +32,7 @@ export function readRequest(app: App, { query }: HttpRoute, request: RoutedReque
   if (address === undefined) throw new CallerGone()
   const texts = [request.query]
   // These endpoints also accept parameters as a form (behaviour/explorer.md#parameters).
-  if (query.anyCase && body && formShape.test(raw.headers['content-type'] ?? ''))
+  if (query.anyCase && body && formPattern.test(raw.headers['content-type'] ?? ''))
     texts.push(new TextDecoder().decode(body))
   return new ReadRequest(app, request, address, readQuery(texts, query))
 }
@@ -97,7 +97,7 @@ const lastOf = (header: string | string[] | undefined): string | undefined =>
 const hostnameIn = (host: string): string =>
   host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] as string)
 
-const formShape = /^application\/x-www-form-urlencoded\s*(;|$)/i
+const formPattern = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
 /**
  * Scheme and authority for absolute links. Without `publicUrl`, the Host header is used only if it cannot be the name of
@@ -109,7 +109,7 @@ function originOf(app: App, raw: IncomingMessage): string {
   if (publicUrl !== '') return publicUrl
   const host = hostOf(raw, proxyHops)
   const protocol = protocolOf(raw, proxyHops)
-  if (hostShape.test(host) && isOwnHost(settings, hostnameIn(host).toLowerCase())) return `${protocol}://${host}`
+  if (hostPattern.test(host) && isOwnHost(settings, hostnameIn(host).toLowerCase())) return `${protocol}://${host}`
   const { localAddress = settings.server.host, localPort = settings.server.port } = raw.socket
   const ownAddress = `${protocol}://${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
   warnHourly(app, unknownHost)
@@ -148,7 +148,7 @@ export function openRequestIds(random: Random): RequestIds {
     next,
     of(raw) {
       const id = raw.headers['x-request-id']
-      return typeof id === 'string' && requestIdShape.test(id) && id === withoutKeys(id) ? id : next()
+      return typeof id === 'string' && requestIdPattern.test(id) && id === withoutKeys(id) ? id : next()
     },
   }
 }

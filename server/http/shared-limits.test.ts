@@ -16,8 +16,8 @@ import { type LimitedCaller, LocalLimits } from './limits.ts'
 import { SharedLimits } from './shared-limits.ts'
 import { UsageCounter } from './usage-counter.ts'
 
-const here: Endpoint = contract['explorer.fundedBy']
-const elsewhere: Endpoint = contract['fx.createQuote']
+const limitedEndpoint: Endpoint = contract['explorer.fundedBy']
+const otherEndpoint: Endpoint = contract['fx.createQuote']
 const callerWith = (changes: Partial<LimitedCaller> = {}): LimitedCaller => ({
   keyId: 'k',
   perSecond: 3,
@@ -26,7 +26,7 @@ const callerWith = (changes: Partial<LimitedCaller> = {}): LimitedCaller => ({
 })
 
 /** Scripts read the time from a key that the test sets. */
-const ownTime = `redis.call('MGET', 'seconds', 'micros')`
+const timeFromKeys = `redis.call('MGET', 'seconds', 'micros')`
 
 /** Sets the time that the scripts read. Without a timeout, because the machine may be busy. */
 async function timeOf({ url }: RedisServer) {
@@ -79,37 +79,41 @@ describe('limits in Redis', { skip: noRedis }, () => {
     const seen = new Map<string, number>()
     const manualClock = new ManualClock(testNowMs)
     const clock = still(manualClock)
-    const [own, common] = [
+    const [localCounter, sharedCounter] = [
       await UsageCounter.open({ ...context, clock }),
       await UsageCounter.open({ ...context, clock }),
     ]
-    const alone = new LocalLimits(clock, own)
+    const alone = new LocalLimits(clock, localCounter)
     await time.at(clock.now())
-    const shared = await SharedLimits.open({ ...context, clock }, common, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open({ ...context, clock }, sharedCounter, {
+      url: server.url,
+      time: timeFromKeys,
+    })
     await fc.assert(
-      fc.asyncProperty(limits, calls, async (allowed, arrivals) => {
+      fc.asyncProperty(limits, calls, async (allowed, callsMade) => {
         // A new day, and more than a second after the start of Redis.
         manualClock.advance(86_400_000)
-        for (const { step, fixed, caller } of arrivals) {
+        for (const { step, fixed, caller } of callsMade) {
           manualClock.advance(step)
           await time.at(clock.now())
           const who = callerWith({
             ...allowed,
             ...[{ keyId: 'a' }, { keyId: 'b' }, { keyId: 'x', network: 'n' }][caller],
           })
-          const endpoint = fixed ? here : elsewhere
+          const endpoint = fixed ? limitedEndpoint : otherEndpoint
           const expected = outcomeOf(alone.consume(who, endpoint))
           assert.equal(outcomeOf(await shared.consume(who, endpoint)), expected)
           const outcome = expected.split(' ')[0] ?? ''
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1)
           const day = Math.floor(clock.now() / 86_400_000)
-          if (allowed.perDay > 0) assert.equal(common.acceptedOn(day, who.keyId), own.acceptedOn(day, who.keyId))
+          if (allowed.perDay > 0)
+            assert.equal(sharedCounter.acceptedOn(day, who.keyId), localCounter.acceptedOn(day, who.keyId))
         }
       }),
       { numRuns: 60 },
     )
     await shared.close()
-    for (const counter of [own, common]) await counter.close()
+    for (const counter of [localCounter, sharedCounter]) await counter.close()
     for (const outcome of ['accepted', 'limit.second', 'limit.day']) assert.ok((seen.get(outcome) ?? 0) > 20, outcome)
   })
 
@@ -124,19 +128,22 @@ describe('limits in Redis', { skip: noRedis }, () => {
         assert.equal(ready, 'ready')
         child.send('go')
         const [acceptedMs] = await once(child, 'message')
-        return acceptedMs as { here: number[]; elsewhere: number[] }
+        return acceptedMs as { limited: number[]; other: number[] }
       }),
     )
-    const all = (pick: 'here' | 'elsewhere') => lists.flatMap((list) => list[pick]).sort((a, b) => a - b)
+    const all = (pick: 'limited' | 'other') => lists.flatMap((list) => list[pick]).sort((a, b) => a - b)
     const most = (times: number[]) =>
       Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length))
-    const hereMs = all('here')
-    const bothMs = [...hereMs, ...all('elsewhere')].sort((a, b) => a - b)
+    const limitedMs = all('limited')
+    const bothMs = [...limitedMs, ...all('other')].sort((a, b) => a - b)
     // How many calls fall into one second depends on the machine, but never more than allowed.
-    assert.ok(most(hereMs) <= 2, `${most(hereMs)} calls of one endpoint within a second`)
+    assert.ok(most(limitedMs) <= 2, `${most(limitedMs)} calls of one endpoint within a second`)
     assert.ok(most(bothMs) <= 5, `${most(bothMs)} calls within a second`)
     assert.equal(bothMs.length, 17)
-    assert.ok(lists.filter((list) => list.here.length + list.elsewhere.length > 0).length > 1, 'only one had its way')
+    assert.ok(
+      lists.filter((list) => list.limited.length + list.other.length > 0).length > 1,
+      'only one process got calls accepted',
+    )
   })
 
   test('a clock that is set back neither weakens a limit nor delays a call by more than a second', async () => {
@@ -145,10 +152,10 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, counter, { url: server.url, time: ownTime })
+    const shared = await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys })
     const ask = async (atMs: number) => {
       await time.at(atMs)
-      return outcomeOf(await shared.consume(callerWith({ perSecond: 1 }), elsewhere))
+      return outcomeOf(await shared.consume(callerWith({ perSecond: 1 }), otherEndpoint))
     }
     assert.equal(await ask(testNowMs + 5000), 'accepted')
     assert.equal(await ask(testNowMs - 3_600_000), 'limit.second 1 1000')
@@ -164,17 +171,17 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, counter, { url: server.url, time: ownTime })
-    const ask = async (atMs: number, endpoint = elsewhere) => {
+    const shared = await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys })
+    const ask = async (atMs: number, endpoint = otherEndpoint) => {
       await time.at(atMs)
       return outcomeOf(await shared.consume(callerWith({ perSecond: 0, perDay: 3 }), endpoint))
     }
     assert.equal(await ask(testNowMs), 'accepted')
     assert.equal(await ask(testNowMs), 'accepted')
     await time.wipe()
-    assert.equal(await ask(testNowMs, here), 'limit.unavailable undefined 1000')
-    assert.equal(await ask(testNowMs + 999, here), 'limit.unavailable undefined 1')
-    assert.equal(await ask(testNowMs + 1000, here), 'accepted')
+    assert.equal(await ask(testNowMs, limitedEndpoint), 'limit.unavailable undefined 1000')
+    assert.equal(await ask(testNowMs + 999, limitedEndpoint), 'limit.unavailable undefined 1')
+    assert.equal(await ask(testNowMs + 1000, limitedEndpoint), 'accepted')
     assert.equal(await ask(testNowMs + 1000), `limit.day 3 ${12 * 3_600_000 - 1000}`)
     await shared.close()
     await counter.close()
@@ -187,11 +194,11 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await time.at(testNowMs)
     const open = async () => {
       const counter = await UsageCounter.open(context)
-      return { counter, limits: await SharedLimits.open(context, counter, { url: server.url, time: ownTime }) }
+      return { counter, limits: await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys }) }
     }
     const [one, two, three] = [await open(), await open(), await open()]
     const ask = async ({ limits }: typeof one) =>
-      outcomeOf(await limits.consume(callerWith({ perSecond: 0, perDay: 3 }), elsewhere))
+      outcomeOf(await limits.consume(callerWith({ perSecond: 0, perDay: 3 }), otherEndpoint))
     const full = `limit.day 3 ${12 * 3_600_000}`
     const outcomes = [await ask(one), await ask(one), await ask(one), await ask(two)]
     assert.deepEqual(outcomes, ['accepted', 'accepted', 'accepted', full])

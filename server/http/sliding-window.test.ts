@@ -112,18 +112,18 @@ describe('one name', () => {
 })
 
 describe('many names', () => {
-  const visits = fc.array(fc.record({ step: stepMs, name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f') }), {
+  const calls = fc.array(fc.record({ step: stepMs, name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f') }), {
     maxLength: 300,
     size: 'max',
   })
 
   test('names are limited separately, and removing a name does not weaken its limit', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5 }), visits, (limit, arrivals) => {
+      fc.property(fc.integer({ min: 1, max: 5 }), calls, (limit, made) => {
         const windows = new SlidingWindows(windowMs, 100)
         const accepted: Record<string, number[]> = {}
         let nowMs = 0
-        for (const { step, name } of arrivals) {
+        for (const { step, name } of made) {
           nowMs += step
           accepted[name] ??= []
           const waitMs = windows.waitMs(name, limit, nowMs)
@@ -138,11 +138,11 @@ describe('many names', () => {
 
   test('with too many names, a new one waits and the limits of the others hold', () => {
     fc.assert(
-      fc.property(visits, (arrivals) => {
+      fc.property(calls, (made) => {
         const windows = new SlidingWindows(windowMs, 3)
         const accepted: Record<string, number[]> = {}
         let nowMs = 0
-        for (const { step, name } of arrivals) {
+        for (const { step, name } of made) {
           nowMs += step
           accepted[name] ??= []
           const waitMs = windows.waitMs(name, 2, nowMs)

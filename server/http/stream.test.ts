@@ -52,7 +52,7 @@ async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<P
 }
 
 async function until(what: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 10_000 && !what(); turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+  for (let tries = 0; tries < 10_000 && !what(); tries++) await new Promise((resolve) => setTimeout(resolve, 1))
   assert.ok(what())
 }
 

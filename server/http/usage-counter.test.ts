@@ -38,16 +38,16 @@ test('the last-used time of a key is stored at the first call of a minute and at
   await using context = await openContext()
   const authorizer = await openAuthorizer(context)
   const { id, key } = await makeKey(context, 'enterprise')
-  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve))
   const stored = async () => ((await findKey(context.state, id))?.lastUsedAtMs ?? 0) - testNowMs
   /** One call and one write period. */
   const callAndTick = async () => {
     await authorizer.authorize(quote, bearing(key))
     const before = context.state.version()
     context.clock.advance(250)
-    while (context.state.version() === before) await nextTurn()
+    while (context.state.version() === before) await nextTick()
     // A tick during the previous write would be skipped, so wait for its end.
-    for (let turn = 0; turn < 50; turn++) await nextTurn()
+    for (let tick = 0; tick < 50; tick++) await nextTick()
   }
   await callAndTick()
   assert.equal(await stored(), 0)
@@ -57,9 +57,9 @@ test('the last-used time of a key is stored at the first call of a minute and at
   for (let beats = 2; beats < 240; beats++) {
     assert.equal(context.state.version(), before)
     context.clock.advance(250)
-    await nextTurn()
+    await nextTick()
   }
-  while (context.state.version() === before) await nextTurn()
+  while (context.state.version() === before) await nextTick()
   assert.equal(await stored(), 250, 'at the end of the minute')
   assert.equal((await usageOf(context.state, { days: 1, nowMs: testNowMs }))[0]?.accepted, 2)
   await authorizer.authorize(quote, bearing(key))
@@ -112,7 +112,7 @@ test('flush waits for a running write and stores everything that was counted bef
   const flush = authorizer.flush().then(() => {
     flushed = true
   })
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([writes, flushed], [2, false])
   hold.resolve()
   await flush

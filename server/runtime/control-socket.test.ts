@@ -7,70 +7,70 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { callControl, isServerRunning, startControlServer } from './control-socket.ts'
 
-async function folder() {
+async function createFolder() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-control-'))
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
 test('a call returns its result, and only the owner can open the socket', async () => {
-  await using here = await folder()
-  const control = await startControlServer(here.dir, {
+  await using folder = await createFolder()
+  const control = await startControlServer(folder.dir, {
     double: async (input) => Number(input) * 2,
     nothing: async () => {},
   })
-  assert.equal((await stat(join(here.dir, 'control.sock'))).mode & 0o777, 0o600)
-  assert.deepEqual(await callControl(here.dir, 'double', 21), { result: 42 })
-  assert.deepEqual(await callControl(here.dir, 'nothing'), { result: null })
+  assert.equal((await stat(join(folder.dir, 'control.sock'))).mode & 0o777, 0o600)
+  assert.deepEqual(await callControl(folder.dir, 'double', 21), { result: 42 })
+  assert.deepEqual(await callControl(folder.dir, 'nothing'), { result: null })
   await control.close()
 })
 
 test('errors of handlers and unknown calls are reported', async () => {
-  await using here = await folder()
-  const control = await startControlServer(here.dir, {
+  await using folder = await createFolder()
+  const control = await startControlServer(folder.dir, {
     fail: async () => {
       throw new Error('the disk is full')
     },
   })
-  await assert.rejects(callControl(here.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
-  await assert.rejects(callControl(here.dir, 'dance'), {
+  await assert.rejects(callControl(folder.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
+  await assert.rejects(callControl(folder.dir, 'dance'), {
     message: 'this server does not support the call dance; it may be of another version',
   })
-  await assert.rejects(callControl(here.dir, 'toString'), {
+  await assert.rejects(callControl(folder.dir, 'toString'), {
     message: 'this server does not support the call toString; it may be of another version',
   })
   await control.close()
 })
 
 test('without a server the result is undefined, also if a killed server left its socket', async () => {
-  await using here = await folder()
-  assert.equal(await callControl(here.dir, 'status'), undefined)
-  assert.equal(await callControl(join(here.dir, 'nowhere'), 'status'), undefined)
-  const control = await startControlServer(here.dir, { status: async () => 'first' })
+  await using folder = await createFolder()
+  assert.equal(await callControl(folder.dir, 'status'), undefined)
+  assert.equal(await callControl(join(folder.dir, 'nowhere'), 'status'), undefined)
+  const control = await startControlServer(folder.dir, { status: async () => 'first' })
   await control.close()
   // A regular file at this path, as after copying the folder.
-  await writeFile(join(here.dir, 'control.sock'), '')
-  assert.equal(await callControl(here.dir, 'status'), undefined)
-  const second = await startControlServer(here.dir, { status: async () => 'second' })
-  assert.deepEqual(await callControl(here.dir, 'status'), { result: 'second' })
+  await writeFile(join(folder.dir, 'control.sock'), '')
+  assert.equal(await callControl(folder.dir, 'status'), undefined)
+  const second = await startControlServer(folder.dir, { status: async () => 'second' })
+  assert.deepEqual(await callControl(folder.dir, 'status'), { result: 'second' })
   await second.close()
 })
 
 test('a server is running while its socket is open, even if it does not respond', async () => {
-  await using here = await folder()
-  const path = join(here.dir, 'control.sock')
-  assert.equal(await isServerRunning(here.dir), false)
-  assert.equal(await isServerRunning(join(here.dir, 'nowhere')), false)
+  await using folder = await createFolder()
+  const path = join(folder.dir, 'control.sock')
+  assert.equal(await isServerRunning(folder.dir), false)
+  assert.equal(await isServerRunning(join(folder.dir, 'nowhere')), false)
   const mute = createServer()
   await new Promise<void>((resolve) => mute.listen(path, resolve))
-  assert.equal(await isServerRunning(here.dir), true)
+  assert.equal(await isServerRunning(folder.dir), true)
   await new Promise((resolve) => mute.close(resolve))
   await writeFile(path, '')
-  assert.equal(await isServerRunning(here.dir), false)
+  assert.equal(await isServerRunning(folder.dir), false)
 })
 
 test('a path that is too long is an error for the server, and means no server for a call', async () => {
-  await using here = await folder()
-  const deep = join(here.dir, 'd'.repeat(100))
+  await using folder = await createFolder()
+  const deep = join(folder.dir, 'd'.repeat(100))
   await mkdir(deep)
   await assert.rejects(startControlServer(deep, {}), /is too long for a socket/)
   assert.equal(await callControl(deep, 'status'), undefined)
@@ -78,19 +78,19 @@ test('a path that is too long is an error for the server, and means no server fo
 })
 
 test('an input that is too long is refused', async () => {
-  await using here = await folder()
+  await using folder = await createFolder()
   let heard = 0
-  const control = await startControlServer(here.dir, { hear: async () => (heard += 1) })
-  await assert.rejects(callControl(here.dir, 'hear', 'x'.repeat(100_000)))
+  const control = await startControlServer(folder.dir, { hear: async () => (heard += 1) })
+  await assert.rejects(callControl(folder.dir, 'hear', 'x'.repeat(100_000)))
   assert.equal(heard, 0)
   await control.close()
 })
 
 test('only POST is accepted', async () => {
-  await using here = await folder()
-  const control = await startControlServer(here.dir, { status: async () => 1 })
+  await using folder = await createFolder()
+  const control = await startControlServer(folder.dir, { status: async () => 1 })
   const status = await new Promise((resolve, reject) => {
-    request({ socketPath: join(here.dir, 'control.sock'), path: '/status' }, (response) => {
+    request({ socketPath: join(folder.dir, 'control.sock'), path: '/status' }, (response) => {
       response.resume()
       resolve(response.statusCode)
     })

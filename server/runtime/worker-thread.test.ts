@@ -9,10 +9,10 @@ import { Worker } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
 import { openThread, type ThreadOptions, type WorkerThread } from './worker-thread.ts'
 
-const here = new URL('./worker-thread.ts', import.meta.url).href
+const moduleUrl = new URL('./worker-thread.ts', import.meta.url).href
 const faultFile = new URL('../core/fault.ts', import.meta.url).href
 const code = `
-  import { serveThread, threadStart } from ${JSON.stringify(here)}
+  import { serveThread, threadStart } from ${JSON.stringify(moduleUrl)}
   import { Fault } from ${JSON.stringify(faultFile)}
   import { readFileSync } from 'node:fs'
   let calls = 0
@@ -141,7 +141,7 @@ test('a background thread has a lower priority than the others', async (t) => {
   if (process.platform !== 'linux') return t.skip('threads have no priority of their own')
   await using usual = await open()
   await using background = await open({ isBackground: true })
-  const own = getPriority()
-  assert.equal(await usual.call('nice', undefined), own)
-  assert.equal(await background.call('nice', undefined), Math.min(19, own + 10))
+  const mainPriority = getPriority()
+  assert.equal(await usual.call('nice', undefined), mainPriority)
+  assert.equal(await background.call('nice', undefined), Math.min(19, mainPriority + 10))
 })

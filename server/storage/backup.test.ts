@@ -14,7 +14,7 @@ import type { State } from './state.ts'
 
 const madeAtMs = Date.UTC(2026, 10, 15)
 
-async function folder() {
+async function createFolders() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-backup-'))
   return {
     dir,
@@ -44,8 +44,8 @@ async function steps({ state, duties }: Pick<Stores, 'state' | 'duties'>) {
 
 describe('backup', () => {
   test('a copy made during writes is one snapshot of both databases and restores to the same rows', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
     let count = 0
     let isDone = false
     const writing = (async () => {
@@ -56,7 +56,7 @@ describe('backup', () => {
     })()
     while (count < 20) await new Promise((resolve) => setTimeout(resolve, 1))
     const before = count
-    await copyStores(here.data, stores, here.copy)
+    await copyStores(folders.data, stores, folders.copy)
     const after = count
     while (count < after + 5) await new Promise((resolve) => setTimeout(resolve, 1))
     isDone = true
@@ -64,10 +64,10 @@ describe('backup', () => {
     assert.deepEqual(await steps(stores), { state: count, duties: count })
     await stores.close()
 
-    const manifest = await sealBackup(here.copy, madeAtMs, '1.2.3')
+    const manifest = await sealBackup(folders.copy, madeAtMs, '1.2.3')
     assert.deepEqual([manifest.version, manifest.madeAt], ['1.2.3', '2026-11-15T00:00:00.000Z'])
-    assert.deepEqual(await restoreBackup(here.copy, here.again), manifest)
-    const restored = await openStores(here.again)
+    assert.deepEqual(await restoreBackup(folders.copy, folders.again), manifest)
+    const restored = await openStores(folders.again)
     const found = await steps(restored)
     // The writer was between the two writes or before the first one, so the numbers differ by at most 1.
     assert.ok(found.duties === found.state || found.duties === found.state + 1, JSON.stringify(found))
@@ -77,27 +77,27 @@ describe('backup', () => {
   })
 
   test('the folder stays locked after it was copied', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
-    await copyStores(here.data, stores, here.copy)
-    const script = `import('${new URL('./open.ts', import.meta.url).href}').then(({ openStores }) => openStores('${here.data}'))`
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
+    await copyStores(folders.data, stores, folders.copy)
+    const script = `import('${new URL('./open.ts', import.meta.url).href}').then(({ openStores }) => openStores('${folders.data}'))`
     const second = promisify(execFile)(process.execPath, ['--eval', script])
     await assert.rejects(second, /is in use by another process/)
     await stores.close()
   })
 
   test('no duties are written while both files are copied', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
     await step(stores, 0)
     // A separate connection, as in another thread, so that only the database lock can block it.
-    const other = { state: stores.state, duties: await openDuties(here.data) }
-    const copying = copyStores(here.data, stores, here.copy)
+    const other = { state: stores.state, duties: await openDuties(folders.data) }
+    const copying = copyStores(folders.data, stores, folders.copy)
     let isOver = false
     void copying.finally(() => {
       isOver = true
     })
-    while (!isHeld(join(here.data, 'duties.sqlite'))) {
+    while (!isHeld(join(folders.data, 'duties.sqlite'))) {
       assert.ok(!isOver, 'the copy ended without holding the duties')
       await nextEventLoopTurn()
     }
@@ -107,56 +107,56 @@ describe('backup', () => {
     assert.deepEqual(await steps(stores), { state: 2, duties: 2 })
     await other.duties.close()
     await stores.close()
-    const manifest = await sealBackup(here.copy, madeAtMs, '1')
-    assert.deepEqual(await restoreBackup(here.copy, here.again), manifest)
-    const restored = await openStores(here.again)
+    const manifest = await sealBackup(folders.copy, madeAtMs, '1')
+    assert.deepEqual(await restoreBackup(folders.copy, folders.again), manifest)
+    const restored = await openStores(folders.again)
     assert.deepEqual(await steps(restored), { state: 1, duties: 1 })
     await restored.close()
   })
 
   test('committed data in the WAL file is copied', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
     await step(stores, 0)
-    assert.ok((await stat(join(here.data, 'duties.sqlite-wal'))).size > 0)
-    await copyStores(here.data, stores, here.copy)
+    assert.ok((await stat(join(folders.data, 'duties.sqlite-wal'))).size > 0)
+    await copyStores(folders.data, stores, folders.copy)
     await stores.close()
-    const { rows } = await sealBackup(here.copy, madeAtMs, '1')
+    const { rows } = await sealBackup(folders.copy, madeAtMs, '1')
     assert.equal(rows.duties.coverage, 1)
     assert.equal(rows.state.coverage, 1)
   })
 
   test('a failed copy leaves the folder empty, so that it can be used again', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
-    const half = join(here.dir, 'half')
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
+    const half = join(folders.dir, 'half')
     await mkdir(half)
-    await copyFile(join(here.data, 'state.sqlite'), join(half, 'state.sqlite'))
+    await copyFile(join(folders.data, 'state.sqlite'), join(half, 'state.sqlite'))
     // A folder instead of the duties file cannot be copied.
     await mkdir(join(half, 'duties.sqlite'))
-    await assert.rejects(copyStores(half, stores, here.copy), /duties\.sqlite cannot be/)
-    assert.deepEqual(await readdir(here.copy), [])
-    await copyStores(here.data, stores, here.copy)
+    await assert.rejects(copyStores(half, stores, folders.copy), /duties\.sqlite cannot be/)
+    assert.deepEqual(await readdir(folders.copy), [])
+    await copyStores(folders.data, stores, folders.copy)
     await stores.close()
   })
 
   test('only the owner can read a backup', async () => {
-    await using here = await folder()
-    await made(here)
-    assert.equal((await stat(here.copy)).mode & 0o777, 0o700)
+    await using folders = await createFolders()
+    await made(folders)
+    assert.equal((await stat(folders.copy)).mode & 0o777, 0o700)
     for (const name of ['state.sqlite', 'duties.sqlite', manifestName])
-      assert.equal((await stat(join(here.copy, name))).mode & 0o777, 0o600, name)
+      assert.equal((await stat(join(folders.copy, name))).mode & 0o777, 0o600, name)
   })
 
   test('nothing is written to a folder that is not empty', async () => {
-    await using here = await folder()
-    await mkdir(here.copy)
-    await writeFile(join(here.copy, 'mine'), '')
-    const stores = await openStores(here.data)
-    await assert.rejects(copyStores(here.data, stores, here.copy), /is not empty; choose a new folder/)
+    await using folders = await createFolders()
+    await mkdir(folders.copy)
+    await writeFile(join(folders.copy, 'mine'), '')
+    const stores = await openStores(folders.data)
+    await assert.rejects(copyStores(folders.data, stores, folders.copy), /is not empty; choose a new folder/)
     await stores.close()
-    await made({ ...here, copy: here.again })
-    await assert.rejects(restoreBackup(here.again, here.copy), /is not empty; choose a new folder/)
+    await made({ ...folders, copy: folders.again })
+    await assert.rejects(restoreBackup(folders.again, folders.copy), /is not empty; choose a new folder/)
   })
 })
 
@@ -178,25 +178,25 @@ describe('an incomplete backup is refused', () => {
   ]
   for (const [name, damage, words] of damages) {
     test(name, async () => {
-      await using here = await folder()
-      await made(here)
-      await verifyBackup(here.copy)
-      await damage(here.copy)
-      await assert.rejects(restoreBackup(here.copy, here.again), words)
+      await using folders = await createFolders()
+      await made(folders)
+      await verifyBackup(folders.copy)
+      await damage(folders.copy)
+      await assert.rejects(restoreBackup(folders.copy, folders.again), words)
     })
   }
 
   test('a copy of a broken state file is not sealed', async () => {
-    await using here = await folder()
-    const stores = await openStores(here.data)
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
     await stores.state.write(async (tx) => {
       for (let at = 0; at < 2000; at++)
         await tx.run('insert into cursors (stream, at) values (?, ?)', `stream ${at}`, at)
     })
-    await copyStores(here.data, stores, here.copy)
+    await copyStores(folders.data, stores, folders.copy)
     await stores.close()
-    await flip(join(here.copy, 'state.sqlite'))
-    await assert.rejects(sealBackup(here.copy, madeAtMs, '1'), /cannot be used/)
+    await flip(join(folders.copy, 'state.sqlite'))
+    await assert.rejects(sealBackup(folders.copy, madeAtMs, '1'), /cannot be used/)
   })
 })
 

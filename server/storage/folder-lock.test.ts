@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { startProcess } from '#test/second-process.ts'
 import { lockFolder } from './folder-lock.ts'
 
-async function folder(): Promise<{ dir: string } & AsyncDisposable> {
+async function createFolder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-lock-'))
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
@@ -14,33 +14,33 @@ async function folder(): Promise<{ dir: string } & AsyncDisposable> {
 const holding = (dir: string) => `
   const { lockFolder } = await load('server/storage/folder-lock.ts')
   const lock = lockFolder(${JSON.stringify(dir)})
-  say('locked')
+  print('locked')
   stay()
   await new Promise(() => lock)
 `
 
 test('a second process is refused with advice until the first one has ended, also by kill -9', async () => {
-  await using here = await folder()
-  await using other = startProcess(holding(here.dir))
+  await using folder = await createFolder()
+  await using other = startProcess(holding(folder.dir))
   assert.equal(await other.line(), 'locked')
-  const detail = `${here.dir} is in use by another process, probably a running server; stop it, or wait until it has ended`
+  const detail = `${folder.dir} is in use by another process, probably a running server; stop it, or wait until it has ended`
   for (let tries = 0; tries < 2; tries++)
-    assert.throws(() => lockFolder(here.dir), { code: 'store.unavailable', message: `store.unavailable: ${detail}` })
+    assert.throws(() => lockFolder(folder.dir), { code: 'store.unavailable', message: `store.unavailable: ${detail}` })
   await other.kill()
-  lockFolder(here.dir).release()
+  lockFolder(folder.dir).release()
 })
 
 test('a folder can be locked once at a time, and again after it was released', async () => {
-  await using here = await folder()
-  await using another = await folder()
-  const lock = lockFolder(here.dir)
-  assert.throws(() => lockFolder(here.dir), /is in use by another process/)
+  await using folder = await createFolder()
+  await using another = await createFolder()
+  const lock = lockFolder(folder.dir)
+  assert.throws(() => lockFolder(folder.dir), /is in use by another process/)
   lockFolder(another.dir).release()
   lock.release()
-  lockFolder(here.dir).release()
+  lockFolder(folder.dir).release()
 })
 
 test('other errors of locking name the folder', async () => {
-  await using here = await folder()
-  assert.throws(() => lockFolder(join(here.dir, 'none')), /none\/lock\.sqlite/)
+  await using folder = await createFolder()
+  assert.throws(() => lockFolder(join(folder.dir, 'none')), /none\/lock\.sqlite/)
 })

@@ -37,7 +37,7 @@ export class GroupCommit {
   }
 
   #begin(): void {
-    const turn = this.#writeQueue.run(async () => {
+    const commit = this.#writeQueue.run(async () => {
       await nextEventLoopTurn()
       const batch = this.#waiting.splice(0)
       for (let at = 0; at < batch.length; at += batchMax) {
@@ -45,7 +45,7 @@ export class GroupCommit {
       }
     }, 'short')
     // The queue refused the batch, so its members would never be settled.
-    turn.catch((error: unknown) => {
+    commit.catch((error: unknown) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     })
   }

@@ -9,7 +9,7 @@ import type { State, StateReader, StateWriter } from './state.ts'
 /** Calls without a key are counted under this id; no key may have it. */
 export const anonymousId = 'anonymous'
 
-const nameShape = /^[^\p{Cc}]{1,100}$/u
+const namePattern = /^[^\p{Cc}]{1,100}$/u
 
 export interface NewKey {
   /** The owner, for the operator. */
@@ -276,7 +276,7 @@ function checkWanted(wanted: NewKey & { readonly id: string }, nowMs: number): v
   const { id, name, plan, groups: allowed, expiresAtMs } = wanted
   if (!isKeyId(id)) throw invalid(['id'], 'must be 1 to 64 characters of A-Z a-z 0-9 _ -', id)
   if (id === anonymousId) throw invalid(['id'], 'is reserved for calls without a key', id)
-  if (!nameShape.test(name)) throw invalid(['name'], 'must be 1 to 100 printable characters')
+  if (!namePattern.test(name)) throw invalid(['name'], 'must be 1 to 100 printable characters')
   if (!plans.includes(plan)) throw invalid(['plan'], `must be one of ${plans.join(', ')}`, plan)
   if (allowed && (allowed.length === 0 || !allowed.every((group) => groups.includes(group)))) {
     throw invalid(['groups'], `must be at least one of ${groups.join(', ')}`, allowed.join(','))

@@ -23,12 +23,12 @@ import type { State, StateWriter } from './state.ts'
 
 const never = new AbortController().signal
 
-async function place() {
+async function createDataFolder() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
   return {
     dir,
     /** A snapshot of the database. */
-    async moment(live: State): Promise<State> {
+    async snapshot(live: State): Promise<State> {
       await identifySource(live, seededRandom('move'))
       const folder = await mkdtemp(join(dir, 'copy-'))
       await copySqlite(join(dir, 'state.sqlite'), join(folder, 'state.sqlite'))
@@ -70,8 +70,8 @@ const fillDuties = (tx: StateWriter, seed: string, count: number): Promise<unkno
 async function contents(state: State, source: State): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const { name, columns } of await tablesOf(source)) {
-    const own = name === 'cursors' ? "where stream not like 'move/%'" : ''
-    found[name] = await state.all(`select * from ${name} ${own} order by ${columns.join(', ')}`)
+    const condition = name === 'cursors' ? "where stream not like 'move/%'" : ''
+    found[name] = await state.all(`select * from ${name} ${condition} order by ${columns.join(', ')}`)
   }
   return found
 }
@@ -84,11 +84,11 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
   after(() => server?.[Symbol.asyncDispose]())
 
   test('copies all rows; a second move copies later changes, including deletions', async () => {
-    await using here = await place()
-    const live = await openState(here.dir)
-    const target = await openState(here.dir, { state: await server.schema() })
+    await using dataFolder = await createDataFolder()
+    const live = await openState(dataFolder.dir)
+    const target = await openState(dataFolder.dir, { state: await server.schema() })
     await live.write((tx) => fill(tx, 'one', 1500))
-    const first = await here.moment(live)
+    const first = await dataFolder.snapshot(live)
     const report = await moveState(first, target, () => {}, never)
     assert.deepEqual(await contents(target, first), await contents(first, first))
     assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, 1500)
@@ -104,7 +104,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
       await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 1200")
     })
-    const second = await here.moment(live)
+    const second = await dataFolder.snapshot(live)
     const again = await moveState(second, target, () => {}, never)
     assert.deepEqual(await contents(target, second), await contents(second, second))
     // The third move has nothing to do.
@@ -121,16 +121,16 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('continues after an interruption at any time', async () => {
-    await using here = await place()
-    const live = await openState(here.dir)
-    const target = await openState(here.dir, { state: await server.schema() })
+    await using dataFolder = await createDataFolder()
+    const live = await openState(dataFolder.dir)
+    const target = await openState(dataFolder.dir, { state: await server.schema() })
     await live.write((tx) => fill(tx, 'one', 1200))
-    const moment = await here.moment(live)
+    const snapshot = await dataFolder.snapshot(live)
     for (let steps = 1; ; steps += 7) {
       const stop = new AbortController()
       let seen = 0
       const work = moveState(
-        moment,
+        snapshot,
         target,
         () => {
           seen += 1
@@ -142,20 +142,21 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await assert.rejects(refuseUnfinishedState(target), /a move to this database has not finished/)
     }
     await refuseUnfinishedState(target)
-    assert.deepEqual(await contents(target, moment), await contents(moment, moment))
-    for (const state of [moment, live, target]) await state.close()
+    assert.deepEqual(await contents(target, snapshot), await contents(snapshot, snapshot))
+    for (const state of [snapshot, live, target]) await state.close()
   })
 
   describe('with the duties', () => {
     /** Both databases of a folder, and their targets. */
-    async function both(here: Awaited<ReturnType<typeof place>>) {
+    async function openBoth(dataFolder: Awaited<ReturnType<typeof createDataFolder>>) {
       const url = await server.schema()
-      const live = { state: await openState(here.dir), duties: await openDuties(here.dir) }
+      const live = { state: await openState(dataFolder.dir), duties: await openDuties(dataFolder.dir) }
       const target = { state: await openState('', { state: url }), duties: await openDuties('', { state: url }) }
-      const moment = async (): Promise<readonly StoreMove[]> => {
+      const snapshot = async (): Promise<readonly StoreMove[]> => {
         for (const state of Object.values(live)) await identifySource(state, seededRandom('move'))
-        const folder = await mkdtemp(join(here.dir, 'copy-'))
-        for (const name of ['state.sqlite', 'duties.sqlite']) await copySqlite(join(here.dir, name), join(folder, name))
+        const folder = await mkdtemp(join(dataFolder.dir, 'copy-'))
+        for (const name of ['state.sqlite', 'duties.sqlite'])
+          await copySqlite(join(dataFolder.dir, name), join(folder, name))
         return [
           { source: await openState(folder), target: target.state },
           { source: await openDuties(folder), target: target.duties, prefix: 'duties.' },
@@ -165,8 +166,8 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       return {
         live,
         target,
-        moment,
-        serve: () => openStores(join(here.dir, 'server'), { state: url }),
+        snapshot,
+        serve: () => openStores(join(dataFolder.dir, 'server'), { state: url }),
         close: async (...more: State[]) => {
           for (const state of [...opened, ...more]) await state.close()
         },
@@ -174,14 +175,14 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     }
 
     test('both are copied, and no server starts on either until both are complete', async () => {
-      await using here = await place()
-      const { live, moment, serve, close } = await both(here)
+      await using dataFolder = await createDataFolder()
+      const { live, snapshot, serve, close } = await openBoth(dataFolder)
       await live.state.write((tx) => fill(tx, 'one', 50))
       await live.duties.write(async (tx) => {
         await fillDuties(tx, 'one', 1500)
         await addCoverage(tx, 'duties/mainnet', 3, 9)
       })
-      const moves = await moment()
+      const moves = await snapshot()
       const stopped: string[] = []
       for (let steps = 1; ; steps += 9) {
         const stop = new AbortController()
@@ -211,16 +212,16 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     })
 
     test('days that were merged into spans since the last move are deleted from the target', async () => {
-      await using here = await place()
-      const { live, moment, target, close } = await both(here)
+      await using dataFolder = await createDataFolder()
+      const { live, snapshot, target, close } = await openBoth(dataFolder)
       await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
-      const first = await moment()
+      const first = await snapshot()
       await moveStores(first, () => {}, never)
       await live.duties.write(async (tx) => {
         await tx.run('delete from duty_days where id >= ?', 2 ** 46 + 100)
         await tx.run('insert into duty_short_spans (id, data) select id, data from duty_days where id < ?', 2 ** 46 + 7)
       })
-      const second = await moment()
+      const second = await snapshot()
       await moveStores(second, () => {}, never)
       const [, { source } = assert.fail()] = second
       assert.deepEqual(await contents(target.duties, source), await contents(source, source))
@@ -229,10 +230,10 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     })
 
     test('duties that are in use are not changed, nor is the state next to them', async () => {
-      await using here = await place()
-      const { live, moment, target, serve, close } = await both(here)
+      await using dataFolder = await createDataFolder()
+      const { live, snapshot, target, serve, close } = await openBoth(dataFolder)
       await live.state.write((tx) => fill(tx, 'one', 3))
-      const moves = await moment()
+      const moves = await snapshot()
       await target.duties.write((tx) => addCoverage(tx, 'duties/mainnet', 0, 5))
       await assert.rejects(
         moveStores(moves, () => {}, never),
@@ -253,29 +254,29 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('a target with other data, or one that is in use, is not changed', async () => {
-    await using here = await place()
-    const live = await openState(here.dir)
+    await using dataFolder = await createDataFolder()
+    const live = await openState(dataFolder.dir)
     await live.write((tx) => fill(tx, 'one', 3))
-    const moment = await here.moment(live)
+    const snapshot = await dataFolder.snapshot(live)
     const url = await server.schema()
-    const target = await openState(here.dir, { state: url })
+    const target = await openState(dataFolder.dir, { state: url })
     await target.write((tx) => moveCursor(tx, 'somebody', 1))
     await assert.rejects(
-      moveState(moment, target, () => {}, never),
+      moveState(snapshot, target, () => {}, never),
       /contains other data; use an empty database/,
     )
     await target.write((tx) => tx.run('delete from cursors'))
-    await moveState(moment, target, () => {}, never)
+    await moveState(snapshot, target, () => {}, never)
     // Opening the target does not count as use; writing does.
     await target.close()
-    const again = await openState(here.dir, { state: url })
-    await moveState(moment, again, () => {}, never)
+    const again = await openState(dataFolder.dir, { state: url })
+    await moveState(snapshot, again, () => {}, never)
     await again.write((tx) => tx.run("insert into cursors (stream, at) values ('new', 1)"))
     await assert.rejects(
-      moveState(moment, again, () => {}, never),
+      moveState(snapshot, again, () => {}, never),
       /has been used since the last move/,
     )
     assert.deepEqual(await again.get("select at from cursors where stream = 'new'"), { at: 1 })
-    for (const state of [moment, live, again]) await state.close()
+    for (const state of [snapshot, live, again]) await state.close()
   })
 })

@@ -12,14 +12,14 @@ import { dutiesMigrations, stateMigrations } from './migrations.ts'
 import { openDuties, openState, openStores } from './open.ts'
 import { openSqlite } from './sqlite/sqlite.ts'
 
-async function folder(): Promise<{ dir: string } & AsyncDisposable> {
+async function createFolder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
 test('the data folder is created for its owner only, with two database files and a lock file', async () => {
-  await using here = await folder()
-  const dir = join(here.dir, 'deep', 'data')
+  await using folder = await createFolder()
+  const dir = join(folder.dir, 'deep', 'data')
   const stores = await openStores(dir)
   assert.equal((await stat(dir)).mode & 0o777, 0o700)
   await stores.close()
@@ -27,29 +27,30 @@ test('the data folder is created for its owner only, with two database files and
 })
 
 test('openState works next to a running server, which keeps the folder locked', async () => {
-  await using here = await folder()
-  const server = await openStores(here.dir)
-  const command = await openState(here.dir)
+  await using folder = await createFolder()
+  const server = await openStores(folder.dir)
+  const command = await openState(folder.dir)
   await command.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 1)"))
   assert.deepEqual({ ...(await server.state.get('select at from cursors')) }, { at: 1 })
   await command.close()
-  await assert.rejects(openStores(here.dir), /is in use by another process/)
+  await assert.rejects(openStores(folder.dir), /is in use by another process/)
   await server.close()
 })
 
 test('if the duties cannot be opened, the state and the lock are released', async () => {
-  await using here = await folder()
-  await writeFile(join(here.dir, 'duties.sqlite'), 'not a database')
+  await using folder = await createFolder()
+  await writeFile(join(folder.dir, 'duties.sqlite'), 'not a database')
   // Twice: the first failure must release the lock.
-  for (let tries = 0; tries < 2; tries++) await assert.rejects(openStores(here.dir), /duties\.sqlite is not a database/)
+  for (let tries = 0; tries < 2; tries++)
+    await assert.rejects(openStores(folder.dir), /duties\.sqlite is not a database/)
   // The last connection deletes the WAL file when it closes.
-  assert.deepEqual((await readdir(here.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
+  assert.deepEqual((await readdir(folder.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
 test('duties stay in the WAL file longer than the state, and their statement journals in memory', async () => {
-  await using here = await folder()
-  const stores = await openStores(here.dir)
-  const walBytes = async (name: string) => (await stat(join(here.dir, `${name}.sqlite-wal`))).size
+  await using folder = await createFolder()
+  const stores = await openStores(folder.dir)
+  const walBytes = async (name: string) => (await stat(join(folder.dir, `${name}.sqlite-wal`))).size
   const scores = 'x'.repeat(2 ** 22)
   await stores.state.write((tx) => tx.run('create table big (epoch integer, scores text)'))
   for (let epoch = 0; epoch < 4; epoch++) {
@@ -64,9 +65,9 @@ test('duties stay in the WAL file longer than the state, and their statement jou
 })
 
 test('the error names a data folder that cannot be created', async () => {
-  await using here = await folder()
-  await writeFile(join(here.dir, 'file'), '')
-  const dir = join(here.dir, 'file', 'data')
+  await using folder = await createFolder()
+  await writeFile(join(folder.dir, 'file'), '')
+  const dir = join(folder.dir, 'file', 'data')
   await assert.rejects(openStores(dir), (error: Error) =>
     error.message.includes(`the data folder ${dir} cannot be created`),
   )
@@ -74,15 +75,15 @@ test('the error names a data folder that cannot be created', async () => {
 
 for (const database of ['state', 'duties'] as const)
   test(`openStores refuses a folder with an unfinished move of its ${database}`, async () => {
-    await using here = await folder()
-    const stores = await openStores(here.dir)
+    await using folder = await createFolder()
+    const stores = await openStores(folder.dir)
     await stores[database].write((tx) => moveCursor(tx, 'move/unfinished', 1))
     await stores.close()
     // Twice: the first failure must close the files.
     for (let tries = 0; tries < 2; tries++)
-      await assert.rejects(openStores(here.dir), /a move to this database has not/)
-    await (await openState(here.dir)).close()
-    await (await openDuties(here.dir)).close()
+      await assert.rejects(openStores(folder.dir), /a move to this database has not/)
+    await (await openState(folder.dir)).close()
+    await (await openDuties(folder.dir)).close()
   })
 
 describe('an upgrade', () => {
@@ -92,10 +93,10 @@ describe('an upgrade', () => {
   const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
 
   /** A data folder of the previous version. */
-  async function earlier() {
-    const here = await folder()
-    await (await openStores(here.dir)).close()
-    return here
+  async function createEarlierFolder() {
+    const folder = await createFolder()
+    await (await openStores(folder.dir)).close()
+    return folder
   }
 
   /** The number of the newest migration of the state. */
@@ -106,60 +107,60 @@ describe('an upgrade', () => {
   const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
 
   test('that is refused because another process has locked the folder does not change the state', async () => {
-    await using here = await earlier()
-    const running = lockFolder(here.dir)
+    await using folder = await createEarlierFolder()
+    const running = lockFolder(folder.dir)
     // Also for a command, if the server has no socket.
     for (const open of [openLaterStores, openLaterState])
-      await assert.rejects(open(here.dir), /is in use by another process/)
+      await assert.rejects(open(folder.dir), /is in use by another process/)
     running.release()
-    assert.equal(versionOf(here.dir), unchanged)
+    assert.equal(versionOf(folder.dir), unchanged)
   })
 
   test('that is refused because one database is newer does not change the other', async () => {
-    await using here = await earlier()
+    await using folder = await createEarlierFolder()
     const newer = { id: dutiesMigrations.length + 1, name: 'next', up: () => ['create table next (a integer)'] }
-    await (await openSqlite(dutiesFile(here.dir), [...dutiesMigrations, newer], { busyWaitMs: 5000 })).close()
-    await assert.rejects(openLaterStores(here.dir), /duties\.sqlite was written by a newer version/)
-    assert.equal(versionOf(here.dir), unchanged)
+    await (await openSqlite(dutiesFile(folder.dir), [...dutiesMigrations, newer], { busyWaitMs: 5000 })).close()
+    await assert.rejects(openLaterStores(folder.dir), /duties\.sqlite was written by a newer version/)
+    assert.equal(versionOf(folder.dir), unchanged)
   })
 
   test('that is refused because of an unfinished move does not change the state', async () => {
-    await using here = await earlier()
-    const state = await openState(here.dir)
+    await using folder = await createEarlierFolder()
+    const state = await openState(folder.dir)
     await state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
     await state.close()
-    await assert.rejects(openLaterStores(here.dir), /a move to this database has not/)
-    assert.equal(versionOf(here.dir), unchanged)
+    await assert.rejects(openLaterStores(folder.dir), /a move to this database has not/)
+    assert.equal(versionOf(folder.dir), unchanged)
   })
 
   test('is refused while a server runs on the folder, for servers and commands', async () => {
-    await using here = await earlier()
-    const control = await startControlServer(here.dir, {})
+    await using folder = await createEarlierFolder()
+    const control = await startControlServer(folder.dir, {})
     for (const open of [openLaterStores, openLaterState])
-      await assert.rejects(open(here.dir), /of an earlier version and a server is running on .*; stop/)
+      await assert.rejects(open(folder.dir), /of an earlier version and a server is running on .*; stop/)
     await control.close()
-    assert.equal(versionOf(here.dir), unchanged)
+    assert.equal(versionOf(folder.dir), unchanged)
     // The socket of a killed server.
-    await writeFile(join(here.dir, 'control.sock'), '')
-    await (await openLaterState(here.dir)).close()
-    await (await openLaterStores(here.dir)).close()
-    assert.equal(versionOf(here.dir), upgraded)
+    await writeFile(join(folder.dir, 'control.sock'), '')
+    await (await openLaterState(folder.dir)).close()
+    await (await openLaterStores(folder.dir)).close()
+    assert.equal(versionOf(folder.dir), upgraded)
     // Without an upgrade, a running server does not matter.
-    await rm(join(here.dir, 'control.sock'))
-    const again = await startControlServer(here.dir, {})
-    await (await openLaterState(here.dir)).close()
+    await rm(join(folder.dir, 'control.sock'))
+    const again = await startControlServer(folder.dir, {})
+    await (await openLaterState(folder.dir)).close()
     await again.close()
   })
 
   test('from a development version is refused with advice, for servers and commands', async () => {
-    await using here = await folder()
+    await using folder = await createFolder()
     const old = [{ id: 1, name: 'keys', up: () => ['create table keys (id text)'] }]
-    await (await openSqlite(stateFile(here.dir), old, { busyWaitMs: 5000 })).close()
+    await (await openSqlite(stateFile(folder.dir), old, { busyWaitMs: 5000 })).close()
     const message =
-      `${stateFile(here.dir)} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its ` +
+      `${stateFile(folder.dir)} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its ` +
       'tables cannot be upgraded: use a new data folder or an empty database, then create keys and import labels and entities again'
     for (const open of [openStores, openState])
-      await assert.rejects(open(here.dir), (error: Error) => error.message.includes(message))
-    assert.deepEqual((await readdir(here.dir)).sort(), ['lock.sqlite', 'state.sqlite'])
+      await assert.rejects(open(folder.dir), (error: Error) => error.message.includes(message))
+    assert.deepEqual((await readdir(folder.dir)).sort(), ['lock.sqlite', 'state.sqlite'])
   })
 })

@@ -31,8 +31,8 @@ async function openFailing() {
 
 describe('the state', () => {
   test('is failing from the first failed write until a test write succeeds, tried at once and then every five seconds', async () => {
-    await using here = await openFailing()
-    const { context, writes, counts, state } = here
+    await using failing = await openFailing()
+    const { context, writes, counts, state } = failing
     const since = () => writes.stateFailingSince(state)
     assert.equal(await since(), undefined)
     assert.equal(counts.writes, 0, 'nothing is tried while all is well')
@@ -52,18 +52,18 @@ describe('the state', () => {
   })
 
   test('is healthy at the next check after a single failed write', async () => {
-    await using here = await openFailing()
-    here.counts.fails = false
-    here.writes.recordWrite('state', full)
-    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
+    await using failing = await openFailing()
+    failing.counts.fails = false
+    failing.writes.recordWrite('state', full)
+    assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
   })
 
   test('is not failing because of refused writes or other errors', async () => {
-    await using here = await openFailing()
-    here.writes.recordWrite('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
-    here.writes.recordWrite('state', new Fault('input.invalid'))
-    here.writes.recordWrite('state', new Error('unique constraint'))
-    assert.equal(await here.writes.stateFailingSince(here.state), undefined)
+    await using failing = await openFailing()
+    failing.writes.recordWrite('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
+    failing.writes.recordWrite('state', new Fault('input.invalid'))
+    failing.writes.recordWrite('state', new Error('unique constraint'))
+    assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
   })
 })
 

@@ -78,19 +78,19 @@ export function recordEpoch({ lodestar, state, slotsPerEpoch }, exchanges) {
   addFinality(exchanges, slot, state)
   const slots = Array.from({ length: slotsPerEpoch }, (_, offset) => slot + offset)
   const count = epochCtx.getCommitteeCountPerSlot(epoch)
-  const committees = slots.flatMap((own) =>
+  const committees = slots.flatMap((slot) =>
     Array.from({ length: count }, (_, index) => ({
-      ...{ index: String(index), slot: String(own) },
-      validators: Array.from(epochCtx.getBeaconCommittees(own, [index])[0], String),
+      ...{ index: String(index), slot: String(slot) },
+      validators: Array.from(epochCtx.getBeaconCommittees(slot, [index])[0], String),
     })),
   )
   addJson(exchanges, `${at}/committees?epoch=${epoch}`, committees)
   const seats = Array.from(epochCtx.currentSyncCommitteeIndexed.validatorIndices, String)
   addJson(exchanges, `${at}/sync_committees?epoch=${epoch}`, { validators: seats, validator_aggregates: [] })
-  const duties = slots.map((own) => {
-    const index = epochCtx.getBeaconProposer(own)
+  const duties = slots.map((slot) => {
+    const index = epochCtx.getBeaconProposer(slot)
     return {
-      slot: String(own),
+      slot: String(slot),
       validator_index: String(index),
       pubkey: toHex(state.validators.getReadonly(index).pubkey),
     }

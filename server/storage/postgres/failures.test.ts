@@ -10,7 +10,7 @@ import type { State } from '../state.ts'
 import { openPostgres, type PostgresOptions } from './postgres.ts'
 
 const add = 'insert into counters (name, value) values (?, ?)'
-const ownBackend = 'select pg_backend_pid() as pid'
+const backendPid = 'select pg_backend_pid() as pid'
 const unavailable = (error: unknown): boolean => error instanceof Fault && error.code === 'store.unavailable'
 const soon = () => new Promise((resolve) => setTimeout(resolve, 20))
 
@@ -93,7 +93,7 @@ describe('postgres', { skip: noPostgres }, () => {
         async (tx) => {
           runs += 1
           await tx.run(add, `kept ${together}`, runs)
-          if (runs === 1) await end(`pid = ${(await tx.get<{ pid: number }>(ownBackend))?.pid}`)
+          if (runs === 1) await end(`pid = ${(await tx.get<{ pid: number }>(backendPid))?.pid}`)
           return runs
         },
         { together },

@@ -26,7 +26,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  async function place(): Promise<StoreLocation & { readonly url: string }> {
+  async function createLocation(): Promise<StoreLocation & { readonly url: string }> {
     const url = await server.schema()
     return {
       url,
@@ -35,48 +35,49 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     }
   }
 
-  stateSuite('postgres', place)
-  upgradeSuite('postgres', place)
+  stateSuite('postgres', createLocation)
+  upgradeSuite('postgres', createLocation)
 
   test('concurrent increments of two processes are serialized (storage/state.ts, rule 2)', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
       const { openPostgres } = await load('server/storage/postgres/postgres.ts')
       const { tables } = await load('test/state-suite.ts')
-      const state = await openPostgres(${JSON.stringify(here.url)}, [tables], { connections: 2 })
-      say('open')
+      const state = await openPostgres(${JSON.stringify(location.url)}, [tables], { connections: 2 })
+      print('open')
       await Promise.all(Array.from({ length: 60 }, (_, at) => state.write(async (tx) => {
         const { value } = await tx.get('select value from counters')
         await tx.run('update counters set value = ?', value + 1)
       }, { together: at % 3 === 0 })))
       await state.close()
-      say('done')`
+      print('done')`
     await using one = startProcess(code)
     await using other = startProcess(code)
-    for (const words of ['open', 'done']) for (const process of [one, other]) assert.equal(await process.line(), words)
+    for (const printed of ['open', 'done'])
+      for (const process of [one, other]) assert.equal(await process.line(), printed)
     assert.deepEqual(await state.get('select value from counters'), { value: 120 })
     await state.close()
   })
 
   test('an upgrade is refused only while a server runs on the same data folder', async () => {
-    await using here = await place()
+    await using location = await createLocation()
     await using undo = new AsyncDisposableStack()
     const dir = undo.adopt(await mkdtemp(join(tmpdir(), 'tetrad-rolling-')), (path) => rm(path, { recursive: true }))
-    const old = undo.adopt(await here.open(stateMigrations), (state) => state.close())
+    const old = undo.adopt(await location.open(stateMigrations), (state) => state.close())
     const newest = async () => (await old.get<{ id: number }>('select max(id) as id from migrations'))?.id
     const control = await startControlServer(dir, {})
-    await assert.rejects(openState(dir, { state: here.url }, laterMigrations), /a server is running on/)
+    await assert.rejects(openState(dir, { state: location.url }, laterMigrations), /a server is running on/)
     assert.equal(await newest(), stateMigrations.length)
     await control.close()
-    await (await openState(dir, { state: here.url }, laterMigrations)).close()
+    await (await openState(dir, { state: location.url }, laterMigrations)).close()
     assert.equal(await newest(), laterMigrations.length)
   })
 
   test('two installations can share a database in separate schemas', async () => {
-    await using one = await place()
-    await using two = await place()
+    await using one = await createLocation()
+    await using two = await createLocation()
     const [a, b] = [await one.open(), await two.open()]
     const before = b.version()
     const gate = Promise.withResolvers<void>()
@@ -91,8 +92,8 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('a type that SQLite does not have is an error', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
     for (const sql of ['select 1 = 1 as x', 'select 1.5 as x', 'select sum(value) as x from counters'])
       await assert.rejects(state.get(sql), /cast it to bigint or text/)
@@ -100,8 +101,8 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('U+0000 is replaced by U+FFFD (storage/state.ts, rule 9)', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const rows = Array.from({ length: 60 }, (_, id) => [id, 'a\0b', null])
     await state.write(async (tx) => {
       await tx.insertMany('things', ['id', 'words', 'raw'], rows)
@@ -116,15 +117,15 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('reads cannot write', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await assert.rejects(state.get("insert into counters values ('a', 1) returning value"), /does not accept writes/)
     await state.close()
   })
 
   test('a connection with too many prepared statements is replaced', async () => {
-    await using here = await place()
-    const state = await openPostgres(here.url, [tables], { connections: 1 })
+    await using location = await createLocation()
+    const state = await openPostgres(location.url, [tables], { connections: 1 })
     const backend = async () => (await state.get<{ pid: number }>('select pg_backend_pid() as pid'))?.pid
     const first = await backend()
     for (let number = 0; number < 520; number += 1)
@@ -134,8 +135,8 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('prepared statements are renewed after a migration changed the table', async () => {
-    await using here = await place()
-    const state = await openPostgres(here.url, [tables], { connections: 1 })
+    await using location = await createLocation()
+    const state = await openPostgres(location.url, [tables], { connections: 1 })
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
     for (let times = 0; times < 3; times += 1) await state.get('select * from counters')
     await state.write((tx) => tx.run('alter table counters add column more bigint not null default 7'))
@@ -172,12 +173,12 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
         await gate.promise
       })
       await state.write((tx) => moveCursor(tx, 'b', 1))
-      const own = state.version()
-      assert.notEqual(own, version)
+      const versionAfterWrite = state.version()
+      assert.notEqual(versionAfterWrite, version)
       gate.resolve()
       await long
       await state.write(async () => {})
-      assert.equal(state.version(), own)
+      assert.equal(state.version(), versionAfterWrite)
       await duties.close()
       await state.close()
     })

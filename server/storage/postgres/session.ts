@@ -188,7 +188,7 @@ export class PostgresSession {
   }
 
   #next<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(async () => {
+    const result = this.#last.then(async () => {
       if (this.#lost) throw this.#lost
       this.#client.ref()
       try {
@@ -200,8 +200,8 @@ export class PostgresSession {
         if (!this.#lost) this.#client.unref()
       }
     })
-    this.#last = turn.catch(() => {})
-    return turn
+    this.#last = result.catch(() => {})
+    return result
   }
 
   #lose(error: unknown): void {

@@ -15,11 +15,11 @@ import { Checkpointer, pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
 import { openSqlite } from './sqlite.ts'
 
-interface SqlitePlace extends StoreLocation {
+interface SqliteLocation extends StoreLocation {
   readonly file: string
 }
 
-async function place(): Promise<SqlitePlace> {
+async function createLocation(): Promise<SqliteLocation> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-sqlite-'))
   const file = join(dir, 'state.sqlite')
   return {
@@ -29,12 +29,12 @@ async function place(): Promise<SqlitePlace> {
   }
 }
 
-stateSuite('sqlite', place)
-upgradeSuite('sqlite', place)
+stateSuite('sqlite', createLocation)
+upgradeSuite('sqlite', createLocation)
 
 test('prepared statements are cached up to a limit, and all return correct rows', async () => {
-  await using here = await place()
-  const connection = Connection.open(here.file, 'write')
+  await using location = await createLocation()
+  const connection = Connection.open(location.file, 'write')
   for (let round = 0; round < 2; round += 1) {
     for (let number = 0; number < statementsMax * 2; number += 1) {
       assert.deepEqual(connection.get(`select ${number} as n`, []), { n: number })
@@ -45,8 +45,8 @@ test('prepared statements are cached up to a limit, and all return correct rows'
 })
 
 test('readers of a large database keep 16 MiB of its pages in memory', async () => {
-  await using here = await place()
-  const state = await openSqlite(here.file, [], { busyWaitMs: 5000, isBulk: true })
+  await using location = await createLocation()
+  const state = await openSqlite(location.file, [], { busyWaitMs: 5000, isBulk: true })
   const expected = { cache_size: -16 * 1024 }
   assert.deepEqual(await state.get('pragma cache_size'), expected)
   assert.deepEqual(await state.snapshot((reader) => reader.get('pragma cache_size')), expected)
@@ -54,8 +54,8 @@ test('readers of a large database keep 16 MiB of its pages in memory', async () 
 })
 
 test('a long iteration yields to the event loop every 250 rows', async () => {
-  await using here = await place()
-  const state = await openSqlite(here.file, [], { busyWaitMs: 5000 })
+  await using location = await createLocation()
+  const state = await openSqlite(location.file, [], { busyWaitMs: 5000 })
   const numbers = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2000) select i from n`
   const { result, turns } = await countLoopTurns(() => Array.fromAsync(state.each(numbers)))
   assert.equal(result.length, 2000)
@@ -64,12 +64,12 @@ test('a long iteration yields to the event loop every 250 rows', async () => {
 })
 
 test('in a server, commits leave pages in the WAL, and a thread copies them to the file', async () => {
-  await using here = await place()
-  const state = await openSqlite(here.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })
+  await using location = await createLocation()
+  const state = await openSqlite(location.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })
   await state.write((tx) => tx.run('create table pages (id bigint primary key, bytes blob)'))
   const limit = await state.write((tx) => tx.get<{ wal_autocheckpoint: number }>('pragma wal_autocheckpoint'))
   assert.deepEqual(limit, { wal_autocheckpoint: pagesMax })
-  const reader = Connection.open(here.file, 'read')
+  const reader = Connection.open(location.file, 'read')
   for (const round of [1, 2]) {
     await state.write(async (tx) => {
       for (let id = 0; id < 1200; id++) {
@@ -84,26 +84,26 @@ test('in a server, commits leave pages in the WAL, and a thread copies them to t
   }
   reader.close()
   await state.close()
-  await assert.rejects(stat(`${here.file}-wal`), { code: 'ENOENT' })
-  const again = await openSqlite(here.file, [], { busyWaitMs: 5000 })
+  await assert.rejects(stat(`${location.file}-wal`), { code: 'ENOENT' })
+  const again = await openSqlite(location.file, [], { busyWaitMs: 5000 })
   assert.deepEqual(await again.get('select count(*) as n from pages'), { n: 2400 })
   await again.close()
 })
 
 test('a commit succeeds even if the size of the WAL cannot be read (checkpointer.ts, 3)', async () => {
-  await using here = await place()
-  const connection = Connection.open(here.file, 'write')
+  await using location = await createLocation()
+  const connection = Connection.open(location.file, 'write')
   connection.close()
   assert.throws(() => connection.countWalPages())
-  const checkpointer = new Checkpointer(here.file)
+  const checkpointer = new Checkpointer(location.file)
   checkpointer.afterCommit(connection)
   await checkpointer.close()
 })
 
 test('a row keeps the names of its columns when another process adds one to the table', async () => {
-  await using here = await place()
-  const connection = Connection.open(here.file, 'write')
-  const other = Connection.open(here.file, 'write')
+  await using location = await createLocation()
+  const connection = Connection.open(location.file, 'write')
+  const other = Connection.open(location.file, 'write')
   other.run('create table pairs (a text, b text)')
   other.run('create table ends (c text)')
   other.run(`insert into pairs values ('a', 'b')`)
@@ -142,10 +142,13 @@ const otherProcess = (file: string, code: string) =>
 
 describe('sqlite with another process', () => {
   test('its commits are visible at once, and the version changes', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const before = state.version()
-    await using other = otherProcess(here.file, `db.exec("insert into counters values ('theirs', 7)"); say('done')`)
+    await using other = otherProcess(
+      location.file,
+      `db.exec("insert into counters values ('theirs', 7)"); print('done')`,
+    )
     assert.equal(await other.line(), 'done')
     assert.notEqual(state.version(), before)
     assert.deepEqual(await state.get('select value from counters'), { value: 7 })
@@ -153,12 +156,12 @@ describe('sqlite with another process', () => {
   })
 
   test('while it writes, a write waits and then succeeds; reads continue', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await using other = otherProcess(
-      here.file,
-      `db.exec('begin immediate'); db.exec("insert into counters values ('theirs', 7)"); say('holding')
-       setTimeout(() => { db.exec('commit'); say('let go') }, 100)`,
+      location.file,
+      `db.exec('begin immediate'); db.exec("insert into counters values ('theirs', 7)"); print('holding')
+       setTimeout(() => { db.exec('commit'); print('let go') }, 100)`,
     )
     assert.equal(await other.line(), 'holding')
     const ours = state.write((tx) => tx.run(add, 'ours', 1))
@@ -169,29 +172,29 @@ describe('sqlite with another process', () => {
   })
 
   test('a lock that is not released is a fault with the file, for writes and at the start', async () => {
-    await using here = await place()
-    await (await here.open()).close()
-    const state = await openSqlite(here.file, [tables], impatient)
-    await using other = otherProcess(here.file, `db.exec('begin immediate'); say('holding'); stay()`)
+    await using location = await createLocation()
+    await (await location.open()).close()
+    const state = await openSqlite(location.file, [tables], impatient)
+    await using other = otherProcess(location.file, `db.exec('begin immediate'); print('holding'); stay()`)
     assert.equal(await other.line(), 'holding')
-    const held = saying(here.file, /locked by another process; stop it or wait/)
+    const held = saying(location.file, /locked by another process; stop it or wait/)
     await assert.rejects(
       state.write((tx) => tx.run(add, 'a', 1)),
       held,
     )
-    await assert.rejects(openSqlite(here.file, [tables], impatient), held)
+    await assert.rejects(openSqlite(location.file, [tables], impatient), held)
     await other.kill()
     await state.write((tx) => tx.run(add, 'a', 1))
     await state.close()
   })
 
   test('while it writes, grouped writes wait and then all succeed', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await using other = otherProcess(
-      here.file,
-      `db.exec('begin immediate'); say('holding')
-       setTimeout(() => { db.exec('commit'); say('let go') }, 100)`,
+      location.file,
+      `db.exec('begin immediate'); print('holding')
+       setTimeout(() => { db.exec('commit'); print('let go') }, 100)`,
     )
     assert.equal(await other.line(), 'holding')
     await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => tx.run(add, name, 1), { together: true })))
@@ -200,32 +203,35 @@ describe('sqlite with another process', () => {
   })
 
   test('an exclusive lock is a fault with the file', async () => {
-    await using here = await place()
-    await (await here.open()).close()
+    await using location = await createLocation()
+    await (await location.open()).close()
     await using other = otherProcess(
-      here.file,
-      `db.exec('pragma locking_mode = exclusive; begin exclusive'); say('holding'); stay()`,
+      location.file,
+      `db.exec('pragma locking_mode = exclusive; begin exclusive'); print('holding'); stay()`,
     )
     assert.equal(await other.line(), 'holding')
-    await assert.rejects(openSqlite(here.file, [tables], impatient), saying(here.file, /locked by another process/))
+    await assert.rejects(
+      openSqlite(location.file, [tables], impatient),
+      saying(location.file, /locked by another process/),
+    )
   })
 
   test('killed during a transaction: confirmed data is there, the rest is not', async () => {
-    await using here = await place()
+    await using location = await createLocation()
     await using other = startProcess(`
       const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
       const { tables } = await load('test/state-suite.ts')
-      const state = await openSqlite(${JSON.stringify(here.file)}, [tables], { busyWaitMs: 5000 })
+      const state = await openSqlite(${JSON.stringify(location.file)}, [tables], { busyWaitMs: 5000 })
       await state.write((tx) => tx.run("insert into counters values ('confirmed', 1)"))
       await state.write(async (tx) => {
         for (let count = 0; count < 50000; count += 1) await tx.run('insert into things (id) values (?)', count)
-        say('in the middle')
+        print('in the middle')
         await new Promise(stay)
       })
     `)
     assert.equal(await other.line(), 'in the middle')
     await other.kill()
-    const state = await here.open()
+    const state = await location.open()
     assert.deepEqual(await state.all('select name from counters'), [{ name: 'confirmed' }])
     assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
     assert.deepEqual(await state.get('pragma integrity_check'), { integrity_check: 'ok' })
@@ -234,8 +240,8 @@ describe('sqlite with another process', () => {
 })
 
 test('sqlite: a migration that was killed has no effect, and the next start applies it', async () => {
-  await using here = await place()
-  const state = await here.open(stateMigrations)
+  await using location = await createLocation()
+  const state = await location.open(stateMigrations)
   await state.write((tx) => tx.run("insert into cursors (stream, at) values ('blocks', 7)"))
   await state.close()
   await using other = startProcess(`
@@ -245,33 +251,33 @@ test('sqlite: a migration that was killed has no effect, and the next start appl
     const { prepare } = DatabaseSync.prototype
     DatabaseSync.prototype.prepare = function (sql, ...rest) {
       if (sql.startsWith('update cursors set twice')) {
-        say('in the middle')
+        print('in the middle')
         process.kill(process.pid, 'SIGKILL')
       }
       return prepare.call(this, sql, ...rest)
     }
-    await openSqlite(${JSON.stringify(here.file)}, laterMigrations, { busyWaitMs: 5000 })
-    say('migrated')
+    await openSqlite(${JSON.stringify(location.file)}, laterMigrations, { busyWaitMs: 5000 })
+    print('migrated')
   `)
   assert.deepEqual([await other.line(), await other.line()], ['in the middle', undefined])
-  const before = await here.open(stateMigrations)
+  const before = await location.open(stateMigrations)
   assert.deepEqual(await before.all('select * from cursors'), [{ stream: 'blocks', at: 7 }])
   await before.close()
-  const after = await here.open(laterMigrations)
+  const after = await location.open(laterMigrations)
   assert.deepEqual(await after.all('select * from cursors'), [{ stream: 'blocks', at: 7, twice: 14 }])
   await after.close()
 })
 
 describe('sqlite on a bad disk', () => {
   test('a full disk is a fault, the transaction has no effect, and later writes work', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write((tx) => tx.run(add, 'confirmed', 1))
     const fill = state.write(async (tx) => {
       await tx.all('pragma max_page_count = 64')
       for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
     })
-    await assert.rejects(fill, saying(here.file, /disk is full; free space/))
+    await assert.rejects(fill, saying(location.file, /disk is full; free space/))
     assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
     await state.write((tx) => tx.run(add, 'later', 1))
     assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 2 })
@@ -279,8 +285,8 @@ describe('sqlite on a bad disk', () => {
   })
 
   test('a full disk fails all grouped writes, and later writes work', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const shared = { together: true }
     const before = state.write((tx) => tx.run(add, 'before', 1), shared)
     const fill = state.write(async (tx) => {
@@ -290,7 +296,7 @@ describe('sqlite on a bad disk', () => {
     const outcomes = await Promise.allSettled([before, fill])
     for (const outcome of outcomes) {
       assert(outcome.status === 'rejected')
-      assert(saying(here.file, /disk is full; free space/)(outcome.reason))
+      assert(saying(location.file, /disk is full; free space/)(outcome.reason))
     }
     assert.deepEqual(await state.all('select name from counters'), [])
     await state.write((tx) => tx.run(add, 'later', 1), shared)
@@ -299,43 +305,43 @@ describe('sqlite on a bad disk', () => {
   })
 
   test('a file that is not a database is refused and not changed', async () => {
-    await using here = await place()
+    await using location = await createLocation()
     const words = 'These are somebody’s notes, not a database. '.repeat(500)
-    await writeFile(here.file, words)
-    await assert.rejects(here.open(), saying(here.file, /is not a database or is damaged; move it away/))
-    assert.equal(await readFile(here.file, 'utf8'), words)
+    await writeFile(location.file, words)
+    await assert.rejects(location.open(), saying(location.file, /is not a database or is damaged; move it away/))
+    assert.equal(await readFile(location.file, 'utf8'), words)
   })
 
   test('a damaged page is a fault', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     await state.write(async (tx) => {
       for (let id = 0; id < 2000; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(100))
     })
     await state.close()
-    await using file = await open(here.file, 'r+')
+    await using file = await open(location.file, 'r+')
     await file.write(Buffer.alloc(40_000, 0xaa), 0, 40_000, 40_960)
-    const damaged = await here.open()
-    await assert.rejects(damaged.all('select * from things'), saying(here.file, /damaged; stop the server/))
+    const damaged = await location.open()
+    await assert.rejects(damaged.all('select * from things'), saying(location.file, /damaged; stop the server/))
     await damaged.close()
   })
 
   test('a read-only file is a fault', async () => {
-    await using here = await place()
-    const state = await here.open()
+    await using location = await createLocation()
+    const state = await location.open()
     const work = state.write(async (tx) => {
       await tx.run('pragma query_only = on')
       await tx.run(add, 'a', 1)
     })
-    await assert.rejects(work, saying(here.file, /cannot be written; check the permissions/))
+    await assert.rejects(work, saying(location.file, /cannot be written; check the permissions/))
     await state.close()
   })
 
   test('a folder instead of the file, or a missing folder, is a fault', async () => {
-    await using here = await place()
-    await mkdir(here.file)
-    await assert.rejects(here.open(), saying(here.file, /cannot be opened; check that its folder/))
-    const nowhere = join(here.file, 'missing', 'state.sqlite')
+    await using location = await createLocation()
+    await mkdir(location.file)
+    await assert.rejects(location.open(), saying(location.file, /cannot be opened; check that its folder/))
+    const nowhere = join(location.file, 'missing', 'state.sqlite')
     await assert.rejects(openSqlite(nowhere, [tables], impatient), saying(nowhere, /cannot be opened/))
   })
 })

@@ -37,9 +37,9 @@ const child = (dir: string, store: object, url: string) => `
   const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(context)
   const follower = await openFollower({ ...context, settings }, 'hoodi')
-  await follower.catchUp(new AbortController().signal, ({ until }) => say(String(until)))
+  await follower.catchUp(new AbortController().signal, ({ until }) => print(String(until)))
   await stores.close()
-  say('done')
+  print('done')
 `
 
 test('killed at any point and started again, ingest writes the same rows as a clean run', async () => {
