@@ -53,13 +53,13 @@ const aggregate = fc.record({
   from: bound,
   to: bound,
   size: fc.integer({ min: 0, max: 40 }),
-  places: fc.uniqueArray(pageNumber, { minLength: 1, maxLength: 11 }),
+  positions: fc.uniqueArray(pageNumber, { minLength: 1, maxLength: 11 }),
 })
 const single = fc.record({
   network: fc.constantFrom(...networks),
   granularity: fc.constantFrom('hour', 'day', 'week', 'month', 'quarter', 'year', 'all'),
   utc: fc.boolean(),
-  place: pageNumber,
+  position: pageNumber,
   fromDay: bound,
   limit: fc.integer({ min: 1, max: 120 }),
   offset: fc.nat({ max: 20 }),
@@ -93,10 +93,10 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   }
 
   test('4.5 and 4.6 return the same bytes as on SQLite, before and after days are merged', async () => {
-    await using near = await openContext({ validators: { networks: clocks } })
-    await using far = await openShared({ validators: { networks: clocks } })
-    const contexts = [near, far]
-    assert.deepEqual([near.duties.engine, far.duties.engine], [near.state.engine, 'postgres'])
+    await using onSqlite = await openContext({ validators: { networks: clocks } })
+    await using onPostgres = await openShared({ validators: { networks: clocks } })
+    const contexts = [onSqlite, onPostgres]
+    assert.deepEqual([onSqlite.duties.engine, onPostgres.duties.engine], [onSqlite.state.engine, 'postgres'])
     const indices = {} as Record<Network, number[]>
     const fillings = networks.map((network) => ({ network, ...filling(contexts, network) }))
     for (const { network, cast, fill } of fillings) {
@@ -106,8 +106,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     }
     const compare = async (numRuns: number) => {
       await fc.assert(
-        fc.asyncProperty(aggregate, async ({ places, from, to, ...rest }) => {
-          const named = places.map((at) => indices[rest.network][at] as number)
+        fc.asyncProperty(aggregate, async ({ positions, from, to, ...rest }) => {
+          const named = positions.map((at) => indices[rest.network][at] as number)
           const bounds = { ...(from !== undefined && { from: `${from}` }), ...(to !== undefined && { to: `${to}` }) }
           const input = { ...rest, indices: named, ...bounds }
           const [one, other] = contexts.map((context) => callHandler(aggregateEffectiveness, context, input as never))
@@ -116,8 +116,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
         { numRuns },
       )
       await fc.assert(
-        fc.asyncProperty(single, async ({ place, fromDay, sortBy, ...rest }) => {
-          const index = String(indices[rest.network][place])
+        fc.asyncProperty(single, async ({ position, fromDay, sortBy, ...rest }) => {
+          const index = String(indices[rest.network][position])
           const more = { ...(fromDay !== undefined && { fromDay }), ...(sortBy && { sortBy }) }
           const input = { ...rest, ...more, validator_index_or_pubkey: index }
           const [one, other] = contexts.map((context) => callHandler(effectiveness, context, input as never))
@@ -144,7 +144,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     for (const { fill } of fillings) await fill(laterRanges)
     await merge(411)
     await compare(12)
-    assert.deepEqual(await everythingStored(far), await everythingStored(near))
+    assert.deepEqual(await everythingStored(onPostgres), await everythingStored(onSqlite))
   })
 
   /** The same duties in all of them. */
@@ -168,9 +168,9 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const settingsFor = (url: string) => ({
       validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
     })
-    await using near = await openContext(settingsFor(good.url))
+    await using onSqlite = await openContext(settingsFor(good.url))
     await using far = await openShared(settingsFor(bad.url))
-    for (const context of [near, far]) {
+    for (const context of [onSqlite, far]) {
       const settings = await withChainTimes({ ...context, clock: systemClock })
       const follower = await openFollower({ ...context, settings, clock: systemClock }, 'hoodi')
       const isDone = () =>
@@ -181,7 +181,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       for (let tries = 1; !(await isDone()); tries += 1) assert(tries < 40)
     }
     assert(count > 23)
-    const stored = await everythingStored(near)
+    const stored = await everythingStored(onSqlite)
     assert.ok(JSON.stringify(stored).length > 10_000)
     assert.deepEqual(await everythingStored(far), stored)
   })
@@ -210,7 +210,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('if connections break while epochs are written, each epoch is counted once', async () => {
-    await using near = await openContext({ validators: { networks: clocks } })
+    await using onSqlite = await openContext({ validators: { networks: clocks } })
     await using far = await openShared({ validators: { networks: clocks } })
     const cut = () =>
       server.sql(
@@ -239,7 +239,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     for (let from = 0; from < 36; from += 3) {
       const epochs = { from: from as Epoch, until: (from + 3) as Epoch }
       const rows = drawDuties(draws, cast, epochs, true)
-      await writeEpochs(near, 'hoodi', epochs, rows)
+      await writeEpochs(onSqlite, 'hoodi', epochs, rows)
       moment = moments[(from / 3) % moments.length]
       const written = await writeEpochs({ ...far, duties: dutiesOnThisThread(cutting) }, 'hoodi', epochs, rows)
       assert.deepEqual(written, [epochs])
@@ -247,6 +247,6 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       await Promise.all(cuts)
     }
     assert.ok(runs >= 20, `12 commits ran ${runs} times`)
-    assert.deepEqual(await everythingStored(far), await everythingStored(near))
+    assert.deepEqual(await everythingStored(far), await everythingStored(onSqlite))
   })
 })

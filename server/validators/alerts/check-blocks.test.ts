@@ -12,7 +12,7 @@ import { openRelays } from './relays.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const addressOf = (byte: string) => `0x${byte.repeat(20)}`
-const [own, other, builder] = ['aa', 'bb', 'b1'].map(addressOf) as [string, string, string]
+const [expected, other, builder] = ['aa', 'bb', 'b1'].map(addressOf) as [string, string, string]
 
 const validator = (index: number, changes: Partial<WatchedValidator> = {}): WatchedValidator => ({
   ...{ index, pool: null, operator: null, eligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null },
@@ -27,7 +27,7 @@ test('the first entry that matches network, pool, operator and index applies', (
     { network, pool: 'North', addresses: [addressOf('AB')] },
     { network, operator: 'Ops', addresses: [addressOf('04')] },
   ]
-  const accepted = (own: WatchedValidator) => acceptedAddresses(rules, own)
+  const accepted = (watched: WatchedValidator) => acceptedAddresses(rules, watched)
   assert.deepEqual(accepted(validator(7, { pool: 'North' })), [addressOf('01')])
   assert.deepEqual(accepted(validator(9, { pool: 'North', operator: 'Ops' })), [addressOf('02')])
   assert.deepEqual(accepted(validator(9, { pool: 'North' })), [addressOf('ab')])
@@ -42,17 +42,17 @@ const transferTo = (address: string) => {
 }
 
 test('a block is right if its fees or a payment of the builder go to an accepted address', () => {
-  const lastTransactions = [transferTo(other), transferTo(own), transferTo(other)]
-  assert.equal(isWrongRecipient({ feeRecipient: own, lastTransactions: [] }, undefined, [own]), false)
-  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions }, undefined, [own]), false)
+  const lastTransactions = [transferTo(other), transferTo(expected), transferTo(other)]
+  assert.equal(isWrongRecipient({ feeRecipient: expected, lastTransactions: [] }, undefined, [expected]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions }, undefined, [expected]), false)
   assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions }, undefined, [addressOf('cc')]), true)
-  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, null, [own]), true)
-  const paid = { proposerFeeRecipient: own }
-  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, paid, [own]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, null, [expected]), true)
+  const paid = { proposerFeeRecipient: expected }
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, paid, [expected]), false)
   assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: [] }, paid, [other]), true)
   // A transaction of an unknown type may be the payment.
   const unreadable = [...lastTransactions.slice(0, 1), Buffer.alloc(12, 7)]
-  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: unreadable }, undefined, [own]), false)
+  assert.equal(isWrongRecipient({ feeRecipient: builder, lastTransactions: unreadable }, undefined, [expected]), false)
 })
 
 test('exactly the blocks of watched validators with other fee recipients or from other relays are found', async () => {
@@ -68,7 +68,7 @@ test('exactly the blocks of watched validators with other fee recipients or from
   await using two = await serveScript(({ url }) => {
     const slot = Number(new URL(url, 'http://relay').searchParams.get('slot'))
     const hash = network.blocks.get(slot)?.payload.hash
-    const traces = [{ slot: String(slot), block_hash: `0x${'0'.repeat(64)}`, proposer_fee_recipient: own }]
+    const traces = [{ slot: String(slot), block_hash: `0x${'0'.repeat(64)}`, proposer_fee_recipient: expected }]
     if (delivered(slot)) traces.push({ slot: String(slot), block_hash: String(hash), proposer_fee_recipient: other })
     return { body: JSON.stringify(traces) }
   })
@@ -103,25 +103,25 @@ test('exactly the blocks of watched validators with other fee recipients or from
   const empty = blocks.filter(({ payload }) => payload.transactions.length === 0)
   const wrongIn = (list: typeof empty) => list.map(({ slot }) => `wrong_fee_recipient ${slot}`)
   assert(empty.length > 0 && empty.length < blocks.length)
-  assert.deepEqual(await problemsOf([], [own]), wrongIn(empty))
+  assert.deepEqual(await problemsOf([], [expected]), wrongIn(empty))
   const accepted = empty[0]?.payload.feeRecipient ?? ''
   const right = ({ payload }: (typeof empty)[number]) => payload.feeRecipient === accepted
   assert.deepEqual(
-    await problemsOf([], [own, accepted.toUpperCase().replace('0X', '0x')]),
+    await problemsOf([], [expected, accepted.toUpperCase().replace('0X', '0x')]),
     wrongIn(empty.filter((block) => !right(block))),
   )
 })
 
 test('a relay whose list cannot be read is unknown, and a payload is missing only if two lists lack it', async () => {
   const hash = `0x${'ab'.repeat(32)}`
-  const trace = { slot: '7', block_hash: hash, proposer_fee_recipient: own }
+  const trace = { slot: '7', block_hash: hash, proposer_fee_recipient: expected }
   const altered: unknown[] = [
     { ...trace, slot: '8' },
     { ...trace, slot: 7.5 },
     { ...trace, block_hash: hash.slice(2) },
     { ...trace, block_hash: [hash] },
     { ...trace, proposer_fee_recipient: null },
-    { ...trace, proposer_fee_recipient: [own] },
+    { ...trace, proposer_fee_recipient: [expected] },
     null,
   ]
   for (const entry of altered) {
@@ -129,7 +129,7 @@ test('a relay whose list cannot be read is unknown, and a payload is missing onl
     await assert.rejects(openRelays([relay.url]).find(7, hash), /did not return a list of payloads of slot 7$/)
   }
   await using forgetful = await serveScript({ body: '[]' }, { body: [trace] })
-  assert.deepEqual(await openRelays([forgetful.url]).find(7, hash), { proposerFeeRecipient: own })
+  assert.deepEqual(await openRelays([forgetful.url]).find(7, hash), { proposerFeeRecipient: expected })
   await using without = await serveScript({ body: '[]' })
   assert.equal(await openRelays([without.url]).find(7, hash), null)
   assert.equal(without.requests.length, 2)

@@ -24,8 +24,8 @@ after(() => world[Symbol.asyncDispose]())
 /** The value of a series; undefined if it does not exist. */
 function metricValue(text: string, name: string, labels: Readonly<Record<string, string>>): number | undefined {
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`))
-  const line = lines.find((own) =>
-    Object.entries(labels).every(([label, value]) => own.includes(`${label}="${value}"`)),
+  const line = lines.find((candidate) =>
+    Object.entries(labels).every(([label, value]) => candidate.includes(`${label}="${value}"`)),
   )
   return line === undefined ? undefined : Number(line.split(' ').at(-1))
 }

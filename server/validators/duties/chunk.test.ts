@@ -64,11 +64,11 @@ test('any range of cells can be read and is added to any targets', () => {
       fc.nat(79),
       fc.nat(80),
       fc.array(fc.integer({ min: -1, max: 9 }), { minLength: 80, maxLength: 80 }),
-      (rows, from, length, places) => {
+      (rows, from, length, targets) => {
         const first = from % rows.length
         const count = Math.min(length, rows.length - first)
         const reader = new ChunkReader(columns).open(packCells(cellsOf(rows, columns)))
-        const to = Int32Array.from(places)
+        const to = Int32Array.from(targets)
         const chosen = rows.slice(first, first + count)
         assert.equal(
           reader.selectCells(first, count),
@@ -78,9 +78,9 @@ test('any range of cells can be read and is added to any targets', () => {
           const [into, expected] = [new Float64Array(10).fill(1), new Float64Array(10).fill(1)]
           if (reader.selectCells(first, count)) reader.addColumn(column, count, into, to)
           chosen.forEach((row, cell) => {
-            const place = to[cell] as number
-            if (row[0] !== undefined && place >= 0)
-              expected[place] = (expected[place] as number) + (row[column] as number)
+            const target = to[cell] as number
+            if (row[0] !== undefined && target >= 0)
+              expected[target] = (expected[target] as number) + (row[column] as number)
           })
           assert.deepEqual([...into], [...expected])
         }

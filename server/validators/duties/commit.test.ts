@@ -74,9 +74,9 @@ test('hours, chain days and UTC days each add up to what was written, for every 
     for (const { epoch, validator, ...values } of rows) {
       const [day, hour] = keysOf[grain](epoch as Epoch)
       const key = `${validator} ${day} ${hour}`
-      const own = sums.get(key) ?? { validator, day, hour }
-      for (const name of measures) own[name] = (own[name] ?? 0) + ((values as Record<string, number>)[name] ?? 0)
-      sums.set(key, own)
+      const sum = sums.get(key) ?? { validator, day, hour }
+      for (const name of measures) sum[name] = (sum[name] ?? 0) + ((values as Record<string, number>)[name] ?? 0)
+      sums.set(key, sum)
     }
     const stored = await storedRows(context, 'mainnet', grain)
     assert.equal(stored.length, sums.size, grain)

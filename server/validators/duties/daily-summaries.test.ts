@@ -44,21 +44,23 @@ const openNetwork = () => openContext({ validators: { networks: { mainnet: windo
 
 const timeOf = (context: TestContext) => plainTime(context.settings.validators.networks[network])
 
-const summarize = (context: TestContext, own: ValidatorGroups, daysMax = 100, until = 64) =>
-  summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: own, daysMax }, signal)
+const summarize = (context: TestContext, validatorGroups: ValidatorGroups, daysMax = 100, until = 64) =>
+  summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: validatorGroups, daysMax }, signal)
 
 const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
   readSummaries(context.duties, { network, kind, name, days: { from: 0, until: 100 } })
 
 /** Reference: computed from every single epoch. */
 function assertDay(context: TestContext, summary: DaySummary, who: readonly number[]): void {
-  const own = rows.filter(({ epoch, validator }) => Math.floor(epoch / 3) === summary.day && who.includes(validator))
-  const byValidator = Map.groupBy(own, ({ validator }) => validator)
+  const rowsOfDay = rows.filter(
+    ({ epoch, validator }) => Math.floor(epoch / 3) === summary.day && who.includes(validator),
+  )
+  const byValidator = Map.groupBy(rowsOfDay, ({ validator }) => validator)
   assert.equal(summary.validators, byValidator.size)
   for (const name of measures)
     assert.equal(
       summary.sums[name],
-      own.reduce((sum, row) => sum + row[name], 0),
+      rowsOfDay.reduce((sum, row) => sum + row[name], 0),
       `${name} of day ${summary.day}`,
     )
   const scoresOf = (name: 'attesterEffectiveness' | 'proposerEffectiveness' | 'validatorEffectiveness') =>

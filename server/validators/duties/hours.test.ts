@@ -14,7 +14,7 @@ const at = (day: number) => day * 225
 const daysOf = (from: number, until: number): Range => ({ from: at(from), until: at(until) })
 
 async function openDays(context: TestContext, { from, until }: Range): Promise<void> {
-  const rows = Array.from({ length: until - from }, (_, place) => ({ ...perfect, epoch: from + place, validator: 5 }))
+  const rows = Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: from + at, validator: 5 }))
   await writeEpochs(context, 'mainnet', { from, until }, rows)
 }
 

@@ -108,17 +108,17 @@ test('ids are exact, unique and in the order of network, unit and group', () => 
     const units = 2 ** 46 / level.groupsMax
     const keys = networks.flatMap((network) =>
       [0, 1, 2, 4000, units - 1].flatMap((unit) =>
-        [0, 1, 63, 64, level.groupsMax - 1].map((place) => [networkId(network), unit, place] as const),
+        [0, 1, 63, 64, level.groupsMax - 1].map((group) => [networkId(network), unit, group] as const),
       ),
     )
-    const ids = keys.map(([network, unit, place]) => rowId(level, network, unit, place))
+    const ids = keys.map(([network, unit, group]) => rowId(level, network, unit, group))
     assert(ids.every(Number.isSafeInteger), level.table)
     // The keys are in order.
     assert(
       ids.every((id, at) => at === 0 || id > (ids[at - 1] as number)),
       level.table,
     )
-    for (const [at, [, , place]] of keys.entries()) assert.equal(groupIn(level, ids[at] as number), place)
+    for (const [at, [, , group]] of keys.entries()) assert.equal(groupIn(level, ids[at] as number), group)
     assert.throws(() => rowId(level, 1, units, 0), /do not fit into an id/)
     assert.throws(() => rowId(level, 1, 0, level.groupsMax), /do not fit into an id/)
     const { from, until } = unitIds(level, 2, { from: 3, until: 5 })

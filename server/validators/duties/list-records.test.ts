@@ -83,38 +83,38 @@ interface PlainRecord extends RecordKey {
   readonly rows: readonly EpochRow[]
 }
 
-const lineOf = ({ isUtc }: Pick<RecordQuery, 'isUtc'>): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
+const calendarOf = ({ isUtc }: Pick<RecordQuery, 'isUtc'>): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
 
 /** Newest window first, then by validator. */
 function plainRecords(query: RecordQuery): PlainRecord[] {
   const { days, cut, windowOf, byValidator, grain } = query
-  const place = ({ epoch }: EpochRow) => {
-    const [day, hour] = [lineOf(query).dayOf(epoch as Epoch), hourOf(time, epoch as Epoch)]
+  const locate = ({ epoch }: EpochRow) => {
+    const [day, hour] = [calendarOf(query).dayOf(epoch as Epoch), hourOf(time, epoch as Epoch)]
     const isRequested = day >= days.from && day < days.until
     const isWhole = !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
     if (!isRequested || !(isWhole || (hour >= cut.hours.from && hour < cut.hours.until))) return undefined
     return { day, hour, window: grain === 'hours' ? hour + day : (windowOf[day - days.from] as number) }
   }
-  const chosen = rows.filter((row) => query.validators.includes(row.validator) && place(row))
-  const groups = Map.groupBy(chosen, (row) => `${place(row)?.window} ${byValidator ? row.validator : 0}`)
-  return Array.from(groups.values(), (own) => {
-    const places = own.map((row) => place(row) ?? assert.fail())
+  const chosen = rows.filter((row) => query.validators.includes(row.validator) && locate(row))
+  const groups = Map.groupBy(chosen, (row) => `${locate(row)?.window} ${byValidator ? row.validator : 0}`)
+  return Array.from(groups.values(), (groupRows) => {
+    const located = groupRows.map((row) => locate(row) ?? assert.fail())
     return {
-      window: places[0]?.window as number,
-      validator: byValidator ? (own[0]?.validator as number) : 0,
-      day: Math.min(...places.map(({ day }) => day)),
-      hour: grain === 'hours' ? (places[0]?.hour as number) : -1,
-      rows: own,
+      window: located[0]?.window as number,
+      validator: byValidator ? (groupRows[0]?.validator as number) : 0,
+      day: Math.min(...located.map(({ day }) => day)),
+      hour: grain === 'hours' ? (located[0]?.hour as number) : -1,
+      rows: groupRows,
     }
   }).sort((a, b) => b.window - a.window || a.validator - b.validator)
 }
 
-const total = (own: readonly EpochRow[], name: Measure) => own.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+const total = (some: readonly EpochRow[], name: Measure) => some.reduce((sum, row) => sum + (row[name] ?? 0), 0)
 
 /** The mean over the days (or hours) of each validator in which it had to vote. */
-function attesterScore(query: RecordQuery, own: readonly EpochRow[]): number {
-  const grains = Map.groupBy(own, ({ epoch, validator }) => {
-    const day = lineOf(query).dayOf(epoch as Epoch)
+function attesterScore(query: RecordQuery, recordRows: readonly EpochRow[]): number {
+  const grains = Map.groupBy(recordRows, ({ epoch, validator }) => {
+    const day = calendarOf(query).dayOf(epoch as Epoch)
     return `${validator} ${day} ${query.grain === 'hours' ? hourOf(time, epoch as Epoch) : ''}`
   })
   const scores = Array.from(grains.values(), (some) => {
@@ -214,8 +214,8 @@ test('sums, scores and times equal those of a simple reference, merged or not', 
             (window[b] as number) - (window[a] as number) || (validator[a] as number) - (validator[b] as number),
         )
         assert.equal(order.length, expected.length)
-        expected.forEach((record, place) => {
-          const at = order[place] as number
+        expected.forEach((record, rank) => {
+          const at = order[rank] as number
           assert.deepEqual(
             [window[at], validator[at], day[at], hour[at]],
             [record.window, record.validator, record.day, record.hour],

@@ -45,10 +45,10 @@ class PlainSums {
       for (const grain of grains) {
         const key = { validator, day: grain.startsWith('utc') ? utcDay : day, hour: /hours/i.test(grain) ? hour : -1 }
         const text = Object.values(key).join(' ')
-        const own = this.#rows[grain].get(text) ?? key
+        const sum = this.#rows[grain].get(text) ?? key
         for (const name of measures)
-          Object.assign(own, { [name]: ((own as Record<string, number>)[name] ?? 0) + (values[name] ?? 0) })
-        this.#rows[grain].set(text, own)
+          Object.assign(sum, { [name]: ((sum as Record<string, number>)[name] ?? 0) + (values[name] ?? 0) })
+        this.#rows[grain].set(text, sum)
       }
     }
   }
@@ -206,10 +206,10 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
   const write = async (range: Range) => {
     const rows = rowsOf(range)
     for (const span of await writeEpochs(context, network, range, rows)) {
-      const own = rows.filter(({ epoch }) => epoch >= span.from && epoch < span.until)
-      sums.add(own)
+      const written = rows.filter(({ epoch }) => epoch >= span.from && epoch < span.until)
+      sums.add(written)
       for (const { part } of partsIn(time, span)) if (!present.has(part)) present.set(part, new Set())
-      for (const { epoch, validator } of own) present.get(partOf(time, epoch as Epoch))?.add(validator)
+      for (const { epoch, validator } of written) present.get(partOf(time, epoch as Epoch))?.add(validator)
     }
   }
   const mergeSomehow = async (until: number) => {

@@ -51,8 +51,8 @@ const write = ({ dutiesState }: TestContext, bounds: readonly number[], rows: re
       time,
       bounds.slice(1).map((until, at) => {
         const from = bounds[at] as number
-        const own = rows.filter(({ epoch }) => epoch >= from && epoch < until)
-        return { epochs: { from: from as Epoch, until: until as Epoch }, missed: columnsOf(own) }
+        const segmentRows = rows.filter(({ epoch }) => epoch >= from && epoch < until)
+        return { epochs: { from: from as Epoch, until: until as Epoch }, missed: columnsOf(segmentRows) }
       }),
     ),
   )
@@ -111,13 +111,13 @@ test('several commits of a day are appended, in every group of validators', asyn
   ]
   for (const bounds of commits) await write(context, bounds, rows)
   for (const validator of validators) {
-    const own = rows.filter((row) => row.validator === validator)
-    assert(own.length > 10)
-    assert.deepEqual(await read(context, validator), inOrder(own))
+    const ofValidator = rows.filter((row) => row.validator === validator)
+    assert(ofValidator.length > 10)
+    assert.deepEqual(await read(context, validator), inOrder(ofValidator))
     const range = { from: 6, until: 23 }
     assert.deepEqual(
       await read(context, validator, range),
-      inOrder(own).filter(({ epoch }) => epoch >= 6 && epoch < 23),
+      inOrder(ofValidator).filter(({ epoch }) => epoch >= 6 && epoch < 23),
     )
   }
   assert.deepEqual(await read(context, 65), [], 'another validator of a group that has rows')

@@ -27,8 +27,12 @@ async function read(context: TestContext, watch: readonly string[], finalized: n
         ? { ...exchange, body: exchange.body.replace(/("finalized":\{"epoch":")\d+/, `$1${finalized}`) }
         : exchange,
   })
-  const own = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [node.url], fromEpoch: 0 } }
-  const plain = { ...context, settings: settingsWith({ validators: { networks: { hoodi: own } } }), clock: systemClock }
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, watch, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const plain = {
+    ...context,
+    settings: settingsWith({ validators: { networks: { hoodi: hoodi } } }),
+    clock: systemClock,
+  }
   const settings = await withChainTimes(plain)
   readWith = settings
   const warned: unknown[] = []

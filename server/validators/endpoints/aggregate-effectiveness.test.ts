@@ -164,7 +164,7 @@ describe('200', () => {
   })
 
   test('a time means the whole window that holds it', async () => {
-    const place = async (granularity: 'day' | 'week' | 'month' | 'all') => {
+    const daysOf = async (granularity: 'day' | 'week' | 'month' | 'all') => {
       const given: AggregateInput = {
         indices: [5],
         filterType: 'datetime',
@@ -176,10 +176,10 @@ describe('200', () => {
       return [record?.startDay, record?.endDay]
     }
     // One second before day 2123 begins.
-    assert.deepEqual(await place('day'), [2122, 2122])
-    assert.deepEqual(await place('week'), [2120, 2126])
-    assert.deepEqual(await place('month'), [2114, 2129])
-    assert.deepEqual(await place('all'), [2114, 2122])
+    assert.deepEqual(await daysOf('day'), [2122, 2122])
+    assert.deepEqual(await daysOf('week'), [2120, 2126])
+    assert.deepEqual(await daysOf('month'), [2114, 2129])
+    assert.deepEqual(await daysOf('all'), [2114, 2122])
   })
 
   test('the next page of a request by time has a time as bound', async () => {
@@ -310,7 +310,7 @@ describe('400', () => {
 describe('504', () => {
   test('an aborted request reads nothing from the database', async () => {
     const { value } = complete(aggregateEffectiveness.endpoint.input, { indices: [5] })
-    const visit = testRequestInfo({ signal: AbortSignal.abort(new Fault('server.timeout')) })
-    await assert.rejects(aggregateEffectiveness.handle(value as never, context, visit), { code: 'server.timeout' })
+    const aborted = testRequestInfo({ signal: AbortSignal.abort(new Fault('server.timeout')) })
+    await assert.rejects(aggregateEffectiveness.handle(value as never, context, aborted), { code: 'server.timeout' })
   })
 })

@@ -35,8 +35,8 @@ describe('200', () => {
       const { data, total } = (await callHandler(aggregateEffectiveness, context, { ...given, indices: [2] })).body
       assert.ok(data.length > 0 && data.every(({ validatorIndex }) => validatorIndex === 2))
       for (const name of ['2', pubkeyOf(2)]) {
-        const own = await page({ ...given, validator_index_or_pubkey: name })
-        assert.deepEqual([own.data, own.total], [data, total])
+        const single = await page({ ...given, validator_index_or_pubkey: name })
+        assert.deepEqual([single.data, single.total], [data, total])
       }
     }
   })

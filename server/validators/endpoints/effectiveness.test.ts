@@ -40,11 +40,11 @@ const list = async <F extends string>(given: Given, field: F) =>
 
 describe('200', () => {
   test('the example of the contract has the time fields that are computed for its day', async () => {
-    const places = ['startDay', 'endDay', 'startEpoch', 'endEpoch', 'startSlot', 'endSlot'] as const
+    const bounds = ['startDay', 'endDay', 'startEpoch', 'endEpoch', 'startSlot', 'endSlot'] as const
     const moments = ['startDate', 'endDate', 'date', 'startTimestamp', 'endTimestamp'] as const
     const [shown] = effectiveness.endpoint.example.reply.results
     const [record] = (await body({ fromDay: 2115, limit: 1 })).results
-    for (const name of ['day', ...places, ...moments] as const) assert.equal(shown?.[name], record?.[name], name)
+    for (const name of ['day', ...bounds, ...moments] as const) assert.equal(shown?.[name], record?.[name], name)
   })
 
   test('days are in ascending order, and all time fields agree', async () => {
@@ -90,14 +90,14 @@ describe('200', () => {
   })
 
   test('fields that do not fit the granularity are null', async () => {
-    const place = async (granularity: NonNullable<Given['granularity']>) => {
+    const timeFieldsOf = async (granularity: NonNullable<Given['granularity']>) => {
       const [record] = (await body({ granularity, limit: 1 })).results
       return [record?.hour, record?.day, record?.date, record?.startDay, record?.endDay, record?.endDate]
     }
-    assert.deepEqual(await place('hour'), [52_850, 2114, '2026-09-15', 2114, 2114, '2026-09-15'])
-    assert.deepEqual(await place('day'), [null, 2114, '2026-09-15', 2114, 2114, '2026-09-16'])
+    assert.deepEqual(await timeFieldsOf('hour'), [52_850, 2114, '2026-09-15', 2114, 2114, '2026-09-15'])
+    assert.deepEqual(await timeFieldsOf('day'), [null, 2114, '2026-09-15', 2114, 2114, '2026-09-16'])
     for (const granularity of ['week', 'month', 'quarter', 'year', 'all'] as const) {
-      assert.deepEqual(await place(granularity), [null, null, null, 2114, 2116, '2026-09-18'], granularity)
+      assert.deepEqual(await timeFieldsOf(granularity), [null, null, null, 2114, 2116, '2026-09-18'], granularity)
     }
   })
 
@@ -119,16 +119,16 @@ describe('200', () => {
   })
 
   test('a day that was not read to its end does not claim the epochs that are missing', async () => {
-    await using own = await openContext()
-    await register(own, 'mainnet', [5])
+    await using partial = await openContext()
+    await register(partial, 'mainnet', [5])
     for (const [from, until] of [
       [day(2114), day(2114) + 90],
       [day(2115) + 9, day(2116)],
     ] as const) {
       const epochs = Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: from + at, validator: 5 }))
-      await writeEpochs(own, 'mainnet', { from, until }, epochs)
+      await writeEpochs(partial, 'mainnet', { from, until }, epochs)
     }
-    const { results } = (await callHandler(effectiveness, own, { validator_index_or_pubkey: '5' })).body
+    const { results } = (await callHandler(effectiveness, partial, { validator_index_or_pubkey: '5' })).body
     assert.deepEqual(
       results.map((record) => [record.day, record.startEpoch, record.endEpoch, record.endSlot]),
       [

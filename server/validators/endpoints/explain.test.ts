@@ -204,7 +204,7 @@ function truthOf(
   const record = world.epochs[epoch]
   assert(record)
   const first = epoch * slotsPerEpoch
-  const own = Array.from({ length: slotsPerEpoch }, (_, at) => first + at)
+  const slots = Array.from({ length: slotsPerEpoch }, (_, at) => first + at)
   const seat = record.committees.findIndex((members) => members.includes(validator))
   const slot = first + Math.floor(seat / committeesPerSlot)
   const row = world.truth.rows(epoch).get(validator) ?? {}
@@ -222,8 +222,8 @@ function truthOf(
     targetCorrect: isIn ? row.correct_target === 1 : null,
     headCorrect: isIn ? row.correct_head === 1 : null,
   }
-  const duties = own.filter((at) => at > 0 && record.proposers[at - first] === validator)
-  const blocks = own.flatMap((at) => world.blocks.get(at) ?? [])
+  const duties = slots.filter((at) => at > 0 && record.proposers[at - first] === validator)
+  const blocks = slots.flatMap((at) => world.blocks.get(at) ?? [])
   const isEmpty = (at: number) => {
     const block = world.blocks.get(at)
     return block !== undefined && block.fork !== 'altair' && block.payload.transactions.length === 0
@@ -248,8 +248,8 @@ test('every missed duty of every validator of a simulated network is reported, a
   for (const seed of ['explain/1', 'explain/2', 'explain/5']) {
     const world = simulateNetwork(seed, { missed: 0.2, orphaned: 0.05, slashing: 0.05 })
     await using node = await openNodeOfRun(world, { finalized: () => world.finalized })
-    const own = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [node.url], fromEpoch: 0 } }
-    await using empty = await openContext({ validators: { networks: { hoodi: own } } })
+    const hoodi = { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [node.url], fromEpoch: 0 } }
+    await using empty = await openContext({ validators: { networks: { hoodi: hoodi } } })
     const settings = await withChainTimes({ ...empty, clock: systemClock })
     const context = Object.assign(empty, { settings })
     const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
@@ -294,11 +294,16 @@ test('every missed duty of every validator of a simulated network is reported, a
 test('missed duties of old days are deleted, and their coverage with them', async () => {
   const world = simulateNetwork('explain/1')
   await using node = await openNodeOfRun(world, { finalized: () => world.finalized })
-  const own = { epochsPerHour: 1, epochsPerDay: 2, missedKeptDays: 1, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const configured = {
+    epochsPerHour: 1,
+    epochsPerDay: 2,
+    missedKeptDays: 1,
+    beacon: { urls: [node.url], fromEpoch: 0 },
+  }
   await using context = await openContext()
   const settings = await withChainTimes({
     ...context,
-    settings: settingsWith({ validators: { networks: { hoodi: own } } }),
+    settings: settingsWith({ validators: { networks: { hoodi: configured } } }),
     clock: systemClock,
   })
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })

@@ -142,9 +142,9 @@ describe('400', () => {
 })
 
 test('after any changes of entities, pools and operators find exactly their validators', async () => {
-  await using own = await openContext()
+  await using changed = await openContext()
   await putValidators(
-    own.state,
+    changed.state,
     'mainnet',
     [0, 1, 2, 3].map((index) => entry(index)),
   )
@@ -152,19 +152,19 @@ test('after any changes of entities, pools and operators find exactly their vali
   const operators = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 })
   const record = fc.record({ index: fc.nat(3), pool, nodeOperators: operators })
   const run = async (records: readonly { index: number; pool: string | undefined; nodeOperators: string[] }[]) => {
-    const listed = records.map(({ pool: name, ...rest }, at) => ({
+    const expectedPools = records.map(({ pool: name, ...rest }, at) => ({
       at,
       record: { ...rest, ...(name && { pool: name }) },
     }))
-    await importEntities(own.state, 'mainnet', listed, 'test', testNowMs)
-    const rows = await own.state.all<{ validator_index: number; pool: string | null; node_operators: string }>(
+    await importEntities(changed.state, 'mainnet', expectedPools, 'test', testNowMs)
+    const rows = await changed.state.all<{ validator_index: number; pool: string | null; node_operators: string }>(
       'select validator_index, pool, node_operators from validator_entities order by validator_index',
     )
-    const { pools } = (await callHandler(find, own, {})).body
+    const { pools } = (await callHandler(find, changed, {})).body
     for (const name of ['A', 'B', 'C']) {
       const members = rows.filter((row) => row.pool === name).map((row) => row.validator_index)
       assert.equal(pools.find((one) => one.pool === name)?.validators ?? 0, members.length)
-      const { validators } = (await callHandler(find, own, { pool: name })).body
+      const { validators } = (await callHandler(find, changed, { pool: name })).body
       assert.deepEqual(
         validators.map(({ validatorIndex }) => validatorIndex),
         members,
@@ -172,7 +172,7 @@ test('after any changes of entities, pools and operators find exactly their vali
     }
     for (const name of ['x', 'y', 'z']) {
       const members = rows.filter((row) => (JSON.parse(row.node_operators) as string[]).includes(name))
-      const { validators } = (await callHandler(find, own, { nodeOperator: name })).body
+      const { validators } = (await callHandler(find, changed, { nodeOperator: name })).body
       assert.deepEqual(
         validators.map(({ validatorIndex }) => validatorIndex),
         members.map((row) => row.validator_index),

@@ -99,13 +99,13 @@ test('4.5: the pages together have every window of the requested validators, new
     from: bound,
     to: bound,
     size: fc.integer({ min: 4, max: 40 }),
-    places: fc.uniqueArray(fc.nat({ max: validatorCount - 1 }), { minLength: 1, maxLength: 5 }),
+    positions: fc.uniqueArray(fc.nat({ max: validatorCount - 1 }), { minLength: 1, maxLength: 5 }),
   })
   await fc.assert(
-    fc.asyncProperty(question, async ({ network, granularity, groupBy: by, filterType, places, ...rest }) => {
+    fc.asyncProperty(question, async ({ network, granularity, groupBy: by, filterType, positions, ...rest }) => {
       const { rows, indices } = worlds[network]
       const time = clocks[network]
-      const named = places.map((place) => indices[place] as number)
+      const named = positions.map((position) => indices[position] as number)
       const unit = filterType === 'day' ? time.epochsPerDay : time.epochsPerHour
       const [from, to] = [rest.from, rest.to].map((value) => (value && filterType === 'hour' ? value * 6 + 1 : value))
       const numbers = [from, to].filter((value) => value !== undefined)
@@ -166,7 +166,7 @@ test('4.6: the pages have every window of the validator in the requested order',
     network,
     granularity: fc.constantFrom('hour', 'day', 'week', 'month', 'quarter', 'year', 'all'),
     utc: fc.boolean(),
-    place: fc.nat({ max: validatorCount - 1 }),
+    position: fc.nat({ max: validatorCount - 1 }),
     fromDay: bound,
     toDay: bound,
     limit: fc.integer({ min: 5, max: 120 }),
@@ -187,10 +187,10 @@ test('4.6: the pages have every window of the validator in the requested order',
     sortOrder: fc.constantFrom('asc', 'desc'),
   })
   await fc.assert(
-    fc.asyncProperty(question, async ({ network, granularity, utc, place, fromDay, toDay, sortBy, ...rest }) => {
+    fc.asyncProperty(question, async ({ network, granularity, utc, position, fromDay, toDay, sortBy, ...rest }) => {
       fc.pre(fromDay === undefined || toDay === undefined || fromDay <= toDay)
       const time = clocks[network]
-      const index = worlds[network].indices[place] as number
+      const index = worlds[network].indices[position] as number
       const chosen = worlds[network].rows.filter(({ epoch, validator }) => {
         const day = dayOf(time, utc, epoch)
         return validator === index && day >= (fromDay ?? 0) && day <= (toDay ?? day)

@@ -67,9 +67,9 @@ class Behaviour extends SeededBehaviour {
 function simulateChain(seed: string, slots: number, onlyBranches?: readonly Branch[]) {
   const draws = createSeededRandom(`${seed}/branches`)
   const epochs = Math.ceil(slots / slotsPerEpoch)
-  const ownPlan = { ...plan, epochs }
-  const scenario = { seed, plan: ownPlan, behaviour: new Behaviour(ownPlan) }
-  const chain = { ...simulateScenario(scenario, epochs), plan: ownPlan, genesisUnix: 1_700_000_000 }
+  const chainPlan = { ...plan, epochs }
+  const scenario = { seed, plan: chainPlan, behaviour: new Behaviour(chainPlan) }
+  const chain = { ...simulateScenario(scenario, epochs), plan: chainPlan, genesisUnix: 1_700_000_000 }
   const startSlot = firstEpoch * slotsPerEpoch
   const branches: Branch[] = []
   for (let slot = startSlot; slot + 4 < chain.headSlot; slot += draws.whole(6, 40)) {
@@ -181,9 +181,9 @@ async function assertTruth({ chain, context, server: { settings } }: Followed, h
     const expected = sumTruth(chain.truth, hour * epochsPerHour, (hour + 1) * epochsPerHour)
     for (const [validator, sums] of expected) {
       const label = `hour ${hour}, validator ${validator}`
-      const own = rows.get(label) ?? []
+      const hourRows = rows.get(label) ?? []
       for (const name of measures) {
-        const sum = own.reduce((total, row) => total + row[name], 0)
+        const sum = hourRows.reduce((total, row) => total + row[name], 0)
         assert.equal(sum, sums[name] ?? 0, `${label}: ${name}`)
       }
       rows.delete(label)

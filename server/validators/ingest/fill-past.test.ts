@@ -38,14 +38,20 @@ const chain = simulateNetwork('past', {
 /** A node whose finality and oldest state the test moves. */
 async function openWorld(simulated = chain, options: BeaconNodeOptions = {}) {
   const at = { finalized: 0, statesFromSlot: 0 }
-  const moved = { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot }
-  const node = await openNodeOfRun(simulated, { ...moved, ...options })
+  const movingHead = { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot }
+  const node = await openNodeOfRun(simulated, { ...movingHead, ...options })
   const context = await openContext()
   let settings = context.settings
   /** A server that was restarted with these settings. */
   const restart = async (watch: readonly string[], changes: object = {}, log: Log = context.log) => {
-    const own = { epochsPerHour, epochsPerDay, watch, watchPastDays: 2, beacon: { urls: [node.url], fromEpoch: 0 } }
-    const configured = settingsWith({ validators: { networks: { [network]: { ...own, ...changes } } } })
+    const networkSettings = {
+      epochsPerHour,
+      epochsPerDay,
+      watch,
+      watchPastDays: 2,
+      beacon: { urls: [node.url], fromEpoch: 0 },
+    }
+    const configured = settingsWith({ validators: { networks: { [network]: { ...networkSettings, ...changes } } } })
     settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
     const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
     return new Follower({ ...context, settings, log, clock: systemClock }, network, beacon)

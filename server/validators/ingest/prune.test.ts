@@ -123,9 +123,9 @@ function simulateFork(seed: string, forkEpoch: number, epochs: number) {
   const shared = Array.from({ length: forkEpoch }, () => trunk.simulateEpoch())
   const continueAs = (name: string): Chain => {
     const branch = new Simulation(scenarioOf(name), new Truth(), structuredClone(trunk.saveData()))
-    const own = Array.from({ length: epochs - forkEpoch }, (): EpochRecord => branch.simulateEpoch())
+    const branchEpochs = Array.from({ length: epochs - forkEpoch }, (): EpochRecord => branch.simulateEpoch())
     const headSlot = epochs * plan.slotsPerEpoch - 1
-    return { seed: name, plan, genesisUnix: 1_700_000_000, headSlot, epochs: [...shared, ...own] }
+    return { seed: name, plan, genesisUnix: 1_700_000_000, headSlot, epochs: [...shared, ...branchEpochs] }
   }
   return { abandoned: continueAs(`${seed}/abandoned`), canonical: continueAs(`${seed}/canonical`) }
 }

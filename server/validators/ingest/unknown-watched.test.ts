@@ -8,9 +8,9 @@ import { findUnknownWatched } from './unknown-watched.ts'
 test('unknown indices, keys and addresses are found, whatever their spelling', async () => {
   await using context = await openContext()
   await register(context, 'hoodi', [12])
-  const own = { index: 7, pubkey: pubkeyOf(7), withdrawalAddress: `0x${'ab'.repeat(20)}` }
+  const withAddress = { index: 7, pubkey: pubkeyOf(7), withdrawalAddress: `0x${'ab'.repeat(20)}` }
   const epochs = { activationEligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null, withdrawableEpoch: null }
-  await putValidators(context.state, 'hoodi', [{ ...own, ...epochs }])
+  await putValidators(context.state, 'hoodi', [{ ...withAddress, ...epochs }])
   const known = ['12', '0012', pubkeyOf(12).toUpperCase().replace('0X', '0x'), `0x${'AB'.repeat(20)}`]
   const unknown = ['34', pubkeyOf(34), `0x${'cd'.repeat(20)}`]
   assert.deepEqual(await findUnknownWatched(context.state, 'hoodi', [...known, ...unknown]), unknown)

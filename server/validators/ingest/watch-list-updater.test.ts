@@ -31,8 +31,8 @@ test('a changed watch file is used without a restart: added validators are regis
   await using files = await openContext()
   const watchFile = join(files.dir, 'watch.txt')
   const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 100 }
-  const own = { epochsPerHour: 3, epochsPerDay: 6, watchFile, beacon }
-  await using plain = await openContext({ validators: { networks: { hoodi: own } } })
+  const hoodi = { epochsPerHour: 3, epochsPerDay: 6, watchFile, beacon }
+  await using plain = await openContext({ validators: { networks: { hoodi: hoodi } } })
   const settings = await withChainTimes({ ...plain, clock: systemClock })
   const lines: Line[] = []
   let onLine = () => {}

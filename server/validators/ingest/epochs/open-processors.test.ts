@@ -32,14 +32,17 @@ const { signal } = new AbortController()
 
 test('processing on another thread stores the same rows as processing on this one', async () => {
   await using node = await openReplay()
-  await using near = await contextFor(node)
-  await using far = await contextFor(node)
-  const here = { ...near, settings: await withChainTimes({ ...near, clock: systemClock }) }
-  await (await openFollower({ ...here, clock: systemClock }, 'hoodi')).catchUp(signal)
-  const context = { ...far, settings: await withChainTimes({ ...far, clock: systemClock }) }
-  await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
-  await new Follower(context, 'hoodi', processors.of('hoodi')).catchUp(signal)
-  const [one, other] = [await dump(here), await dump(context)]
+  await using opened = await contextFor(node)
+  await using openedForThread = await contextFor(node)
+  const context = { ...opened, settings: await withChainTimes({ ...opened, clock: systemClock }) }
+  await (await openFollower({ ...context, clock: systemClock }, 'hoodi')).catchUp(signal)
+  const contextForThread = {
+    ...openedForThread,
+    settings: await withChainTimes({ ...openedForThread, clock: systemClock }),
+  }
+  await using processors = openEpochProcessors([await readProcessorStart(contextForThread, 'hoodi')])
+  await new Follower(contextForThread, 'hoodi', processors.of('hoodi')).catchUp(signal)
+  const [one, other] = [await dump(context), await dump(contextForThread)]
   assert(one.hours.length > 100 && one.audits.length > 0 && one.validators.length === 64)
   assert.deepEqual(other, one)
 })

@@ -15,7 +15,7 @@ import { computeExecutionRewards, createExecutionSource, openExecution } from '.
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
 /** Address of the proposer. */
-const own = '0xAA'
+const proposer = '0xAA'
 const transaction = (from: string, value: bigint, { hash = '0x77', to = '0x02', input = '0x' } = {}) => ({
   ...{ hash, from, to, input },
   value: hex(value),
@@ -32,16 +32,19 @@ const receipts = [
 ]
 
 const call = (from: string) => transaction(from, 1n, { input: '0xa9059cbb' })
-const payment = (from: string, value: bigint) => transaction(from, value, { to: own.toLowerCase() })
+const payment = (from: string, value: bigint) => transaction(from, value, { to: proposer.toLowerCase() })
 const feesAlone = { priorityFee: 142_000, baselineMev: 0, external: 0 }
 
 test('a proposer that builds its own block gets the priority fees', () => {
-  assert.deepEqual(computeExecutionRewards(block(own, [transaction('0xbb', 5n * gwei)]), receipts, [own]), feesAlone)
+  assert.deepEqual(
+    computeExecutionRewards(block(proposer, [transaction('0xbb', 5n * gwei)]), receipts, [proposer]),
+    feesAlone,
+  )
 })
 
 test('a block that ends with a transfer from its proposer has no builder payment', () => {
   assert.deepEqual(
-    computeExecutionRewards(block(own, [call('0xbb'), transaction(own, 5n * gwei)]), receipts, [own]),
+    computeExecutionRewards(block(proposer, [call('0xbb'), transaction(proposer, 5n * gwei)]), receipts, [proposer]),
     feesAlone,
   )
 })
@@ -50,28 +53,28 @@ test('the part of a builder payment above the fees is MEV, whichever account pay
   const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
   for (const wallet of ['0xb1', '0xb2']) {
     const paying = block('0xb1', [call('0xbb'), payment(wallet, 200_000n * gwei)])
-    assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
+    assert.deepEqual(computeExecutionRewards(paying, receipts, [proposer]), expected)
   }
   // A refund to another account may follow the payment.
   const refunding = block('0xb1', [payment('0xb1', 200_000n * gwei), transaction('0xb1', 5n)])
-  assert.deepEqual(computeExecutionRewards(refunding, receipts, [own]), expected)
+  assert.deepEqual(computeExecutionRewards(refunding, receipts, [proposer]), expected)
 })
 
 test('a payment on top of fees that go to the proposer is MEV', () => {
-  const paying = block(own, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
+  const paying = block(proposer, [call('0xbb'), payment('0xb2', 50_000n * gwei)])
   const expected = { priorityFee: 142_000, baselineMev: 50_000, external: 50_000 }
-  assert.deepEqual(computeExecutionRewards(paying, receipts, [own]), expected)
+  assert.deepEqual(computeExecutionRewards(paying, receipts, [proposer]), expected)
 })
 
 test('if a builder pays less than the fees, the reward is the payment', () => {
   const poor = computeExecutionRewards(block('0xb1', [payment('0xb1', 100_000n * gwei + 7n)]), receipts.slice(0, 1), [
-    own,
+    proposer,
   ])
   assert.deepEqual(poor, { priorityFee: 42_000, baselineMev: 58_000, external: 100_000 })
   const poorer = computeExecutionRewards(
     block('0xb1', [call('0xbb'), payment('0xb1', 100_000n * gwei + 7n)]),
     receipts,
-    [own],
+    [proposer],
   )
   assert.deepEqual(poorer, { priorityFee: 100_000, baselineMev: 0, external: 100_000 })
 })
@@ -79,9 +82,9 @@ test('if a builder pays less than the fees, the reward is the payment', () => {
 test('a reverted payment transfers nothing: the proposer gets no reward', () => {
   const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   const undone = receipts.map((receipt, at) => (at === 1 ? { ...receipt, status: '0x0' } : receipt))
-  assert.deepEqual(computeExecutionRewards(paying, undone, [own]), { priorityFee: 0, baselineMev: 0, external: 0 })
+  assert.deepEqual(computeExecutionRewards(paying, undone, [proposer]), { priorityFee: 0, baselineMev: 0, external: 0 })
   const other = receipts.map((receipt, at) => (at === 0 ? { ...receipt, status: '0x0' } : receipt))
-  assert.equal(computeExecutionRewards(paying, other, [own])?.external, 200_000)
+  assert.equal(computeExecutionRewards(paying, other, [proposer])?.external, 200_000)
 })
 
 test('if a block ends with a transfer between other accounts, its rewards are unknown', () => {
@@ -101,14 +104,14 @@ test('payments and fees to a configured fee recipient count for the proposer', a
   const paying = block('0xb1', [call('0xbb'), payment('0xb1', 200_000n * gwei)])
   assert.equal(computeExecutionRewards(paying, receipts, ['0xee']), undefined)
   const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
-  assert.deepEqual(computeExecutionRewards(paying, receipts, ['0xee', own]), expected)
+  assert.deepEqual(computeExecutionRewards(paying, receipts, ['0xee', proposer]), expected)
   assert.deepEqual(
-    computeExecutionRewards(block(own, [call('0xbb'), call('0xbb')]), receipts, ['0xee', own]),
+    computeExecutionRewards(block(proposer, [call('0xbb'), call('0xbb')]), receipts, ['0xee', proposer]),
     feesAlone,
   )
   // A transfer between two addresses of the proposer is not a payment.
-  const internal = block(own, [call('0xbb'), transaction('0xee', 5n, { to: own })])
-  assert.deepEqual(computeExecutionRewards(internal, receipts, ['0xee', own]), feesAlone)
+  const internal = block(proposer, [call('0xbb'), transaction('0xee', 5n, { to: proposer })])
+  assert.deepEqual(computeExecutionRewards(internal, receipts, ['0xee', proposer]), feesAlone)
   const read = (registered: readonly string[]) =>
     createExecutionSource(scripted([], { is: 'result', result: receipts }), registered).read(
       [of(2, 3)],
@@ -116,12 +119,12 @@ test('payments and fees to a configured fee recipient count for the proposer', a
       signal,
     )
   assert.deepEqual([...(await read([])).keys()], [])
-  assert.deepEqual([...(await read([own])).keys()], [2])
+  assert.deepEqual([...(await read([proposer])).keys()], [2])
 })
 
 test('an early transfer to the proposer is not a builder payment', () => {
   const early = [payment('0xbb', 1n), call('0xbb'), call('0xbb'), call('0xbb')]
-  assert.deepEqual(computeExecutionRewards(block(own, early), receipts, [own]), feesAlone)
+  assert.deepEqual(computeExecutionRewards(block(proposer, early), receipts, [proposer]), feesAlone)
 })
 
 /** A node that always returns the same block and receipts. */
@@ -141,8 +144,8 @@ const fullBlock = {
   hash: '0x2',
   ...block('0xAA', [transaction('0xbb', 1n, { hash: '0x0' }), transaction('0xbb', 1n, { hash: '0x1' })]),
 }
-const addressOf = () => own
-const of = (slot: number, transactions: number, feeRecipient = own) =>
+const addressOf = () => proposer
+const of = (slot: number, transactions: number, feeRecipient = proposer) =>
   ({ slot, payload: { hash: `0x${slot}`, transactions, feeRecipient, baseFeeWei: 10n * gwei } }) as unknown as Block
 const { signal } = new AbortController()
 

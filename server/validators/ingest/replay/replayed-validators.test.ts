@@ -121,8 +121,8 @@ test('requests, queues, penalties and effective balances follow the consensus sp
     assert.equal(result.count, expected.count, `case ${at}`)
     for (const column of ['balance', 'increments', 'credentials'] as const)
       assert.deepEqual([...result[column]], [...expected[column]], `case ${at}, ${column}`)
-    const [own, node] = [result, expected].map(({ pending }) => Buffer.from(pending?.deposits ?? []))
-    assert.deepEqual(own, node, `case ${at}, pending deposits`)
+    const [actual, expectedDeposits] = [result, expected].map(({ pending }) => Buffer.from(pending?.deposits ?? []))
+    assert.deepEqual(actual, expectedDeposits, `case ${at}, pending deposits`)
     // Consolidations that the block requests are not computed.
     const consolidations = Buffer.from(result.pending?.consolidations ?? [])
     const remaining = Buffer.from(expected.pending?.consolidations ?? []).subarray(0, consolidations.length)

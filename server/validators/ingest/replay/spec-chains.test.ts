@@ -156,8 +156,10 @@ function assertSameState(computed: Validators, state: Validators, label: string)
   assert.equal(computed.count, state.count, label)
   for (const column of computedColumns)
     assert.deepEqual([...computed[column]], [...state[column]], `${label}, ${column}`)
-  const [own, node] = [computed, state].map(({ pending }) => Buffer.from(pending?.deposits ?? []).toString('hex'))
-  assert.equal(own, node, `${label}, pending deposits`)
+  const [actual, expected] = [computed, state].map(({ pending }) =>
+    Buffer.from(pending?.deposits ?? []).toString('hex'),
+  )
+  assert.equal(actual, expected, `${label}, pending deposits`)
 }
 
 test('the figures of the chains are consistent with their states', () => {
