@@ -209,7 +209,7 @@ describe('errors', () => {
   test('a refused connection, a broken connection and a redirect are TransportErrors', async () => {
     await using server = await serveScript({ instead: 'drop' }, { status: 302, headers: { location: '/x' } })
     const { client } = clientOf(server, { retries: 0 })
-    for (let turn = 0; turn < 2; turn++) {
+    for (let round = 0; round < 2; round++) {
       const error = await failureOf(client.explorer.labelListV1())
       assert.ok(error instanceof TransportError && error.reason === 'network' && error.retryable)
     }

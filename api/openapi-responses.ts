@@ -94,7 +94,7 @@ function success(
   components: Components,
 ): SchemaObject {
   const replies = there.map(({ reply }) => components.use(reply))
-  const shapes = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
+  const schemas = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
   const examples = Object.fromEntries(
     there.map(({ id, summary, example: { needs, reply } }) => [
       id,
@@ -110,7 +110,7 @@ function success(
     ...withHeaders(names),
     content: there[0]?.stream
       ? streamContent(there[0])
-      : jsonContent(shapes.length === 1 ? (shapes[0] as SchemaObject) : { anyOf: shapes }, {
+      : jsonContent(schemas.length === 1 ? (schemas[0] as SchemaObject) : { anyOf: schemas }, {
           ...examples,
           ...examplesOf(failures),
         }),

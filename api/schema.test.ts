@@ -3,23 +3,23 @@ import { test } from 'node:test'
 import TypeBox from 'typebox'
 import { Type } from './schema.ts'
 
-const schemasOf = (library: typeof Type) => {
-  const named = library.String({ pattern: '^a', description: 'a text' })
+const schemasOf = (typebox: typeof Type) => {
+  const named = typebox.String({ pattern: '^a', description: 'a text' })
   const members = {
-    list: library.Array(library.Integer({ minimum: 1 }), { maxItems: 3 }),
-    flag: library.Optional(library.Boolean()),
-    number: library.Number(),
-    names: library.Optional(library.Record(library.String(), named, { description: 'names' })),
-    either: library.Union([named, library.Unknown()], { description: 'either' }),
-    any: library.Unknown({ description: 'anything' }),
-    own: library.Unsafe<'x'>({ type: 'string', enum: ['x'] }),
+    list: typebox.Array(typebox.Integer({ minimum: 1 }), { maxItems: 3 }),
+    flag: typebox.Optional(typebox.Boolean()),
+    number: typebox.Number(),
+    names: typebox.Optional(typebox.Record(typebox.String(), named, { description: 'names' })),
+    either: typebox.Union([named, typebox.Unknown()], { description: 'either' }),
+    any: typebox.Unknown({ description: 'anything' }),
+    own: typebox.Unsafe<'x'>({ type: 'string', enum: ['x'] }),
   }
   return [
-    library.Object(members, { additionalProperties: false }),
-    library.Object({ only: library.Optional(named) }),
-    library.Object({}),
+    typebox.Object(members, { additionalProperties: false }),
+    typebox.Object({ only: typebox.Optional(named) }),
+    typebox.Object({}),
     // A copy of an optional schema is required.
-    library.Object({ copied: { ...library.Optional(named) } }),
+    typebox.Object({ copied: { ...typebox.Optional(named) } }),
   ]
 }
 

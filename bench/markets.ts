@@ -13,7 +13,7 @@ import { searchMarkets } from '#markets/search/search.ts'
 import { manyMarkets, manySlug } from '#simulator/markets/many.ts'
 import { openState } from '#storage/open.ts'
 
-const here = import.meta.dirname
+const benchDir = import.meta.dirname
 const count = Number(process.env.BENCH_MARKETS ?? 100_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
@@ -52,7 +52,7 @@ async function makeFile(file: string): Promise<number> {
 
 /** In a child process, to measure its peak memory. */
 function importFile(file: string, data: string): { read: number; seconds: number; residentMiB: number } {
-  const script = `import { main } from ${JSON.stringify(join(here, '../cli/main.ts'))}
+  const script = `import { main } from ${JSON.stringify(join(benchDir, '../cli/main.ts'))}
     await main(['import', 'markets', ${JSON.stringify(file)}, '--data', ${JSON.stringify(data)}, '--json'])
     console.log(JSON.stringify({ residentMiB: process.resourceUsage().maxRSS / 1024 }))`
   const text = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
@@ -107,9 +107,9 @@ async function compare(
   writeFileSync(join(dir, 'body'), body)
   const requests = join(dir, 'requests.json')
   writeFileSync(requests, JSON.stringify(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`)))
-  const bare = await firstLine<{ port: number }>(launch([join(here, 'bare.ts'), join(dir, 'body')]))
+  const bare = await firstLine<{ port: number }>(launch([join(benchDir, 'bare.ts'), join(dir, 'body')]))
   const load = (at: number, forSeconds: number) =>
-    firstLine<Load>(launch([join(here, 'load.ts'), String(at), requests, String(forSeconds), String(connections)]))
+    firstLine<Load>(launch([join(benchDir, 'load.ts'), String(at), requests, String(forSeconds), String(connections)]))
   const [ours, theirs]: [number[], number[]] = [[], []]
   await load(port, 1)
   await load(bare.port, 1)
@@ -145,7 +145,7 @@ async function serving(data: string): Promise<void> {
   writeFileSync(config, JSON.stringify({ server: { anonymousPerSecond: 0 }, log: { level: 'warn' } }))
   const startMs = performance.now()
   const server = launch([
-    join(here, '../cli/tetrad.js'),
+    join(benchDir, '../cli/tetrad.js'),
     'serve',
     '--config',
     config,
@@ -193,10 +193,10 @@ async function changing(data: string): Promise<void> {
     ),
   )
   const tookMs: number[] = []
-  for (let turn = 0; turn < 10; turn++) {
+  for (let round = 0; round < 10; round++) {
     const startMs = performance.now()
     await state.write((tx) =>
-      putMarkets(tx, [{ kind: 'event', id: '999999', fields: { volume: turn }, partial: true }], Date.now()),
+      putMarkets(tx, [{ kind: 'event', id: '999999', fields: { volume: round }, partial: true }], Date.now()),
     )
     tookMs.push(performance.now() - startMs)
   }
@@ -215,7 +215,7 @@ async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<v
   const results: string[] = []
   for (const [name, q] of Object.entries(queries)) {
     const tookMs: number[] = []
-    for (let turn = 0; turn < 20; turn++) {
+    for (let round = 0; round < 20; round++) {
       const startMs = performance.now()
       await searchMarkets(state, q, 20)
       tookMs.push(performance.now() - startMs)

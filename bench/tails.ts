@@ -113,12 +113,12 @@ try {
     console.log(`${name}: half of the maximum is ${Math.round(done / took / 2).toLocaleString('en')}/s`)
   }
   /** `besideEach` runs once beside each kind of request. */
-  const measure = async (during: string, besideEach: (kind: string) => Promise<string> = async () => '') => {
+  const measure = async (during: string, sendOthers: (kind: string) => Promise<string> = async () => '') => {
     for (const [at, { name, requests }] of kinds.entries()) {
-      const beside = besideEach(name)
+      const others = sendOthers(name)
       const { failed, p50Ms, p99Ms } = await load(requests, seconds, rates[at])
       const refused = failed > 0 ? `, ${failed} refused` : ''
-      console.log(`${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${refused}${await beside}`)
+      console.log(`${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${refused}${await others}`)
     }
   }
   const printIngest = (text: string) => console.log(`  ingest meanwhile: ${text}`)

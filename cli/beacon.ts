@@ -106,7 +106,7 @@ async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
   ])
   let lines: AuditLine[] = []
   await withStores(options, async (stores, settings) => {
-    const turn = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
+    const audit = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
       lines = await auditWith(
         options,
         settings,
@@ -115,7 +115,7 @@ async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
       )
     }
     const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), clock, random, log }
-    await runWithLease(context, options, 'beacon', turn, new AbortController().signal)
+    await runWithLease(context, options, 'beacon', audit, new AbortController().signal)
   })
   return lines
 }

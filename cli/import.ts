@@ -56,14 +56,14 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   await withState(options, 'made', async (store) => {
-    const turn = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
+    const importAll = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
       for (const file of files) {
         const totals = await importFile(state, file, { ...options, record }, table, rejects, signal)
         for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
         if (signal.aborted) break
       }
     }
-    await runWithLease({ state: store, clock, random, log }, options, 'markets', turn, stop.signal)
+    await runWithLease({ state: store, clock, random, log }, options, 'markets', importAll, stop.signal)
   })
   process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000

@@ -84,11 +84,11 @@ async function checkSource(kind: SourceKind, text: string, { offline = false }: 
   return { source, findings: findings.filter(({ name }) => name !== 'clock') }
 }
 
-const marks = { ok: ['ok', 'ok'], warn: ['warning', 'warning'], fail: ['error', 'failed'] } as const
+const statusLabels = { ok: ['ok', 'ok'], warn: ['warning', 'warning'], fail: ['error', 'failed'] } as const
 
 function report(findings: readonly DoctorFinding[]): void {
   for (const { level, name, message, todo } of findings) {
-    const [tone, label] = marks[level]
+    const [tone, label] = statusLabels[level]
     note(`${paint(tone, label, process.stderr)}  ${name}: ${message}${todo === undefined ? '' : `\n      → ${todo}`}`)
   }
 }

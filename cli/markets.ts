@@ -77,10 +77,10 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   await withState(options, 'made', async (state) => {
     const world = { settings, clock, random, log }
     const context = { state, ...world, markets: createMarketsCaches() }
-    const turn = async (leased: MarketsContext, signal: AbortSignal) => {
+    const readSelected = async (leased: MarketsContext, signal: AbortSignal) => {
       for (const feed of selected) reports[feed.id] = await readFeedOnce(leased, feed, options, signal)
     }
-    await runWithLease(context, options, 'markets', turn, stop.signal)
+    await runWithLease(context, options, 'markets', readSelected, stop.signal)
   })
   if (options.json) return printJson(reports)
   for (const [id, report] of Object.entries(reports)) {

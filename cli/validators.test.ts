@@ -23,13 +23,13 @@ async function openScene() {
   const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
-  const own = (...args: string[]) => runCommand(args, { cwd: folder.dir })
-  const { code, stderr } = await own('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const runInFolder = (...args: string[]) => runCommand(args, { cwd: folder.dir })
+  const { code, stderr } = await runInFolder('ingest', 'beacon', '--network', 'hoodi', '--once')
   assert.equal(code, 0, stderr)
   return {
     dir: folder.dir,
     settings,
-    run: (...args: string[]) => own('validators', ...args, '--network', 'hoodi'),
+    run: (...args: string[]) => runInFolder('validators', ...args, '--network', 'hoodi'),
     async [Symbol.asyncDispose]() {
       await folder[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()

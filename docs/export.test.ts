@@ -85,7 +85,7 @@ function answer({ fundings, labels }: Awaited<ReturnType<typeof runExample>>): s
 describe('example', () => {
   test('the queries name only exported columns', () => {
     const columns = new Set([...datasetColumns.fundings, ...datasetColumns.labels].map(({ name }) => name))
-    const own = ['tagged', 'owner', 'addresses', 'wei', 'f', 't']
+    const aliases = ['tagged', 'owner', 'addresses', 'wei', 'f', 't']
     const sqlWords =
       'with as select from where is not null and group by count sum join inner on order desc limit'.split(' ')
     const functions = ['arg_max', 'argMax', 'hugeint', 'toUInt256', 'file']
@@ -95,7 +95,7 @@ describe('example', () => {
           .replaceAll(/'[^']*'/g, '')
           .matchAll(/[a-z_]\w*/gi),
       ].map(([name]) => name)
-      const unknown = names.filter((name) => ![...columns, ...own, ...sqlWords, ...functions].includes(name))
+      const unknown = names.filter((name) => ![...columns, ...aliases, ...sqlWords, ...functions].includes(name))
       assert.deepEqual(unknown, [], tool)
     }
     const pandas = queryFor('pandas')
@@ -103,7 +103,7 @@ describe('example', () => {
     const members = [...pandas.replaceAll(/'[^']*'/g, '').matchAll(/\b(?:labels|fundings)\.(\w+)(?!\w*\()/g)].map(
       ([, name = '']) => name,
     )
-    const unknown = [...quoted, ...members].filter((name) => ![...columns, ...own, 'count', 'sum'].includes(name))
+    const unknown = [...quoted, ...members].filter((name) => ![...columns, ...aliases, 'count', 'sum'].includes(name))
     assert.deepEqual(unknown, [])
   })
 

@@ -11,7 +11,7 @@ import { complete } from '#core/schema-check.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { runCommand } from '#test/run-command.ts'
 
-const here = import.meta.dirname
+const docsDir = import.meta.dirname
 const pages = [
   'agents.md',
   'alerts.md',
@@ -26,7 +26,7 @@ const pages = [
   'scaling.md',
   'upgrading.md',
 ]
-const read = (name: string) => readFile(join(here, name), 'utf8')
+const read = (name: string) => readFile(join(docsDir, name), 'utf8')
 
 const sections = Object.keys(SettingsSchema.properties)
 const settingPattern = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-zA-Z]+)+)\``, 'g')
@@ -53,7 +53,7 @@ for (const page of pages) {
 
     test('its links lead to existing files', async () => {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
-        assert.ok(existsSync(normalize(join(here, dirname(page), target))), target)
+        assert.ok(existsSync(normalize(join(docsDir, dirname(page), target))), target)
       }
     })
 
@@ -61,7 +61,7 @@ for (const page of pages) {
       const text = await read(page)
       const commands = new Set([...text.matchAll(/(?:tetrad|tetrad\.js) ([a-z]+)/g)].map(([, name = '']) => name))
       for (const name of commands.difference(notCommands)) {
-        const { code, stderr } = await runCommand([name, '--help'], { cwd: here })
+        const { code, stderr } = await runCommand([name, '--help'], { cwd: docsDir })
         assert.equal(code, 0, `tetrad ${name}: ${stderr}`)
       }
     })
@@ -72,7 +72,7 @@ for (const page of pages) {
 const notCommands = new Set(['config.yaml', 'yaml', 'node'])
 
 test('operations.md lists all alerts with severity page', async () => {
-  const rules = parse(await readFile(join(here, '../ops/prometheus/tetrad.rules.yml'), 'utf8')) as {
+  const rules = parse(await readFile(join(docsDir, '../ops/prometheus/tetrad.rules.yml'), 'utf8')) as {
     groups: { rules: { alert: string; labels: { severity: string } }[] }[]
   }
   const paging = rules.groups.flatMap((group) => group.rules).filter(({ labels }) => labels.severity === 'page')

@@ -108,22 +108,22 @@ describe('every page', { skip: noBrowser }, () => {
   })
 
   test('the overview shows since when the server does not respond, and recovers when it does', async () => {
-    const [visitor, operator] = [
+    const [anonymous, operator] = [
       await browser.page('/#/overview', { key: '' }),
       await browser.page(await signInPath(), { key: '' }),
     ]
     const readyOn = (page: Page) => page.getByRole('heading', { name: 'Ready: all checks pass' })
-    for (const page of [visitor, operator]) {
+    for (const page of [anonymous, operator]) {
       await readyOn(page).waitFor()
       await page.context().setOffline(true)
     }
-    for (const page of [visitor, operator]) {
+    for (const page of [anonymous, operator]) {
       await page.getByText(/^The server has not responded since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./).waitFor()
       assert.equal(await readyOn(page).count(), 0)
       await browser.accessible(page)
       await page.context().setOffline(false)
     }
-    for (const page of [visitor, operator]) {
+    for (const page of [anonymous, operator]) {
       await readyOn(page).waitFor()
       assert.equal(await page.getByRole('alert').count(), 0)
       await browser.leave(page)

@@ -15,12 +15,12 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     },
     async () => {
       const { demo } = browser
-      const visitor = await browser.page('/', { key: '' })
-      await visitor.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
-      await visitor.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
-      await visitor.getByText('Sign in to see requests, limits and sources.').waitFor()
-      await browser.accessible(visitor)
-      await browser.leave(visitor)
+      const anonymous = await browser.page('/', { key: '' })
+      await anonymous.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
+      await anonymous.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
+      await anonymous.getByText('Sign in to see requests, limits and sources.').waitFor()
+      await browser.accessible(anonymous)
+      await browser.leave(anonymous)
 
       const { token } = await createLink(demo.server.context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })

@@ -25,8 +25,8 @@ const late = { ...fine, vote: { ...vote, delay: 2 } }
 const missed = { ...vote, included: false, delay: null, targetCorrect: null, headCorrect: null }
 
 test('an attestation in the first block after its slot is not the validator’s fault, however late', () => {
-  const [own] = incidentsOf(late)
-  assert.deepEqual(own, { epoch: 100, slot: 3207, kind: 'late', amount: 2, fault: 'own' })
+  const [lateVote] = incidentsOf(late)
+  assert.deepEqual(lateVote, { epoch: 100, slot: 3207, kind: 'late', amount: 2, fault: 'own' })
   const faultOf = (changed: object) => incidentsOf({ ...fine, vote: { ...vote, ...changed } })[0]?.fault
   assert.equal(faultOf({ delay: 3, bestDelay: 3, nextBlockMissing: true }), 'none')
   assert.equal(faultOf({ delay: 5, bestDelay: 3, nextBlockMissing: true }), 'both')
