@@ -8,7 +8,6 @@ import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'
 import { counted, print, printJson } from './print.ts'
-import { clock } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface EntityOptions extends CommonOptions {
@@ -29,7 +28,7 @@ export function addEntities(program: Command): void {
     .addOption(new Option('--network <name>', 'network').choices(networks).default('mainnet'))
     .option('--source <name>', 'source of the data (default: the name of the file)')
     .option('--rejects <file>', 'file for rejected records', 'entities.rejects.ndjson')
-    .addHelpText('after', '\nImporting the same file again changes nothing. Replaced data is kept as history.')
+    .addHelpText('after', '\nImporting the same file again changes nothing.')
     .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
 }
 
@@ -41,7 +40,7 @@ async function importFile(file: string, options: EntityOptions): Promise<void> {
   const records = parseFile(parseEntityRecords, await readFile(file, 'utf8'), file)
   const source = options.source ?? basename(file)
   const { rejects, ...totals } = await withState(options, 'made', (state) =>
-    importEntities(state, options.network, records, source, clock.now()),
+    importEntities(state, options.network, records, source),
   )
   if (rejects.length > 0) {
     process.exitCode = exitPartly

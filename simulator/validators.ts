@@ -105,7 +105,7 @@ async function loadValidators(
   for (const result of await Promise.allSettled(following)) if (result.status === 'rejected') throw result.reason
   await openDepositReader(context, 'mainnet', await processors.of('mainnet').chain(signal)).catchUp(signal)
   const records = parseEntityRecords(entityFile(accounts))
-  const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv', context.clock.now())
+  const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv')
   if (rejects.length > 0) throw new Error(`the entities of the demo were rejected: ${JSON.stringify(rejects)}`)
   // The ingest would do this a few days at a time.
   const [time, groups] = [plainTime(settings.validators.networks.mainnet), await readGroups(context.state, 'mainnet')]

@@ -53,49 +53,36 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
   ) ${clustered}`,
 ]
 
-const entityTables = ({ strict, clustered }: StateDialect): readonly string[] => {
-  const entity = `pool text,
+const entityTables = ({ clustered }: StateDialect): readonly string[] => [
+  // The entity behind a validator. It is not chain data: `tetrad import entities` reads it from files.
+  `create table validator_entities (
+    network text not null,
+    validator_index bigint not null,
+    pool text,
     subpool text,
     dvt_network text,
     node_operators text not null, -- JSON list, in the order of the source
     dvt_operators text not null, -- JSON list
-    source text not null, -- the imported file`
-  return [
-    // The entity behind a validator. It is not chain data: `tetrad import entities` reads it from files.
-    `create table validator_entities (
-    network text not null,
-    validator_index bigint not null,
-    ${entity}
-    updated_ms bigint not null,
+    source text not null, -- the imported file
     primary key (network, validator_index),
     foreign key (network, validator_index) references validators (network, validator_index)
   ) ${clustered}`,
-    'create index validator_entities_by_pool on validator_entities (network, pool, validator_index)',
-    // Entities that a later import replaced, with the time they were valid.
-    `create table validator_entity_history (
-    network text not null,
-    validator_index bigint not null,
-    ${entity}
-    from_ms bigint not null,
-    until_ms bigint not null
-  ) ${strict}`,
-    'create index validator_entity_history_by_validator on validator_entity_history (network, validator_index)',
-    // One row for each name in node_operators, to find validators by operator.
-    `create table validator_operators (
+  'create index validator_entities_by_pool on validator_entities (network, pool, validator_index)',
+  // One row for each name in node_operators, to find validators by operator.
+  `create table validator_operators (
     network text not null,
     operator text not null,
     validator_index bigint not null,
     primary key (network, operator, validator_index)
   ) ${clustered}`,
-    // The size of each pool: counting a million validators takes too long for a response.
-    `create table validator_pools (
+  // The size of each pool: counting a million validators takes too long for a response.
+  `create table validator_pools (
     network text not null,
     pool text not null,
     validators bigint not null,
     primary key (network, pool)
   ) ${clustered}`,
-  ]
-}
+]
 
 const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => [
   // Problems that were reported to a webhook and still exist. They are not reported again until they have ended.

@@ -1,7 +1,7 @@
 // The extension endpoint validators.entities, compared with the figures of 4.5.
 import { strict as assert } from 'node:assert'
 import { after, before, test } from 'node:test'
-import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, perfect, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../duties/layout.ts'
 import { summarizeDuties } from '../duties/store.ts'
@@ -40,7 +40,7 @@ before(async () => {
     at: index,
     record: { index, ...(pool && { pool }), nodeOperators: [index % 2 === 0 ? 'Even Ops' : 'Odd Ops'] },
   }))
-  await importEntities(context.state, network, records, 'test', testNowMs)
+  await importEntities(context.state, network, records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 

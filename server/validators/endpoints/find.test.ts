@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Input } from '#api/kit.ts'
-import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from '../registry/entities.ts'
 import { putValidators, type ValidatorEntry } from '../registry/registry.ts'
@@ -50,7 +50,7 @@ before(async () => {
     { index: 5, nodeOperators: ['Fjord'] },
   ]
   const records = entities.map((record, at) => ({ at, record }))
-  await importEntities(context.state, 'mainnet', records, 'test', testNowMs)
+  await importEntities(context.state, 'mainnet', records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 
@@ -152,11 +152,11 @@ test('after any changes of entities, pools and operators find exactly their vali
   const operators = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 })
   const record = fc.record({ index: fc.nat(3), pool, nodeOperators: operators })
   const run = async (records: readonly { index: number; pool: string | undefined; nodeOperators: string[] }[]) => {
-    const expectedPools = records.map(({ pool: name, ...rest }, at) => ({
+    const entities = records.map(({ pool: name, ...rest }, at) => ({
       at,
       record: { ...rest, ...(name && { pool: name }) },
     }))
-    await importEntities(changed.state, 'mainnet', expectedPools, 'test', testNowMs)
+    await importEntities(changed.state, 'mainnet', entities, 'test')
     const rows = await changed.state.all<{ validator_index: number; pool: string | null; node_operators: string }>(
       'select validator_index, pool, node_operators from validator_entities order by validator_index',
     )

@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
-import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, pubkeyOf, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from '../registry/entities.ts'
 import { putValidators } from '../registry/registry.ts'
@@ -35,7 +35,7 @@ before(async () => {
     { index: 8, pool: 'Harbour', nodeOperators: ['Basalt'], dvtNetwork: 'Mesh', dvtOperators: ['One', 'Two'] },
   ]
   const records = entities.map((record, at) => ({ at, record }))
-  await importEntities(context.state, network, records, 'test', testNowMs)
+  await importEntities(context.state, network, records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 

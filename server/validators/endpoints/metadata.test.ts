@@ -39,7 +39,7 @@ describe('200', () => {
     await putValidators(context.state, 'mainnet', [entry])
     const deposits = [address('f'), address('e'), address('F')].map((text) => ({ index: 12, address: text }))
     await putDeposits(context.state, 'mainnet', deposits)
-    await importEntities(context.state, 'mainnet', [{ at: 1, record: entity }], 'test', context.clock.now())
+    await importEntities(context.state, 'mainnet', [{ at: 1, record: entity }], 'test')
     const key = pubkeyOf(12)
     for (const who of ['12', '012', key, key.slice(2), key.toUpperCase().replace('0X', '0x')]) {
       const { body } = await callHandler(metadata, context, { validator_index_or_pubkey: who })
@@ -81,7 +81,7 @@ describe('200', () => {
     await putValidators(context.state, 'mainnet', [{ ...entry, exitEpoch: null }])
     await putValidators(context.state, 'mainnet', [entry])
     const records = [{ ...entity, pool: 'Old' }, entity].map((record, at) => ({ at, record }))
-    await importEntities(context.state, 'mainnet', records, 'test', 2)
+    await importEntities(context.state, 'mainnet', records, 'test')
     const { body } = await callHandler(metadata, context, { validator_index_or_pubkey: '12' })
     assert.deepEqual([body.exitEpoch, body.pool], [30, 'Lantern Pool'])
   })

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Input } from '#api/kit.ts'
-import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../duties/layout.ts'
 import { summarizeDuties } from '../duties/store.ts'
@@ -37,7 +37,7 @@ async function openWorld() {
     at: index,
     record: { index, ...(pool && { pool }), nodeOperators: [index % 2 === 0 ? 'Even Ops' : 'South'] },
   }))
-  await importEntities(context.state, network, records, 'test', testNowMs)
+  await importEntities(context.state, network, records, 'test')
   return context
 }
 

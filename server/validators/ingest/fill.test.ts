@@ -108,7 +108,7 @@ test('complete days are summarized by pool, and again when pools change or a gap
     others.map(() => [64, 4 * 64]),
   )
   const pool = (indices: readonly number[]) => indices.map((index, at) => ({ at, record: { index, pool: 'Harbour' } }))
-  await importEntities(context.state, 'hoodi', pool([7, 8, 9]), 'pools.csv', 1)
+  await importEntities(context.state, 'hoodi', pool([7, 8, 9]), 'pools.csv')
   await follower.catchUp(signal)
   assert.deepEqual(
     (await read('pool', 'Harbour')).map(({ day, validators }) => [day, validators]),

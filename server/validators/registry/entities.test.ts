@@ -1,7 +1,7 @@
 // Import of entities: all selectors, rejected records, and the history.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openContext, testNowMs } from '#test/context.ts'
+import { openContext } from '#test/context.ts'
 import { putDeposits } from '#test/validators-world.ts'
 import { importEntities, parseEntityRecords } from './entities.ts'
 import { putValidators, readValidator } from './registry.ts'
@@ -42,7 +42,7 @@ const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
 
 test('records select validators by index, key, deposit or withdrawal address; later lines win; others are rejected with their line', async () => {
   await using context = await openRegistry()
-  const totals = await importEntities(context.state, 'hoodi', parseEntityRecords(csv), 'file.csv', testNowMs)
+  const totals = await importEntities(context.state, 'hoodi', parseEntityRecords(csv), 'file.csv')
   assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 5])
   assert.deepEqual(
     totals.rejects.map(({ at, reason: why }) => [at, why]),
@@ -62,17 +62,12 @@ test('records select validators by index, key, deposit or withdrawal address; la
   assert.deepEqual(pools[0]?.nodeOperators, ['Fjord', 'Basalt'])
 })
 
-test('the same file changes nothing; another file moves replaced entities to the history, with source and times', async () => {
+test('the same file changes nothing; another file replaces the entity', async () => {
   await using context = await openRegistry()
   const one = parseEntityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
-  await importEntities(context.state, 'hoodi', one, 'old.json', 1000)
-  assert.equal((await importEntities(context.state, 'hoodi', one, 'old.json', 2000)).changed, 0)
-  await importEntities(context.state, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json', 3000)
-  const history = await context.state.all('select pool, source, from_ms, until_ms from validator_entity_history')
-  assert.deepEqual(
-    history.map((row) => ({ ...(row as object) })),
-    [{ pool: 'Old', source: 'old.json', from_ms: 1000, until_ms: 3000 }],
-  )
+  await importEntities(context.state, 'hoodi', one, 'old.json')
+  assert.equal((await importEntities(context.state, 'hoodi', one, 'old.json')).changed, 0)
+  await importEntities(context.state, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json')
   assert.equal((await readValidator(context.state, 'hoodi', 1))?.entity?.pool, 'New')
   assert.equal((await readValidator(context.state, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
 })

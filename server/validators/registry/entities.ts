@@ -2,7 +2,7 @@
 // validators by index, key, deposit address or withdrawal address.
 //
 // 1. A record that is invalid or matches no known validator is rejected with its line. The others are imported.
-// 2. A replaced entity is moved to the history with its source and time. Importing the same file again changes nothing.
+// 2. A record replaces the stored entity of its validators. Importing the same file again changes nothing.
 // 3. A validator without a record has no entity. Nothing is guessed (behaviour/validators.md#validator-metadata).
 import type { Network } from '#api/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
@@ -71,14 +71,13 @@ export async function importEntities(
   network: Network,
   records: readonly { readonly at: number; readonly record: EntityRecord }[],
   source: string,
-  nowMs: number,
 ): Promise<EntityTotals> {
   const rejects: EntityReject[] = []
   const seen = new Set<number>()
   let changed = 0
   for (let from = 0; from < records.length; from += recordsPerWrite) {
     const batch = records.slice(from, from + recordsPerWrite)
-    const written = await state.write((tx) => putRecords(tx, network, batch, source, nowMs))
+    const written = await state.write((tx) => putRecords(tx, network, batch, source))
     rejects.push(...written.rejects)
     for (const index of written.seen) seen.add(index)
     changed += written.changed
@@ -91,7 +90,6 @@ async function putRecords(
   network: Network,
   records: readonly { readonly at: number; readonly record: EntityRecord }[],
   source: string,
-  nowMs: number,
 ) {
   const written = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
   for (const { at, record } of records) {
@@ -103,7 +101,7 @@ async function putRecords(
     }
     for (const index of indices) {
       written.seen.push(index)
-      if (await putEntity(tx, network, index, entity, source, nowMs)) written.changed += 1
+      if (await putEntity(tx, network, index, entity, source)) written.changed += 1
     }
   }
   if (written.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
@@ -224,7 +222,6 @@ async function putEntity(
   index: number,
   entity: ParsedEntity,
   source: string,
-  nowMs: number,
 ): Promise<boolean> {
   const values = [
     entity.pool,
@@ -242,20 +239,12 @@ async function putEntity(
   )
   if (before && Object.values(before).every((value, at) => value === values[at])) return false
   await updateFindIndex(tx, network, index, before, entity)
-  await tx.run(
-    `insert into validator_entity_history (network, validator_index, ${columns}, from_ms, until_ms)
-     select network, validator_index, ${columns}, updated_ms, ? from validator_entities where network = ? and validator_index = ?`,
-    nowMs,
-    network,
-    index,
-  )
   await tx.run('delete from validator_entities where network = ? and validator_index = ?', network, index)
   await tx.run(
-    `insert into validator_entities (network, validator_index, ${columns}, updated_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into validator_entities (network, validator_index, ${columns}) values (?, ?, ?, ?, ?, ?, ?, ?)`,
     network,
     index,
     ...values,
-    nowMs,
   )
   return true
 }
