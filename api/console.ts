@@ -141,8 +141,6 @@ export interface ProgressView {
   readonly remaining: number | null
   /** Null if the speed or the remaining amount is unknown. */
   readonly etaSeconds: number | null
-  /** When something was last read. */
-  readonly lastAt: string | null
 }
 
 /** One upstream: a node, a source of rates, a feed. */
@@ -155,7 +153,6 @@ export interface SourceView {
   readonly ok: boolean | null
   /** The error or the state; may be empty. URLs are shortened to their host. */
   readonly message: string
-  readonly lastTriedAt: string | null
   readonly lastGoodAt: string | null
   /** Consecutive failures until now. */
   readonly failures: number

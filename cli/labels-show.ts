@@ -25,7 +25,7 @@ export function addLabelLists(labels: Command): void {
     .description('List entities by slug, or tagged addresses.')
     .option('--chain <id>', 'only this chain', oneChain)
     .option('--addresses', 'tagged addresses instead of entities')
-    .addOption(limitOption(100))
+    .addOption(limitOption())
     .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
 
   labels
@@ -33,7 +33,7 @@ export function addLabelLists(labels: Command): void {
     .description('Find entities and tagged addresses by words of the name, slug, or start of the address.')
     .argument('<words...>', 'words; each must be the start of a word of the name')
     .option('--chain <id>', 'only this chain', oneChain)
-    .addOption(limitOption(100))
+    .addOption(limitOption())
     .action((words: readonly string[], _: unknown, command: Command) =>
       search(words.join(' '), command.optsWithGlobals()),
     )
@@ -43,7 +43,7 @@ export function addLabelLists(labels: Command): void {
     .description('Show who changed what and when, newest first.')
     .argument('[what]', 'only this slug or address')
     .option('--chain <id>', 'only this chain', oneChain)
-    .addOption(limitOption(100))
+    .addOption(limitOption())
     .action((what: string | undefined, _: unknown, command: Command) => history(what, command.optsWithGlobals()))
 }
 
@@ -150,7 +150,9 @@ async function takeInto<T>(from: AsyncIterable<T>, into: T[], limit: number): Pr
   }
 }
 
-const limitOption = (defaultLimit: number): Option =>
-  new Option('--limit <n>', `maximum number of results (default: ${defaultLimit})`)
-    .default(defaultLimit, '')
+const limitDefault = 100
+
+const limitOption = (): Option =>
+  new Option('--limit <n>', `maximum number of results (default: ${limitDefault})`)
+    .default(limitDefault, '')
     .argParser(integerBetween(1, limitMax))

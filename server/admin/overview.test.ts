@@ -101,7 +101,6 @@ describe('progress', () => {
         remaining: 1400,
         perSecond: 60,
         etaSeconds: 24,
-        lastAt: new Date(testNowMs + 10_000).toISOString(),
       },
     ])
   })

@@ -17,7 +17,6 @@ const sampleMs = windowMs / 100
 export interface SourceProblem {
   readonly failures: number
   readonly reason: string
-  readonly atMs: number
 }
 
 /** Counts what was read of one stream. */
@@ -26,7 +25,6 @@ class StreamProgress {
   readonly unit: ProgressView['unit']
   done = 0
   remaining: number | null = null
-  lastMs: number | undefined
   readonly #clock: Clock
   #samples: { atMs: number; done: number }[]
 
@@ -41,7 +39,6 @@ class StreamProgress {
     if (count <= 0) return
     const atMs = this.#clock.monotonicMs()
     this.done += count
-    this.lastMs = this.#clock.now()
     if (this.remaining !== null) this.remaining = Math.max(0, this.remaining - count)
     const last = this.#samples.at(-1)
     if (last && this.#samples.length > 1 && atMs - last.atMs < sampleMs) last.done = this.done
@@ -114,7 +111,7 @@ export class ProgressBoard {
     }
     this.#positions.delete(name)
     if (report.is === 'done') this.#problems.delete(name)
-    else this.#problems.set(name, { failures: report.failures, reason: report.reason, atMs: this.#clock.now() })
+    else this.#problems.set(name, { failures: report.failures, reason: report.reason })
   }
 
   /** Records how long the last poll of the source took. */
@@ -133,7 +130,7 @@ export class ProgressBoard {
   views(): ProgressView[] {
     return [...this.#progress].map(([stream, reading]) => {
       const perSecond = reading.perSecond()
-      const { group, unit, done, remaining, lastMs } = reading
+      const { group, unit, done, remaining } = reading
       const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
       return {
         group,
@@ -143,17 +140,12 @@ export class ProgressBoard {
         remaining,
         perSecond: Number(perSecond.toFixed(3)),
         etaSeconds: eta === null ? null : Math.ceil(eta),
-        lastAt: lastMs === undefined ? null : new Date(lastMs).toISOString(),
       }
     })
   }
 
   /** Streams come from the configuration, so the map stays small. */
   #progressOf(name: string, group: Group, unit: ProgressView['unit']): StreamProgress {
-    const known = this.#progress.get(name)
-    if (known) return known
-    const reading = new StreamProgress(group, unit, this.#clock, this.#sinceMs)
-    this.#progress.set(name, reading)
-    return reading
+    return this.#progress.getOrInsertComputed(name, () => new StreamProgress(group, unit, this.#clock, this.#sinceMs))
   }
 }

@@ -20,7 +20,7 @@ export async function sourceViews(context: AppContext, board: ProgressBoard): Pr
   ]
 }
 
-const unmeasured = { lastTriedAt: null, lastGoodAt: null, failures: 0, latencyMs: null } as const
+const unmeasured = { lastGoodAt: null, failures: 0, latencyMs: null } as const
 
 function nodeViews(context: AppContext): SourceView[] {
   return context.settings.explorer.chains.flatMap(({ id }) => {
@@ -59,7 +59,6 @@ async function rateViews(context: AppContext, board: ProgressBoard): Promise<Sou
       ...({ group: 'fx', kind: 'rates', name: source.id } as const),
       ok: status === undefined && rates.length === 0 ? null : (status?.failures ?? 0) === 0 && used.length > 0,
       message: [...ages, ...reason].join('; '),
-      lastTriedAt: isoTimeOrNull(status?.triedMs),
       lastGoodAt: isoTimeOrNull(status?.goodMs),
       failures: status?.failures ?? 0,
       latencyMs: board.ratesTookMs(source.id),
@@ -80,7 +79,6 @@ async function feedViews({ state, settings, clock }: AppContext, board: Progress
       ...({ group: 'markets', kind: 'feed', name: id } as const),
       ok: failure || incomplete ? false : doneMs === undefined ? null : isFresh,
       message: failure ? hostsOnly(failure.reason) : (incomplete?.message ?? pass),
-      lastTriedAt: isoTimeOrNull(Math.max(failure?.atMs ?? 0, doneMs ?? 0) || undefined),
       lastGoodAt: isoTimeOrNull(doneMs),
       failures: failure?.failures ?? 0,
       latencyMs: null,

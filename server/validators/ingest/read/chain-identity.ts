@@ -11,7 +11,7 @@ import { describeWindowsMismatch, storedChain } from '#validators/duties/network
 import { updateDuties } from '#validators/duties/store.ts'
 
 /** A slow node must not delay the start of the server for longer. */
-const identityTimeoutMs = 5000
+const identityTimeoutMaxMs = 5000
 
 /**
  * Returns the settings with the genesis and slot times of the stored chain, or those of the nodes if none is stored
@@ -19,7 +19,6 @@ const identityTimeoutMs = 5000
  */
 export async function withChainTimes(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
-  timeoutMaxMs = identityTimeoutMs,
 ): Promise<Settings> {
   const changed = { ...context.settings.validators.networks }
   for (const network of networks) {
@@ -27,7 +26,9 @@ export async function withChainTimes(
     const stored = await storedChain(context.duties, network)
     const chain =
       stored ??
-      (urls.length > 0 ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, timeoutMaxMs)) : undefined)
+      (urls.length > 0
+        ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, identityTimeoutMaxMs))
+        : undefined)
     if (chain) {
       const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
       changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
