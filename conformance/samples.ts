@@ -13,11 +13,8 @@ const indicesWanted = 3
 const samplesByServer = new WeakMap<ServerUnderTest, Map<string, Promise<unknown>>>()
 
 function findOnce<T>(server: ServerUnderTest, name: string, find: () => Promise<T>): Promise<T> {
-  const known = samplesByServer.get(server) ?? new Map<string, Promise<unknown>>()
-  samplesByServer.set(server, known)
-  const sample = known.get(name) ?? find()
-  known.set(name, sample)
-  return sample as Promise<T>
+  const samples = samplesByServer.getOrInsertComputed(server, () => new Map())
+  return samples.getOrInsertComputed(name, find) as Promise<T>
 }
 
 /** The lowest indices that have duties in the newest window. */

@@ -54,9 +54,7 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
 function requestViews({ requests, times }: Totals): RequestView[] {
   const byEndpoint = new Map<string, Record<string, number>>()
   for (const { endpoint, outcome, count } of requests) {
-    const outcomes = byEndpoint.get(endpoint) ?? {}
-    byEndpoint.set(endpoint, outcomes)
-    outcomes[outcome] = count
+    byEndpoint.getOrInsert(endpoint, {})[outcome] = count
   }
   return [...byEndpoint].map(([endpoint, outcomes]) => {
     const { count = 0, seconds = 0 } = times.get(endpoint) ?? {}

@@ -76,9 +76,7 @@ class StaticFile {
   }
 
   #compress(encoding: Encoding): Promise<Uint8Array> {
-    const known = this.#compressed.get(encoding) ?? encoders[encoding](this.#bytes)
-    this.#compressed.set(encoding, known)
-    return known
+    return this.#compressed.getOrInsertComputed(encoding, () => encoders[encoding](this.#bytes))
   }
 }
 

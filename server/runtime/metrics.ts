@@ -312,8 +312,7 @@ function cachedCells(make: (labels: Labels) => Add, names: readonly string[]): C
     if (size >= labelSetsMax && first !== 'other') return cell('other', names.length > 1 ? 'other' : '')
     const values = [first, second]
     const made = make(Object.fromEntries(names.map((name, at) => [name, values[at] ?? ''])))
-    const row = cells.get(first) ?? new Map<string, Add>()
-    cells.set(first, row.set(second, made))
+    cells.getOrInsertComputed(first, () => new Map()).set(second, made)
     size++
     return made
   }

@@ -46,9 +46,7 @@ export async function addUsage(
 ): Promise<void> {
   const texts = new Map<number, string>()
   const rows = Array.from(counts, ({ day, keyId, endpoint, outcome, calls }) => {
-    const text = texts.get(day) ?? dayText(day)
-    texts.set(day, text)
-    return [text, keyId, endpoint, outcome, calls]
+    return [texts.getOrInsertComputed(day, dayText), keyId, endpoint, outcome, calls]
   })
   await state.write(async (tx) => {
     await tx.insertMany(
@@ -102,8 +100,7 @@ export async function usageOf(
   >()
   for (const { day, key_id, endpoint, outcome, calls } of rows) {
     const name = `${day} ${key_id}`
-    const entry = byDayAndKey.get(name) ?? { keyId: key_id, day, ...emptyTotals(), endpoints: {} }
-    byDayAndKey.set(name, entry)
+    const entry = byDayAndKey.getOrInsertComputed(name, () => ({ keyId: key_id, day, ...emptyTotals(), endpoints: {} }))
     entry.endpoints[endpoint] ??= emptyTotals()
     for (const tally of [entry, entry.endpoints[endpoint]]) {
       if (outcome === 'accepted') tally.accepted += calls

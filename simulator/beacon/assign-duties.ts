@@ -51,8 +51,7 @@ export function assignDuties(
   )
   committees.delete(epoch - 2)
   const period = Math.floor(epoch / syncPeriod)
-  const sync = seats.get(period) ?? Array.from({ length: syncSeats }, () => draws.pick(active))
-  seats.set(period, sync)
+  const sync = seats.getOrInsertComputed(period, () => Array.from({ length: syncSeats }, () => draws.pick(active)))
   seats.delete(period - 2)
   const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
     const drawn = draws.pick(active)

@@ -112,9 +112,7 @@ export const blockRootOf = (block: Rootless, plan: NetworkPlan): string =>
 
 const bodyRoots = new WeakMap<SimulatedBlock, string>()
 
-export function bodyRootOf(block: SimulatedBlock, plan: NetworkPlan): string {
-  const root =
-    bodyRoots.get(block) ?? rootOf(blockTypeOf(block.fork, rulesOf(plan)).message.fields.body, bodyBytes(block))
-  bodyRoots.set(block, root)
-  return root
-}
+export const bodyRootOf = (block: SimulatedBlock, plan: NetworkPlan): string =>
+  bodyRoots.getOrInsertComputed(block, () =>
+    rootOf(blockTypeOf(block.fork, rulesOf(plan)).message.fields.body, bodyBytes(block)),
+  )

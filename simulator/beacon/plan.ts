@@ -94,8 +94,5 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
 const knownRules = new WeakMap<NetworkPlan, ConsensusRules>()
 
 /** As a client reads them from the node. */
-export function rulesOf(plan: NetworkPlan): ConsensusRules {
-  const rules = knownRules.get(plan) ?? readRules(specOf(plan, '1'))
-  knownRules.set(plan, rules)
-  return rules
-}
+export const rulesOf = (plan: NetworkPlan): ConsensusRules =>
+  knownRules.getOrInsertComputed(plan, () => readRules(specOf(plan, '1')))

@@ -15,11 +15,7 @@ export class Truth {
 
   /** Adds an empty row if there is none. */
   row(epoch: number, validator: number): TruthRow {
-    const rows = this.#epochs.get(epoch) ?? new Map<number, TruthRow>()
-    this.#epochs.set(epoch, rows)
-    const row = rows.get(validator) ?? {}
-    rows.set(validator, row)
-    return row
+    return this.#epochs.getOrInsertComputed(epoch, () => new Map()).getOrInsertComputed(validator, () => ({}))
   }
 
   rows(epoch: number): ReadonlyMap<number, TruthRow> {

@@ -55,11 +55,8 @@ export class Accounts {
   }
 
   closeBlock(block: number): void {
-    for (const address of this.#touched) {
-      const past = this.#past.get(address) ?? []
-      past.push({ block, account: this.get(address) })
-      this.#past.set(address, past)
-    }
+    for (const address of this.#touched)
+      this.#past.getOrInsertComputed(address, () => []).push({ block, account: this.get(address) })
     this.#touched.clear()
     this.#journal = []
   }

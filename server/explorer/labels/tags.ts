@@ -106,7 +106,7 @@ export async function findUnknownEntities(
 ): Promise<RejectedTag[]> {
   const named = new Map<string, Set<string>>()
   for (const { chain, entity = '' } of patches) {
-    if (entity !== '') named.set(chain, (named.get(chain) ?? new Set()).add(entity))
+    if (entity !== '') named.getOrInsertComputed(chain, () => new Set()).add(entity)
   }
   const known = new Set(added.map(({ chain, slug }) => `${chain}/${slug}`))
   for (const [chain, slugs] of named) {

@@ -89,8 +89,7 @@ function groupByChain<Row extends RegistryRow, Patch extends { chain: string; up
 ): Map<string, Patch[]> {
   const byChain = new Map<string, Map<string, Patch>>()
   for (const patch of patches) {
-    const ofChain = byChain.get(patch.chain) ?? new Map<string, Patch>()
-    byChain.set(patch.chain, ofChain.set(table.keyOf(patch), patch))
+    byChain.getOrInsertComputed(patch.chain, () => new Map()).set(table.keyOf(patch), patch)
   }
   return new Map([...byChain].map(([chain, ofChain]) => [chain, [...ofChain.values()]]))
 }

@@ -116,11 +116,7 @@ function typeOf(fork: Fork, rules: ConsensusRules) {
 const cache = new WeakMap<ConsensusRules, Map<Fork, ReturnType<typeof typeOf>>>()
 
 export function blockTypeOf(fork: Fork, rules: ConsensusRules): ReturnType<typeof typeOf> {
-  const types = cache.get(rules) ?? new Map<Fork, ReturnType<typeof typeOf>>()
-  cache.set(rules, types)
-  const type = types.get(fork) ?? typeOf(fork, rules)
-  types.set(fork, type)
-  return type
+  return cache.getOrInsertComputed(rules, () => new Map()).getOrInsertComputed(fork, () => typeOf(fork, rules))
 }
 
 /** The root of a block, computed from the fields of its header in JSON. */

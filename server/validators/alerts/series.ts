@@ -21,9 +21,7 @@ export function assignSeries(watched: Watched): (validator: number) => Series {
     const pair = named.has(pairOf(index)) ? pairOf(index) : JSON.stringify({ pool: 'other', operator: 'other' })
     const validator = isAlone ? String(index) : ''
     const key = isAlone ? validator : pair
-    const labels = series.get(key) ?? { ...(JSON.parse(pair) as EntityLabels), validator }
-    series.set(key, labels)
-    return labels
+    return series.getOrInsertComputed(key, () => ({ ...(JSON.parse(pair) as EntityLabels), validator }))
   }
 }
 

@@ -93,13 +93,7 @@ function planEffectiveness(
 
 function memoize<K, V>(work: (key: K) => V): (key: K) => V {
   const values = new Map<K, V>()
-  return (key) => {
-    const cached = values.get(key)
-    if (cached !== undefined) return cached
-    const value = work(key)
-    values.set(key, value)
-    return value
-  }
+  return (key) => values.getOrInsertComputed(key, work)
 }
 
 interface EffectivenessPage {

@@ -11,8 +11,7 @@ export async function readGroups(state: State, network: Network): Promise<Valida
   for (const [kind, sql] of queries) {
     const indexOfName = new Map<string, number>()
     for await (const { name, validator } of state.each<{ name: string; validator: number }>(sql, network)) {
-      const group = indexOfName.get(name) ?? groups.push({ kind, name }) - 1
-      indexOfName.set(name, group)
+      const group = indexOfName.getOrInsertComputed(name, () => groups.push({ kind, name }) - 1)
       validators.push(validator)
       groupIndices.push(group)
     }

@@ -33,8 +33,7 @@ class ByteSet {
     for (const name of names) {
       const bytes = Buffer.from(name.slice(2), 'hex')
       const start = bytes.readUInt32LE(0)
-      const same = this.#byStart.get(start) ?? new Set()
-      this.#byStart.set(start, same.add(bytes.toString('hex')))
+      this.#byStart.getOrInsertComputed(start, () => new Set()).add(bytes.toString('hex'))
     }
   }
 

@@ -26,9 +26,7 @@ export async function readWatchNames(
 ): Promise<WatchNames> {
   const { watch, watchFile } = settings.validators.networks[network]
   if (watchFile === '') return { names: watch, problem: undefined, isComplete: true }
-  const file = validators.watchFiles.get(network) ?? new WatchFile(watchFile, watch)
-  validators.watchFiles.set(network, file)
-  return file.read()
+  return validators.watchFiles.getOrInsertComputed(network, () => new WatchFile(watchFile, watch)).read()
 }
 
 export class WatchFile {

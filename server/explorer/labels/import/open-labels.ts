@@ -64,8 +64,14 @@ function collectTags(
   const time = String(record.time ?? record.time_created ?? record.timeCreated ?? '')
   for (const chain of subject.chain === 'any' ? everyChain : [subject.chain]) {
     const key = `${chain}/${subject.address}/${attester}`
-    const tagSet = tagSets.get(key) ?? { line, raw, chain, address: subject.address, attester, tags: new Map() }
-    tagSets.set(key, tagSet)
+    const tagSet = tagSets.getOrInsertComputed(key, () => ({
+      line,
+      raw,
+      chain,
+      address: subject.address,
+      attester,
+      tags: new Map(),
+    }))
     for (const [name, value] of tags) {
       // Of two values of a tag the newer one counts; without times, the later one in the file.
       if (time >= (tagSet.tags.get(name)?.time ?? '')) tagSet.tags.set(name, { value, time })

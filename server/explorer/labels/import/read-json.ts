@@ -74,15 +74,9 @@ function findRecordLines(text: string): Map<string, number[]> {
     else {
       const outer = open.length === 1 && open[0] === '['
       const inner = open.length === 2 && open[0] === '{' && open[1] === '['
-      if (outer || inner) linesFor(lines, outer ? '' : name).push(line)
+      if (outer || inner) lines.getOrInsert(outer ? '' : name, []).push(line)
       if (token === '[' || token === '{') open.push(token)
     }
   }
   return lines
-}
-
-function linesFor(lines: Map<string, number[]>, name: string): number[] {
-  const list = lines.get(name) ?? []
-  lines.set(name, list)
-  return list
 }
