@@ -57,7 +57,7 @@ async function indexChain(url: string, parallel: number) {
   const [fromMs, startCpu] = [performance.now(), process.cpuUsage()]
   const parts = { clock: systemClock, random: systemRandom, log: silentLog, settings }
   await catchUpIndex({ state, ...parts, explorer: createExplorerCaches() }, node, (event) => {
-    if (event.is === 'range') rows += event.rows
+    if (event.is === 'written') rows += event.rows
   })
   const [seconds, cpuMs] = [(performance.now() - fromMs) / 1000, cpuMsSince(startCpu)]
   await state.close()

@@ -114,9 +114,9 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
         note(`tetrad: block ${event.block} cannot be read: ${event.reason}`)
         process.exitCode = exitPartly
       }
-      if (event.is === 'range') {
+      if (event.is === 'written') {
         const text = `waiting for the node ${Math.round(share() * 100)} % of the time  ${totals.rows} rows`
-        progress.step(event.range.until - event.range.from, text)
+        progress.step(event.blocks, text)
       }
     }
     const { forgetFrom, yes = false } = options
@@ -191,8 +191,8 @@ async function retryTransient(
 }
 
 function addEvent(totals: Totals, event: IndexProgress): void {
-  if (event.is === 'range') {
-    totals.blocks += event.range.until - event.range.from
+  if (event.is === 'written') {
+    totals.blocks += event.blocks
     totals.rows += event.rows
   }
   if (event.is === 'unfinalized') {

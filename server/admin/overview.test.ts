@@ -90,7 +90,7 @@ describe('progress', () => {
     for (let at = 0; at < 6; at++) {
       // 10 s in six steps of 100 blocks
       clock.advance(at < 5 ? 1667 : 10_000 - 5 * 1667)
-      report({ is: 'range', range: { from: at * 100, until: at * 100 + 100 }, rows: 1 })
+      report({ is: 'written', blocks: 100, rows: 1 })
     }
     assert.deepEqual(board.views(), [
       {
@@ -151,7 +151,7 @@ describe('progress', () => {
     const report = board.chain('1')
     for (let at = 0; at < 5000; at++) {
       clock.advance(20)
-      report({ is: 'range', range: { from: at, until: at + 1 }, rows: 0 })
+      report({ is: 'written', blocks: 1, rows: 0 })
     }
     const [view] = board.views()
     assert.equal(view?.done, 5000)

@@ -81,7 +81,7 @@ export class ProgressBoard {
     let head: number | undefined
     return (progress) => {
       if (progress.is === 'plan') reading.remaining = progress.blocks
-      if (progress.is === 'range') reading.add(progress.range.until - progress.range.from)
+      if (progress.is === 'written') reading.add(progress.blocks)
       if (progress.is !== 'unfinalized') return
       // Unfinalized blocks are counted as the head advances.
       if (head !== undefined) reading.add(progress.head - head)

@@ -10,7 +10,7 @@ export function trackHead(context: StreamContext, chain: string): OnIndexProgres
   context.streams.followed.add(chainStream(chain))
   recordStep(context, chainStream(chain))
   return (progress) => {
-    if (progress.is === 'range' || progress.is === 'unfinalized') recordStep(context, chainStream(chain))
+    if (progress.is === 'written' || progress.is === 'unfinalized') recordStep(context, chainStream(chain))
   }
 }
 

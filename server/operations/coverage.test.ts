@@ -156,12 +156,12 @@ describe('coverage', () => {
     const onProgress = trackHead(context, '1')
     assert.equal(await status(), 'catching up')
     context.clock.advance(900_000)
-    onProgress({ is: 'range', range: { from: 0, until: 100 }, rows: 3 })
+    onProgress({ is: 'written', blocks: 100, rows: 3 })
     // A first pass takes days.
     for (let hours = 0; hours < 100; hours++) {
       context.clock.advance(900_000)
       assert.equal(await status(), 'catching up')
-      onProgress({ is: 'range', range: { from: 100, until: 200 }, rows: 3 })
+      onProgress({ is: 'written', blocks: 100, rows: 3 })
     }
     context.clock.advance(900_001)
     assert.equal(await status(), 'stale')

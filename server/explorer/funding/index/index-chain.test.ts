@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
-import { openNode, requireNode } from '#explorer/nodes.ts'
+import { type ChainNode, openNode, requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
@@ -346,6 +346,22 @@ test('invariant 2: events for a run that another process has changed do nothing'
   }
   assert.deepEqual(await readUnfinalizedBlocks(at.context.state, '1'), before)
   await assertIndexMatches(at)
+})
+
+test('ranges that were read before a node failed are stored', async () => {
+  await using at = await openIndexedChain({ index: { parallel: 1 } })
+  const node: ChainNode = {
+    ...at.node,
+    read: async (numbers, options) => {
+      if (numbers.includes(30)) throw new Error('the node failed')
+      return at.node.read(numbers, options)
+    },
+  }
+  await assert.rejects(
+    repairIndex(at.real, node, { from: 0, until: 40 }, () => {}),
+    /the node failed/,
+  )
+  assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [{ from: 0, until: 28 }])
 })
 
 test('two processes that index the same chain produce the rows of one', async () => {

@@ -1,7 +1,8 @@
 // Indexes a chain from its first block to its head (behaviour/explorer.md#final-blocks-in-the-index): final blocks in
 // ranges, several at a time and in any order, then the unfinalized blocks in sequence.
 //
-// 1. Rows and coverage of a range are one transaction, so after a crash the gaps are exactly what is missing.
+// 1. Rows and coverage of a range are in one transaction (range-writer.ts), so after a crash the gaps are exactly what is
+//    missing.
 // 2. Only final blocks are written to `fundings`. Unfinalized blocks have their own tables (tail.ts).
 // 3. Nothing is indexed without traces: the coverage would claim blocks whose internal transfers are missing.
 // 4. Blocks of a range must link to each other, to the next block and to the ranges on both sides (continuity.ts), so
@@ -17,19 +18,21 @@ import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import { UnreadableBlock } from '#sources/evm/trace-recovery.ts'
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import { coverageOf } from '#storage/coverage.ts'
-import { blocksStream, confirmHead, putHead } from '../chain-coverage.ts'
-import { type Funding, isBefore, putFundings } from '../fundings.ts'
+import { blocksStream, confirmHead } from '../chain-coverage.ts'
+import { type Funding, isBefore } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { chooseSample, compareNodes } from './compare-nodes.ts'
-import { coverLinkedRange, verifyContinuity } from './continuity.ts'
+import { verifyContinuity } from './continuity.ts'
 import { blocksAwaitingRetry, getIndexProblems, recordUnreadable } from './problems.ts'
+import { RangeWriter, type ReadRange } from './range-writer.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
 import { readUnfinalizedBlocks, type UnfinalizedBlock } from './unfinalized.ts'
 
 export type IndexProgress =
   /** How many blocks are missing, and where the final blocks end. */
   | { readonly is: 'plan'; readonly blocks: number; readonly finalUntil: number }
-  | { readonly is: 'range'; readonly range: Range; readonly rows: number }
+  /** Final blocks of one transaction, and how many rows it changed. */
+  | { readonly is: 'written'; readonly blocks: number; readonly rows: number }
   /** No node can trace the block; it is retried later. */
   | { readonly is: 'unreadable'; readonly block: number; readonly reason: string }
   /** The newest unfinalized block, and how many blocks a reorganisation removed. */
@@ -148,9 +151,12 @@ export async function fillFinalBlocks(
   const failed = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   let unreadable = 0
+  const writer = new RangeWriter(context, node.chain.id, whole.until, (blocks, rows) =>
+    onProgress({ is: 'written', blocks, rows }),
+  )
   const read = async (range: Range): Promise<void> => {
     try {
-      onProgress({ is: 'range', range, rows: await readRange(context, node, range, whole, stop) })
+      await writer.add(await readRange(context, node, range, whole, stop))
     } catch (error) {
       if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
       recordUnreadable(problems, error.block, error.reason, context.clock.monotonicMs())
@@ -166,13 +172,12 @@ export async function fillFinalBlocks(
   }
   // The readers share one generator, so each range is read once. The first failure stops all readers.
   let firstFailure: { readonly error: unknown } | undefined
-  const readers = Array.from({ length: parallel }, () =>
-    work().catch((error: unknown) => {
-      firstFailure ??= { error }
-      failed.abort()
-    }),
-  )
-  await Promise.all(readers)
+  const fail = (error: unknown) => {
+    firstFailure ??= { error }
+    failed.abort()
+  }
+  await Promise.all(Array.from({ length: parallel }, () => work().catch(fail)))
+  await writer.flush().catch(fail)
   if (firstFailure && !signal?.aborted) throw firstFailure.error
 }
 
@@ -202,7 +207,7 @@ async function readRange(
   range: Range,
   whole: FinalRange,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<ReadRange> {
   const chain = node.chain.id
   const first = new Map<string, Funding>()
   let parentHash = ''
@@ -225,13 +230,7 @@ async function readRange(
   if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw blocksNotLinked(chain, range.until)
   if (sample && node.chain.rpc.length > 1 && context.settings.explorer.index.compareNodes)
     getIndexProblems(context, chain).notCompared = await compareNodes(node, sample, { signal })
-  const read = { ...range, parentHash, lastHash: last.hash }
-  return context.state.write(async (tx) => {
-    const rows = await putFundings(tx, first.values())
-    await coverLinkedRange(tx, chain, read)
-    await putHead(tx, chain, whole.until)
-    return rows
-  })
+  return { ...range, parentHash, lastHash: last.hash, fundings: [...first.values()] }
 }
 
 const isNextBlock = (parent: Header, { parentHash, timeUnix }: Header): boolean =>

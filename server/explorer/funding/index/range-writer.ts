@@ -1,0 +1,85 @@
+// Writes the rows of several ranges in one transaction (decisions/write-first-fundings-in-address-order.md). The rows of
+// a range are spread over most pages of the table, so few large transactions change fewer pages than many small ones.
+//
+// 1. Rows and coverage of a range are in the same transaction.
+// 2. Ranges that were read before a failure are written. If one of them cannot be written, the ranges before it are.
+import type { ExplorerContext } from '#explorer/context.ts'
+import { putHead } from '../chain-coverage.ts'
+import { type Funding, putFundings } from '../fundings.ts'
+import { coverLinkedRange, type LinkedRange } from './continuity.ts'
+
+export interface ReadRange extends LinkedRange {
+  /** The first funding of each address within the range. */
+  readonly fundings: readonly Funding[]
+}
+
+/** Other writes wait for a transaction, about 30 µs per row. */
+const rowsPerWrite = 10_000
+const rangesPerWrite = 8
+/** With a slow node, each range is written when it has been read. */
+const waitMaxMs = 5000
+
+export class RangeWriter {
+  readonly #context: Pick<ExplorerContext, 'state' | 'clock'>
+  readonly #chain: string
+  readonly #finalUntil: number
+  readonly #onWritten: (blocks: number, rows: number) => void
+  #waiting: ReadRange[] = []
+  #waitingRows = 0
+  #lastWriteMs: number
+
+  constructor(
+    context: Pick<ExplorerContext, 'state' | 'clock'>,
+    chain: string,
+    finalUntil: number,
+    onWritten: (blocks: number, rows: number) => void,
+  ) {
+    this.#context = context
+    this.#chain = chain
+    this.#finalUntil = finalUntil
+    this.#onWritten = onWritten
+    this.#lastWriteMs = context.clock.monotonicMs()
+  }
+
+  /** Writes the range now or with later ones. */
+  async add(range: ReadRange): Promise<void> {
+    this.#waiting.push(range)
+    this.#waitingRows += range.fundings.length
+    const isDue =
+      this.#waitingRows >= rowsPerWrite ||
+      this.#waiting.length >= rangesPerWrite ||
+      this.#context.clock.monotonicMs() - this.#lastWriteMs >= waitMaxMs
+    if (isDue) await this.flush()
+  }
+
+  /** Writes the waiting ranges. */
+  async flush(): Promise<void> {
+    const ranges = this.#waiting
+    this.#waiting = []
+    this.#waitingRows = 0
+    this.#lastWriteMs = this.#context.clock.monotonicMs()
+    if (ranges.length === 0) return
+    try {
+      await this.#write(ranges)
+    } catch (error) {
+      if (ranges.length === 1) throw error
+      for (const range of ranges) await this.#write([range])
+    }
+  }
+
+  async #write(ranges: readonly ReadRange[]): Promise<void> {
+    const rows = await this.#context.state.write(async (tx) => {
+      const written = await putFundings(
+        tx,
+        ranges.flatMap(({ fundings }) => fundings),
+      )
+      for (const range of ranges) await coverLinkedRange(tx, this.#chain, range)
+      await putHead(tx, this.#chain, this.#finalUntil)
+      return written
+    })
+    this.#onWritten(
+      ranges.reduce((sum, { from, until }) => sum + until - from, 0),
+      rows,
+    )
+  }
+}
