@@ -70,7 +70,8 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
     everyMs: 5000,
     // The demo reads its own feed several times at the first start.
     perSecond: 1000,
-    paging: { kind: 'keyset', size: 200 },
+    // Pages of about 230 kB, which are parsed without a thread (feeds/parse-page.ts). The last page is requested twice.
+    paging: { kind: 'keyset', size: 15 },
     recent: { since: 'updated_since' },
   }
   return {
