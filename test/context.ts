@@ -57,14 +57,15 @@ export async function openContext(
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(dir, { recursive: true, force: true }))
-  const schema = stateServer ? cleanup.use(await openMigratedDatabase(stateServer)) : undefined
-  const settings = settingsWith(schema ? { ...overrides, store: { state: schema.url } } : overrides)
-  if (!schema) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
-  const state = await openState(dir, settings.store)
+  const database = stateServer ? cleanup.use(await openMigratedDatabase(stateServer)) : undefined
+  const settings = settingsWith(database ? { ...overrides, store: { state: database.url } } : overrides)
+  if (!database) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
+  const state = await (database?.open('state') ?? openState(dir, settings.store))
   cleanup.defer(() => state.close())
   // On PostgreSQL they take three connections, and most tests do not use them.
-  const openOwnDuties = () => openDuties(dir, settings.store)
-  const dutiesState = schema ? openAtFirstUse('postgres', openOwnDuties) : await openOwnDuties()
+  const dutiesState = database
+    ? openAtFirstUse('postgres', () => database.open('duties'))
+    : await openDuties(dir, settings.store)
   cleanup.defer(() => dutiesState.close())
   const resources = cleanup.move()
   const clock = new ManualClock(nowMs)

@@ -7,9 +7,12 @@ import { existsSync, readdirSync } from 'node:fs'
 import { chown, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
+import { openDuties, openState } from '#storage/open.ts'
 import { parsePostgresUrl } from '#storage/postgres/address.ts'
 import { openPostgres } from '#storage/postgres/postgres.ts'
 import { PostgresSession } from '#storage/postgres/session.ts'
+import type { State } from '#storage/state.ts'
+import { lendState } from './lend-state.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 import { templateOf } from './template.ts'
 
@@ -138,21 +141,42 @@ async function administer(url: string, statement: string): Promise<void> {
 /** Copying files is twice as fast as copying through the WAL. */
 const copying = Number(newest) >= 15 ? 'strategy file_copy' : ''
 
-interface MigratedDatabase {
+interface CreatedDatabase {
   readonly url: string
   readonly session: PostgresSession
+  /** Open from their first use to the end of the process, because each of them takes three or more connections. */
+  readonly stores: Map<keyof typeof openStore, Promise<State>>
 }
 
-const idleDatabases: MigratedDatabase[] = []
+export interface MigratedDatabase extends AsyncDisposable {
+  readonly url: string
+  /** The connections of a closed store are used again by the next caller. */
+  open(store: keyof typeof openStore): Promise<State>
+}
+
+const openStore = {
+  state: (url: string) => openState('', { state: url }),
+  duties: (url: string) => openDuties('', { state: url }),
+}
+
+const idleDatabases: CreatedDatabase[] = []
 
 /**
  * A database with all tables and no other rows than those of the migrations. A database that is no longer used is emptied
  * for the next caller, because creating one costs several times as much.
  */
-export async function openMigratedDatabase(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
+export async function openMigratedDatabase(url: string): Promise<MigratedDatabase> {
   const database = idleDatabases.pop() ?? (await createMigratedDatabase(url))
   return {
     url: database.url,
+    async open(store) {
+      let opening = database.stores.get(store)
+      if (!opening) {
+        opening = openStore[store](`${database.url}?application_name=${reusedName}`)
+        database.stores.set(store, opening)
+      }
+      return lendState(await opening)
+    },
     async [Symbol.asyncDispose]() {
       await database.session.script(emptyTables)
       idleDatabases.push(database)
@@ -161,13 +185,13 @@ export async function openMigratedDatabase(url: string): Promise<{ readonly url:
 }
 
 /** Copied from one that is migrated once per process. */
-async function createMigratedDatabase(url: string): Promise<MigratedDatabase> {
+async function createMigratedDatabase(url: string): Promise<CreatedDatabase> {
   template ??= makeTemplate(url)
   schemas += 1
   const name = `d${process.pid}_${schemas}`
   await administer(url, `create database ${name} template ${await template} ${copying}`)
   const copyUrl = databaseUrl(url, name)
-  return { url: copyUrl, session: await PostgresSession.open(parsePostgresUrl(copyUrl), 'write') }
+  return { url: copyUrl, session: await PostgresSession.open(parsePostgresUrl(copyUrl), 'write'), stores: new Map() }
 }
 
 async function makeTemplate(url: string): Promise<string> {
@@ -180,10 +204,12 @@ async function makeTemplate(url: string): Promise<string> {
   return name
 }
 
+/** Without the numbers of commits, because open stores continue them. */
 const filledTables = `
   select name, pg_relation_size(name::regclass) as bytes
   from pg_tables, format('%I.%I', schemaname, tablename) as name
-  where schemaname in ('public', 'public_duties') and pg_relation_size(name::regclass) > 0`
+  where schemaname in ('public', 'public_duties') and tablename <> 'state_commits'
+    and pg_relation_size(name::regclass) > 0`
 
 /** Rows that the migrations insert, in the schema `initial`. */
 const copyInitialRows = `
@@ -196,6 +222,9 @@ const copyInitialRows = `
     end loop;
   end $$`
 
+/** The application name of connections that are used again. */
+const reusedName = 'reused'
+
 /**
  * Connections that a test did not close are ended, because they could still write. A small table is faster emptied by a
  * delete, because truncating it creates new files for its indexes too.
@@ -205,7 +234,8 @@ const emptyTables = `
   declare filled record;
   begin
     perform pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid();
+      where datname = current_database() and pid <> pg_backend_pid()
+        and (application_name <> '${reusedName}' or state <> 'idle');
     -- Without checks of foreign keys: all tables will be empty.
     set local session_replication_role = replica;
     for filled in ${filledTables} loop
