@@ -13,6 +13,13 @@ const stages: readonly (readonly [RegExp, string])[] = [
   [/^node:/, 'node:http'],
 ]
 
+/**
+ * Node's functions that write to a socket. They get their own stage, because the profiler counts too much for them. It
+ * samples with a signal, and a thread that waits for a core gets the signal only when it continues. Most waits begin
+ * here, because the write wakes the client.
+ */
+const socketWrite = /^write(v|Buffer|Latin1String|Utf8String)$/
+
 /** A longer sample is one of a thread that waited for a core. */
 const sampleMaxUs = 1000
 
@@ -29,6 +36,7 @@ export function stageTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Pr
   const findStage = (id: number): string => {
     const { functionName = '', url = '' } = frames.get(id) ?? {}
     if (functionName.startsWith('(')) return functionName.slice(1, -1)
+    if (url === '' && socketWrite.test(functionName)) return 'socket write and waiting'
     const parent = parents.get(id)
     return stages.find(([files]) => files.test(url))?.[1] ?? (parent === undefined ? 'other' : stageOf(parent))
   }
