@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 const all = [
   'http',
+  'ladder',
   'tails',
   'start',
   'probe',
