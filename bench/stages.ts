@@ -14,9 +14,8 @@ const stages: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Node's functions that write to a socket. They get their own stage, because the profiler counts too much for them. It
- * samples with a signal, and a thread that waits for a core gets the signal only when it continues. Most waits begin
- * here, because the write wakes the client.
+ * Node's functions that write to a socket. They get their own stage, because the profiler of V8 counts more for them than
+ * `perf` does, probably time in which the thread waits for a core (decisions/accept-the-cost-of-checks-on-every-request.md).
  */
 const socketWrite = /^write(v|Buffer|Latin1String|Utf8String)$/
 
