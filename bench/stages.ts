@@ -14,8 +14,9 @@ const stages: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Node's functions that write to a socket. They get their own stage, because the profiler of V8 counts more for them than
- * `perf` does, probably time in which the thread waits for a core (decisions/accept-the-cost-of-checks-on-every-request.md).
+ * Node's functions that write to a socket. They get their own stage, because the profiler of V8 counts more for them
+ * than `perf` does, probably time in which the thread waits for a core
+ * (decisions/accept-the-cost-of-checks-on-every-request.md).
  */
 const socketWrite = /^write(v|Buffer|Latin1String|Utf8String)$/
 
