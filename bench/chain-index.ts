@@ -42,7 +42,7 @@ async function measureIndexing(): Promise<void> {
 }
 
 async function indexChain(url: string, parallel: number) {
-  const chains = [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
+  const chains = [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
   const state = await openState(mkdtempSync(join(dir, 'index-')))
   const { value: settings } = complete(SettingsSchema, { explorer: { chains, index: { parallel } } })
   const [chain] = settings.explorer.chains

@@ -48,7 +48,7 @@ async function measure(events: readonly AccountEvent[], fanOut: number, roundMs:
     return text
   }
   const { explorer } = settingsWith({
-    explorer: { chains: [{ id: '1', name: 'Bench', rpc: [{ url: 'http://sim/' }] }] },
+    explorer: { chains: [{ id: '1', name: 'Bench', rpc: [{ url: 'http://simulator/' }] }] },
   })
   const [chain] = explorer.chains
   if (!chain) throw new Error('no chain')

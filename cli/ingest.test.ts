@@ -18,7 +18,7 @@ async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 
   const url = await node.listen()
   const config = {
     explorer: {
-      chains: [{ id: '77', name: 'Sim', mode, finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
+      chains: [{ id: '77', name: 'Simulated', mode, finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
       index: { rangeBlocks: 5, parallel: 3 },
     },
   }
@@ -175,7 +175,7 @@ test('chains shows the capabilities of the nodes and what missing ones cost', as
   at.node.capabilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /77 +Sim +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
+  assert.match(stdout, /77 +Simulated +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call per transaction/)
 })
 

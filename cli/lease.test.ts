@@ -27,7 +27,7 @@ describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
     chain.mine(20)
     const node = new SimulatedNode(chain)
     const config = {
-      explorer: { chains: [{ id: '77', name: 'Sim', mode: 'index', rpc: [{ url: await node.listen() }] }] },
+      explorer: { chains: [{ id: '77', name: 'Simulated', mode: 'index', rpc: [{ url: await node.listen() }] }] },
       markets: { feeds: [{ id: 'own', url: 'http://127.0.0.1:9/markets' }] },
       validators: { networks: { mainnet: { beacon: { urls: ['http://127.0.0.1:9'] } } } },
     }

@@ -44,7 +44,7 @@ test('works with a node and without a data folder, and prints the confidence', a
   await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
   // --chain is optional if only one chain is configured.
   const explorer = {
-    chains: [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }],
+    chains: [{ id: '77', name: 'Simulated', rpc: [{ url: await node.listen() }] }],
   }
   await using home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))

@@ -53,7 +53,7 @@ export function openChainWorld(
   })
   const settings = settingsWith({
     explorer: {
-      chains: [{ id, name: 'Sim', mode, rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
+      chains: [{ id, name: 'Simulated', mode, rpc: [{ url: 'http://simulator/', batchMax: draws.whole(1, 30) }] }],
       index: { rangeBlocks: draws.whole(1, 12), parallel: draws.whole(1, 4) },
       probe: { timeoutMs: 60_000 },
     },

@@ -19,7 +19,7 @@ export async function openProbeChain(
   const simulated = new SimulatedNode(chain, capabilities, 2000)
   const url = await simulated.listen()
   const context = await openContext({
-    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }], ...chainSettings }], ...settings },
+    explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [{ url }], ...chainSettings }], ...settings },
   })
   const real = { ...context, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))

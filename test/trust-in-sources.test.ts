@@ -98,7 +98,7 @@ describe('an execution node', () => {
       catchUpIndex(context, node, () => {}),
       (error: Error) => {
         assert.ok(error instanceof NodesDisagree)
-        const message = `nodes disagree about the finalized block ${subject.truth.block}: http://sim and http://second\\.`
+        const message = `nodes disagree about the finalized block ${subject.truth.block}: http://simulator and http://second\\.`
         assert.match(error.message, new RegExp(message))
         return true
       },
@@ -304,7 +304,7 @@ describe('the execution node of a network', () => {
       const answer = { status: 200, type: 'application/json', body: await respond(body) }
       return String(alteration.next(body, answer).body)
     }
-    const rpc = [{ url: 'http://sim/', perSecond: 0, batchMax: 100, timeoutMs: 1000 }]
+    const rpc = [{ url: 'http://simulator/', perSecond: 0, batchMax: 100, timeoutMs: 1000 }]
     return openRpc({ chain: executionChainId, rpc, clock: new JumpingClock(testNowMs), post })
   }
   const block = [...chain.blocks.values()].find(({ payload }) => payload.transactions.length > 1) ?? assert.fail()

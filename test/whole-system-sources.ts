@@ -135,7 +135,7 @@ const settingsOf = (
   timeoutMs: number,
 ): object => ({
   explorer: {
-    chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: gates.chain.url, timeoutMs }] }],
+    chains: [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url: gates.chain.url, timeoutMs }] }],
     index: { everyMs: 600_000, rangeBlocks },
   },
   validators: {

@@ -13,14 +13,16 @@ const openNodes = (...nodes: SimulatedCapabilities[]) => openNodesWith(0, nodes)
 function openNodesWith(restMs: number, nodes: readonly SimulatedCapabilities[]) {
   const chain = new SimulatedChain({ seed: 'nodes', finalLag: 10 })
   chain.mine(60)
-  const sims = new Map(nodes.map((capabilities, at) => [`http://node-${at}/`, new SimulatedNode(chain, capabilities)]))
+  const simulatedNodes = new Map(
+    nodes.map((capabilities, at) => [`http://node-${at}/`, new SimulatedNode(chain, capabilities)]),
+  )
   const dead = new Set<string>()
   /** Nodes without the states of old blocks. */
   const pruned = new Set<string>()
   const busyTimes = new Map<string, number>()
   let newest: number | undefined
   const { explorer } = settingsWith({
-    explorer: { chains: [{ id: '1', name: 'Sim', rpc: [...sims.keys()].map((url) => ({ url })) }] },
+    explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [...simulatedNodes.keys()].map((url) => ({ url })) }] },
   })
   const [settings = assert.fail()] = explorer.chains
   const node = openNode(
@@ -36,7 +38,7 @@ function openNodesWith(restMs: number, nodes: readonly SimulatedCapabilities[]) 
         const refused = pruned.has(url) && /"method":"trace_block"/.test(body ?? '') && JSON.parse(body ?? '').id
         if (refused) return JSON.stringify({ id: refused, error: { code: -32000, message: 'missing trie node' } })
         const sent = newest === undefined ? body : body?.replace('"latest"', `"0x${newest.toString(16)}"`)
-        return ((await sims.get(url)?.respond(sent ?? '')) ?? assert.fail(url)).text
+        return ((await simulatedNodes.get(url)?.respond(sent ?? '')) ?? assert.fail(url)).text
       },
     },
   )

@@ -166,7 +166,7 @@ describe('first fundings', () => {
     chain.mine(40)
     await using node = new SimulatedNode(chain)
     const url = await node.listen()
-    const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
+    const chains = [{ id: '77', name: 'Simulated', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
@@ -188,7 +188,7 @@ describe('first fundings', () => {
     const chain = new SimulatedChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
     await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
-    const chains = [{ id: '77', name: 'Sim', rpc: [{ url: await node.listen() }] }]
+    const chains = [{ id: '77', name: 'Simulated', rpc: [{ url: await node.listen() }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const address = chain.addresses().find((one) => {
@@ -208,7 +208,7 @@ describe('first fundings', () => {
     const chain = new SimulatedChain({ seed: 'later', id: '77', finalLag: 6 })
     chain.mine(60)
     await using node = new SimulatedNode(chain)
-    const chains = [{ id: '77', name: 'Sim', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
+    const chains = [{ id: '77', name: 'Simulated', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }

@@ -29,7 +29,7 @@ function openChain(dialect: NodeDialect, id: string, stateBlocks?: number) {
     ...(stateBlocks !== undefined && { stateBlocks }),
   })
   const settings = settingsWith({
-    explorer: { chains: [{ id, name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: 20 }] }] },
+    explorer: { chains: [{ id, name: 'Simulated', rpc: [{ url: 'http://simulator/', batchMax: 20 }] }] },
   })
   const [chainSettings = assert.fail()] = settings.explorer.chains
   const clock = new JumpingClock(testNowMs)

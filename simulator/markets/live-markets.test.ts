@@ -66,7 +66,9 @@ async function live(seed: string): Promise<void> {
   const world = new LiveMarkets(seed, () => clock.now(), { markets: draws.whole(3, 14), events: draws.whole(1, 5) })
   await using feed = await startMarketFeed({ seed, listing: world, advance: () => world.step() })
   const settings = settingsWith({
-    markets: { feeds: [{ id: 'sim', url: feed.url, perSecond: 1000, fullEveryMs: 600_000, ...draws.pick(styles) }] },
+    markets: {
+      feeds: [{ id: 'simulated', url: feed.url, perSecond: 1000, fullEveryMs: 600_000, ...draws.pick(styles) }],
+    },
   })
   const [source] = settings.markets.feeds as [MarketFeed]
   let state = await openState(join(dir, seed))

@@ -77,7 +77,9 @@ function createScenario(seed: number, number: number): Scenario {
   const simulated = new SimulatedNode(chain, { traces, filterBlocks, dialect })
   const settings = settingsWith({
     explorer: {
-      chains: [{ id: String(number), name: 'Sim', rpc: [{ url: 'http://sim/', batchMax: draws.whole(1, 30) }] }],
+      chains: [
+        { id: String(number), name: 'Simulated', rpc: [{ url: 'http://simulator/', batchMax: draws.whole(1, 30) }] },
+      ],
       index: { rangeBlocks: draws.whole(1, 12), parallel: draws.whole(1, 4) },
     },
   })

@@ -12,7 +12,7 @@ test('every hop is the first funding on the chain; a failing node ends the trail
   chain.mine(200)
   await using simulated = new SimulatedNode(chain, { traces: ['trace_block'] }, 2000)
   const url = await simulated.listen()
-  await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Sim', rpc: [{ url }] }] } })
+  await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [{ url }] }] } })
   const real = { ...context, clock: systemClock }
   const follow = (address: string) => followTrail(real, '1', address, { depth: 100, timeoutMs: 60_000 })
 

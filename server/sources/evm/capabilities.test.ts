@@ -8,12 +8,12 @@ import { describeLimitations, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
 async function detect(capabilities: SimulatedCapabilities) {
-  const chain = new SimulatedChain({ seed: 'abilities' })
+  const chain = new SimulatedChain({ seed: 'capabilities' })
   chain.mine(40)
   const simulated = new SimulatedNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
-    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
+    rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
     clock: systemClock,
     post: async (_, { body }) => (await simulated.respond(body ?? '')).text,
     backoffMs: 0,
@@ -61,14 +61,14 @@ test('historical state is not needed for a chain that is only indexed', async ()
 })
 
 test('a method that never responds does not delay the other tests', async () => {
-  const chain = new SimulatedChain({ seed: 'abilities' })
+  const chain = new SimulatedChain({ seed: 'capabilities' })
   chain.mine(40)
   for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
     const clock = new ManualClock(0)
     const simulated = new SimulatedNode(chain, all)
     const rpc = openRpc({
       chain: '1',
-      rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
+      rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
       clock,
       post: async (_, { body = '', timeoutMs }) => {
         if (!body.includes(slow)) return (await simulated.respond(body)).text

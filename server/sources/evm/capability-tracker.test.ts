@@ -19,7 +19,7 @@ interface TestNode {
   readonly errors: Map<string, number>
 }
 
-const chain = new SimulatedChain({ seed: 'abilities' })
+const chain = new SimulatedChain({ seed: 'capabilities' })
 chain.mine(40)
 
 function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = systemClock) {

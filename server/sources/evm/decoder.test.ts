@@ -19,7 +19,7 @@ const blocks = Array.from({ length: 12 }, (_, at) => at + 1)
 function rpcTo(node: SimulatedNode, asBytes: boolean) {
   return openRpc({
     chain: '1',
-    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
+    rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
     clock: systemClock,
     backoffMs: 0,
     post: async (_, { body }) => {

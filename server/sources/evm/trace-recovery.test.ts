@@ -20,13 +20,14 @@ function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) 
   const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
     chain: '1',
-    rpc: [{ url: 'http://sim/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
+    rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],
     clock: systemClock,
     backoffMs: 0,
     post: async (_, { body = '' }) => {
       const calls = [JSON.parse(body)].flat()
       sent.push(...calls)
-      if (calls.some(({ method }) => isDown(method))) throw new FetchError('network', 'http://sim cannot be reached')
+      if (calls.some(({ method }) => isDown(method)))
+        throw new FetchError('network', 'http://simulator cannot be reached')
       return (await simulated.respond(body)).text
     },
   })
@@ -66,7 +67,10 @@ for (const form of forms) {
     await assert.rejects(readBlocks(rpc, form, numbers), (error) => {
       assert.ok(error instanceof UnreadableBlock)
       assert.equal(error.block, block)
-      assert.match(error.message, new RegExp(`block ${block} cannot be read: .*${hash}.*http://sim.*execution timeout`))
+      assert.match(
+        error.message,
+        new RegExp(`block ${block} cannot be read: .*${hash}.*http://simulator.*execution timeout`),
+      )
       return true
     })
   })

@@ -18,7 +18,7 @@ async function openTwoNodes(second: Post | undefined) {
   chain.mine(20)
   const simulated = new SimulatedNode(chain, { traces: ['trace_block'] })
   const rpc = ['http://one/', 'http://two/'].map((url) => ({ url }))
-  const database = await openContext({ explorer: { chains: [{ id: '1', name: 'Sim', mode: 'index', rpc }] } })
+  const database = await openContext({ explorer: { chains: [{ id: '1', name: 'Simulated', mode: 'index', rpc }] } })
   const clock = new JumpingClock(testNowMs)
   const right: Post = async (_, { body = '' }) => (await simulated.respond(body)).text
   const post: Post = (url, options) => ((url === 'http://two/' && second) || right)(url, options)

@@ -32,7 +32,7 @@ async function openIndexedChain({
   const simulated = new SimulatedNode(chain, executionClientOfRun())
   const context = await openContext({
     explorer: {
-      chains: [{ id: '1', name: 'Sim', mode: 'index', rpc: [{ url: await simulated.listen(), batchMax: 4 }] }],
+      chains: [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url: await simulated.listen(), batchMax: 4 }] }],
       index: { rangeBlocks: 7, ...index },
     },
   })
@@ -169,7 +169,7 @@ test('a final block from a node on a fork is rejected at any position of a range
   ] as const) {
     await using context = await openContext({
       explorer: {
-        chains: [{ id: '1', name: 'Sim', rpc: [{ url: 'http://a/', batchMax: 1 }] }],
+        chains: [{ id: '1', name: 'Simulated', rpc: [{ url: 'http://a/', batchMax: 1 }] }],
         index: { rangeBlocks: 7 },
       },
     })
