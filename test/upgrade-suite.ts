@@ -10,7 +10,7 @@ import { stateMigrations } from '#storage/migrations.ts'
 import { type Table, tablesOf } from '#storage/move-tables.ts'
 import { openSqlite } from '#storage/sqlite/sqlite.ts'
 import type { Migration, State, Value } from '#storage/state.ts'
-import type { StoreLocation } from './state-suite.ts'
+import type { CreateLocation } from './state-suite/store-location.ts'
 
 /** A later version: a new table and a new column, both filled from existing rows, and an index. */
 const testMigration: Migration = {
@@ -30,7 +30,7 @@ type Row = Readonly<Record<string, Value>>
 /** Table → rows, in an order that does not depend on the engine. */
 type Contents = ReadonlyMap<string, readonly Row[]>
 
-export function upgradeSuite(name: string, createLocation: () => Promise<StoreLocation>): void {
+export function upgradeSuite(name: string, createLocation: CreateLocation): void {
   test(`${name}: a migration keeps the rows of every table`, async () => {
     await using location = await createLocation()
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-upgrade-'))

@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { tables } from '#test/state-suite.ts'
+import { tables } from '#test/state-suite/store-location.ts'
 import type { State } from '../state.ts'
 import { openPostgres, type PostgresOptions } from './postgres.ts'
 

@@ -7,7 +7,8 @@ import { Fault } from '#core/fault.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { startProcess } from '#test/second-process.ts'
-import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
+import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
+import { stateSuite } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { cursorOf, moveCursor } from '../coverage.ts'
 import { stateMigrations } from '../migrations.ts'
@@ -44,7 +45,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
       const { openPostgres } = await load('server/storage/postgres/postgres.ts')
-      const { tables } = await load('test/state-suite.ts')
+      const { tables } = await load('test/state-suite/store-location.ts')
       const state = await openPostgres(${JSON.stringify(location.url)}, [tables], { connections: 2 })
       print('open')
       await Promise.all(Array.from({ length: 60 }, (_, at) => state.write(async (tx) => {

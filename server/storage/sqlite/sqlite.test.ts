@@ -8,7 +8,8 @@ import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { startProcess } from '#test/second-process.ts'
-import { type StoreLocation, stateSuite, tables } from '#test/state-suite.ts'
+import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
+import { stateSuite } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
 import { Checkpointer, pagesMax } from './checkpointer.ts'
@@ -220,7 +221,7 @@ describe('sqlite with another process', () => {
     await using location = await createLocation()
     await using other = startProcess(`
       const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
-      const { tables } = await load('test/state-suite.ts')
+      const { tables } = await load('test/state-suite/store-location.ts')
       const state = await openSqlite(${JSON.stringify(location.file)}, [tables], { busyWaitMs: 5000 })
       await state.write((tx) => tx.run("insert into counters values ('confirmed', 1)"))
       await state.write(async (tx) => {

@@ -1,0 +1,131 @@
+// Writes with `together`, which share a transaction but fail separately.
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import type { StateWriter, WriteOptions } from '#storage/state.ts'
+import { type CreateLocation, countCounters, insertCounter } from './store-location.ts'
+
+export function testGroupedWrites(createLocation: CreateLocation): void {
+  const shared = { together: true }
+
+  test('each is durable when it resolves, in order, with its own result (state 1, 6)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const names = Array.from({ length: 600 }, (_, at) => `n${at}`)
+    const order: string[] = []
+    const results = await Promise.all(
+      names.map((name, at) =>
+        state.write(async (tx) => {
+          await tx.run(insertCounter, name, at)
+          order.push(name)
+          return (await tx.get<{ n: number }>('select count(*) as n from counters'))?.n
+        }, shared),
+      ),
+    )
+    assert.deepEqual(order, names)
+    assert.deepEqual(
+      results,
+      names.map((_, at) => at + 1),
+    )
+    assert.equal(await countCounters(state), names.length)
+    await state.close()
+    const again = await location.open()
+    assert.equal(await countCounters(again), names.length)
+    await again.close()
+  })
+
+  test('each goes before waiting long writes, and one long write follows (storage/write-queue.ts, 1, 2)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const order: string[] = []
+    const write = (name: string, options = {}) =>
+      state.write(async (tx) => {
+        await tx.run(insertCounter, name, 1)
+        order.push(name)
+      }, options)
+    const gate = Promise.withResolvers<void>()
+    const first = state.write(() => gate.promise)
+    const long = ['long 1', 'long 2', 'long 3'].map((name) => write(name))
+    const short = write('short 1', shared)
+    // More of them arrive while the first one is written: they wait for one long write only.
+    const more = short.then(() => Promise.all([write('short 2', shared), write('short 3', shared)]))
+    gate.resolve()
+    await Promise.all([first, ...long, more])
+    assert.deepEqual(order, ['short 1', 'long 1', 'short 2', 'short 3', 'long 2', 'long 3'])
+    await state.close()
+  })
+
+  test('a failure undoes only the statements of that write (storage/state.ts, rule 6)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const attempts = Array.from({ length: 30 }, (_, at) =>
+      state.write(async (tx) => {
+        await tx.run(insertCounter, `half ${at}`, 1)
+        if (at % 3 === 1) throw new Error(`own ${at}`)
+        // A violated constraint fails the member even if it is caught (storage/state.ts, rule 4).
+        if (at % 3 === 2) await tx.run(insertCounter, 'half 0', 1).catch(() => {})
+        await tx.run(insertCounter, `whole ${at}`, 1)
+      }, shared),
+    )
+    const outcomes = await Promise.allSettled(attempts)
+    outcomes.forEach((outcome, at) => {
+      assert.equal(outcome.status, at % 3 === 0 ? 'fulfilled' : 'rejected', String(at))
+    })
+    const rows = await state.all<{ name: string }>('select name from counters')
+    assert.equal(rows.length, 20)
+    assert(rows.every(({ name }) => Number(name.split(' ')[1]) % 3 === 0))
+    await state.close()
+  })
+
+  test('none of them is visible before all are committed (storage/state.ts, rule 2)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const seen: (number | undefined)[] = []
+    const writeAndCount = async (tx: StateWriter, name: string) => {
+      await tx.run(insertCounter, name, 1)
+      seen.push(await countCounters(state))
+    }
+    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => writeAndCount(tx, name), shared)))
+    assert.deepEqual(seen, [0, 0, 0])
+    assert.equal(await countCounters(state), 3)
+    await state.close()
+  })
+
+  test('they are serialized with other writes: increments of both kinds are all counted (storage/state.ts, rule 2)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    await state.write((tx) => tx.run(insertCounter, 'n', 0))
+    const increment = (options?: WriteOptions) =>
+      state.write(async (tx) => {
+        const row = await tx.get<{ value: number }>('select value from counters')
+        await new Promise((resolve) => setImmediate(resolve))
+        await tx.run('update counters set value = ?', (row?.value ?? 0) + 1)
+      }, options)
+    await Promise.all(Array.from({ length: 60 }, (_, at) => increment(at % 2 === 0 ? shared : undefined)))
+    assert.deepEqual(await state.get('select value from counters'), { value: 60 })
+    await state.close()
+  })
+
+  test('nested and too many writes are refused; closing waits for running ones', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const nested = state.write(() => state.write(async () => 1, shared), shared)
+    await assert.rejects(nested, /a write was started inside another/)
+    const gate = Promise.withResolvers<void>()
+    const held = state.write(() => gate.promise)
+    let done = 0
+    const count = () =>
+      state.write(async () => {
+        done += 1
+      }, shared)
+    const results = Promise.allSettled(Array.from({ length: 10_100 }, count))
+    gate.resolve()
+    await held
+    const closed = state.close()
+    const refused = (await results).filter((result) => result.status === 'rejected')
+    await closed
+    assert(refused.length > 0)
+    assert.equal(done, 10_100 - refused.length)
+    await assert.rejects(count(), (error) => error instanceof Fault && error.code === 'store.unavailable')
+  })
+}
