@@ -12,7 +12,7 @@ const schemasOf = (typebox: typeof Type) => {
     names: typebox.Optional(typebox.Record(typebox.String(), named, { description: 'names' })),
     either: typebox.Union([named, typebox.Unknown()], { description: 'either' }),
     any: typebox.Unknown({ description: 'anything' }),
-    own: typebox.Unsafe<'x'>({ type: 'string', enum: ['x'] }),
+    fixed: typebox.Unsafe<'x'>({ type: 'string', enum: ['x'] }),
   }
   return [
     typebox.Object(members, { additionalProperties: false }),

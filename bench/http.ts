@@ -61,8 +61,8 @@ function save(name: string, content: string | Uint8Array): string {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
 
-async function compare(name: string, own: Peer, requests: string, peers: readonly Peer[]): Promise<void> {
-  const all = [own, ...peers]
+async function compare(name: string, tetrad: Peer, requests: string, peers: readonly Peer[]): Promise<void> {
+  const all = [tetrad, ...peers]
   const rates = all.map((): number[] => [])
   const costs = all.map((): number[] => [])
   for (const { port: warmed } of all) await load(warmed, requests, 3)
@@ -106,21 +106,23 @@ try {
     readonly address: string
     readonly keys: readonly string[]
   }
-  const own: Peer = { name: 'tetrad', child: server, port, goal: 1 }
+  const tetrad: Peer = { name: 'tetrad', child: server, port, goal: 1 }
   const fetchBody = async (path: string) =>
     new Uint8Array(await (await fetch(`http://127.0.0.1:${port}${path}`)).arrayBuffer())
 
   const marketPath = `/markets/slug/${slug}`
   const market = save('market.json', await fetchBody(marketPath))
   const marketRequests = save('market-requests.json', JSON.stringify([get(marketPath)]))
-  await compare('4.8 markets.bySlug', own, marketRequests, [await startPeer('bare node:http', 0.65, 'bare.ts', market)])
+  await compare('4.8 markets.bySlug', tetrad, marketRequests, [
+    await startPeer('bare node:http', 0.65, 'bare.ts', market),
+  ])
   await printStages(server, lines, port, marketRequests)
 
   const paths = keys.map((key) => `/v2/api?chainid=1&module=account&action=fundedby&address=${address}&apikey=${key}`)
   const funding = save('funding.json', await fetchBody(paths[0] ?? ''))
   const fundingRequests = save('funding-requests.json', JSON.stringify(paths.map(get)))
   const keysFile = save('keys.json', JSON.stringify(keys))
-  await compare('4.3 explorer.fundedBy', own, fundingRequests, [
+  await compare('4.3 explorer.fundedBy', tetrad, fundingRequests, [
     await startPeer('bare node:http', 0.45, 'bare.ts', funding),
     await startPeer('the conventional stack', 2, 'conventional.ts', funding, keysFile),
   ])

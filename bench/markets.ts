@@ -114,9 +114,10 @@ async function compare(
   await load(port, 1)
   await load(bare.port, 1)
   for (let round = 0; round < rounds; round++) {
-    const own = await load(port, seconds)
-    if (status === '200' && own.failed > 0) throw new Error(`${name}: ${own.failed} of ${own.done} responses failed`)
-    ours.push(own.done / own.seconds)
+    const result = await load(port, seconds)
+    if (status === '200' && result.failed > 0)
+      throw new Error(`${name}: ${result.failed} of ${result.done} responses failed`)
+    ours.push(result.done / result.seconds)
     const plain = await load(bare.port, seconds)
     theirs.push(plain.done / plain.seconds)
   }

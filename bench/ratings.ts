@@ -60,12 +60,12 @@ async function fill(postgres: Postgres): Promise<void> {
   const written = writtenBytes()
   let day: { readonly day: number; readonly sums: Record<Measure, Float64Array> } | undefined
   for (const { part, day: number, epochs } of partsIn(time, { from: 0, until: days * time.epochsPerDay })) {
-    const own = sumsOf(validators, part, epochs.until - epochs.from)
+    const sumsOfPart = sumsOf(validators, part, epochs.until - epochs.from)
     if (postgres && day?.day !== number) {
       if (day) await postgres.take(day.day, day.sums)
-      day = { day: number, sums: copyOf(own.sums) }
-    } else if (day) addTo(day.sums, own.sums)
-    const segments = [{ epochs, ...own, ...none }]
+      day = { day: number, sums: copyOf(sumsOfPart.sums) }
+    } else if (day) addTo(day.sums, sumsOfPart.sums)
+    const segments = [{ epochs, ...sumsOfPart, ...none }]
     commitMs += await timed(() => updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments, head }))
     const input = { network: 'mainnet', time, until: epochs.until } as const
     mergeMs += await timed(() => mergeDuties(duties, input, new AbortController().signal))
@@ -141,12 +141,12 @@ async function copyToPostgres(url: string) {
 async function compareSums(queries: readonly BenchQuery[], postgres: Postgres): Promise<void> {
   // Like a server reads: a large query is divided among threads. PostgreSQL may use parallel workers as well.
   const state = await openDuties(dir)
-  const own = dutiesOnThreads(state, { dir, options: settings.store })
+  const onSqlite = dutiesOnThreads(state, { dir, options: settings.store })
   const copied = postgres && (await copyToPostgres(postgres.url))
   const shared = copied && dutiesOnThreads(copied, { dir, options: { ...settings.store, state: postgres.url } })
   console.log('sums and daily scores, without JSON and HTTP:')
   for (const query of queries) {
-    const ours = await medianMs(() => sum(own, query))
+    const ours = await medianMs(() => sum(onSqlite, query))
     const parts = [`${ours.toFixed(1)} ms`]
     if (postgres && shared && query.validators.length <= validatorsPerCall) {
       const rows: number[] = []
@@ -158,7 +158,7 @@ async function compareSums(queries: readonly BenchQuery[], postgres: Postgres): 
     }
     console.log(`  ${query.name}: ${parts.join('; ')}`)
   }
-  await Promise.all([own.close(), shared?.close()])
+  await Promise.all([onSqlite.close(), shared?.close()])
   await Promise.all([state.close(), copied?.close()])
 }
 

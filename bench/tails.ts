@@ -112,7 +112,7 @@ try {
     rates.push(done / took / 2)
     console.log(`${name}: half of the maximum is ${Math.round(done / took / 2).toLocaleString('en')}/s`)
   }
-  /** `besideEach` runs once beside each kind of request. */
+  /** `sendOthers` runs once during each kind of request. */
   const measure = async (during: string, sendOthers: (kind: string) => Promise<string> = async () => '') => {
     for (const [at, { name, requests }] of kinds.entries()) {
       const others = sendOthers(name)

@@ -33,8 +33,8 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const env = { TETRAD_STORE_STATE: to }
     await runCommand(['keys', 'create', '--name', 'before', '--plan', 'free'], { cwd })
 
-    const moved = await runCommand(['move', '--from', 'data', '--to', to], { cwd })
-    assert.match(moved.stdout, /Moved: \d+ tables, \d+ rows, all verified, [1-9]\d* written/, moved.stderr)
+    const first = await runCommand(['move', '--from', 'data', '--to', to], { cwd })
+    assert.match(first.stdout, /Moved: \d+ tables, \d+ rows, all verified, [1-9]\d* written/, first.stderr)
     await runCommand(['keys', 'create', '--name', 'meanwhile', '--plan', 'free'], { cwd })
     const again = await runCommand(['move', '--from', 'data', '--json'], { cwd, env })
     assert.equal(again.code, 0, again.stderr)

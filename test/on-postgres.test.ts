@@ -88,8 +88,8 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
         { source: closeLater(await openState(copy)), target: state },
         { source: closeLater(await openDuties(copy)), target: duties },
       ]
-      const moved = await moveStores(moves, () => {}, new AbortController().signal)
-      assert.ok(moved.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
+      const report = await moveStores(moves, () => {}, new AbortController().signal)
+      assert.ok(report.tables.reduce((sum, { rows }) => sum + rows, 0) > 3000)
       stores = { state, duties: dutiesOnThisThread(duties) }
     })
     after(() => cleanup.disposeAsync())

@@ -81,7 +81,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     browser.done()
   })
 
-  await t.test('rates are plotted beside the form, and a receipt shows the mid rate as a decimal', async () => {
+  await t.test('rates are plotted next to the form, and a receipt shows the mid rate as a decimal', async () => {
     const page = await browser.page('/#/fx')
     await page.getByRole('img', { name: 'EUR per USD, by source' }).waitFor()
     await page.getByRole('combobox', { name: /^You pay/ }).selectOption('EURC')

@@ -50,9 +50,9 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tetrad-recipes-'))
   await symlink(modules, join(folder, 'node_modules'))
   // openapi-typescript needs a compiler of version 5, which a project of its users has.
-  const hook = `import { registerHooks } from 'node:module'
+  const loader = `import { registerHooks } from 'node:module'
     registerHooks({ resolve: (name, context, next) => next(name === 'typescript' ? 'typescript-5.9' : name, context) })`
-  await writeFile(join(folder, 'typescript-5.mjs'), hook)
+  await writeFile(join(folder, 'typescript-5.mjs'), loader)
 })
 after(async () => {
   await demo[Symbol.asyncDispose]()

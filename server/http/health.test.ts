@@ -167,7 +167,7 @@ const onTinyDisk = (dir: string) => `
   let laterMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs }
   const server = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: '${dir}/data', log: silentLog, clock })
-  const tell = async () => {
+  const report = async () => {
     laterMs += 1000
     const ready = await inject(server, '/readyz')
     const { ok, message } = ready.json().checks.find(({ name }) => name === 'state store')
@@ -175,17 +175,17 @@ const onTinyDisk = (dir: string) => `
     print([ready.statusCode, ok, message, gauge].join('|'))
   }
   const write = () => server.context.state.write((tx) => tx.run("insert into cursors (stream, at) values (?, 1)", crypto.randomUUID().repeat(9000)))
-  await tell()
-  for (let piece = 0, full = false; !full; piece += 1) await writeFile('${dir}/' + piece, Buffer.alloc(2 ** 18)).catch(() => { full = true })
+  await report()
+  for (let part = 0, full = false; !full; part += 1) await writeFile('${dir}/' + part, Buffer.alloc(2 ** 18)).catch(() => { full = true })
   await write().catch((error) => print(error.message))
-  await tell()
+  await report()
   laterMs += 5000
-  await tell()
+  await report()
   await rm('${dir}/0')
   await rm('${dir}/1')
-  await tell()
+  await report()
   laterMs += 5000
-  await tell()
+  await report()
   await write().then(() => print('written'))
   await server.close()
 `

@@ -79,10 +79,15 @@ test('a response that is too long is refused, also if compressed', async () => {
 })
 
 test('all encodings that the request accepts are decoded; an unknown one is left as it is', async () => {
-  const packed = { gzip: gzipSync('text'), deflate: deflateSync('text'), br: brotliCompressSync('text'), own: 'text' }
+  const packed = {
+    gzip: gzipSync('text'),
+    deflate: deflateSync('text'),
+    br: brotliCompressSync('text'),
+    custom: 'text',
+  }
   await using server = await serve((request, response) => {
     const encoding = (request.url ?? '').slice(1) as keyof typeof packed
-    const accepts = request.headers['accept-encoding']?.includes(encoding) || encoding === 'own'
+    const accepts = request.headers['accept-encoding']?.includes(encoding) || encoding === 'custom'
     response.writeHead(accepts ? 200 : 406, { 'content-encoding': encoding }).end(packed[encoding])
   })
   for (const encoding of Object.keys(packed))

@@ -82,16 +82,16 @@ export async function moveStores(
       await moveCursor(tx, sourceIdKey, id)
       await moveCursor(tx, unfinishedKey, id)
     })
-  const moved: MovedTable[] = []
+  const movedTables: MovedTable[] = []
   for (const { source, target, tables, prefix = '' } of planned) {
     const work = tables.map((table) => new TableMove(source, target, table, prefix, report, signal))
     for (const table of work.toReversed()) await table.removeForeignRows()
     for (const table of work) await table.copy()
-    for (const table of work) moved.push(await table.verified())
+    for (const table of work) movedTables.push(await table.verified())
   }
   for (const { target } of planned)
     await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedKey))
-  return { tables: moved }
+  return { tables: movedTables }
 }
 
 /** Throws if a move to this database has not finished. */

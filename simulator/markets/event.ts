@@ -39,7 +39,7 @@ export function eventFields(
     sortBy: draws.pick(['price', 'volume', 'manual']),
     category: plan.category,
     subcategory: plan.subcategory,
-    templateVariables: JSON.stringify({ place: plan.title }),
+    templateVariables: JSON.stringify({ title: plan.title }),
     published_at: hours(12).replace('T', ' ').replace('Z', '+00'),
     createdBy: String(draws.whole(1, 40)),
     updatedBy: String(draws.whole(1, 40)),

@@ -44,7 +44,7 @@ export function rewardParts({ lodestar, state }) {
     })
     return epoch.getRewardsAndPenalties(copy, cache).map((list) => [...list])
   }
-  const only = (marks) => run((_, index) => (eligible[index] ? eligible[index] | marks : 0))
+  const only = (flagBits) => run((_, index) => (eligible[index] ? eligible[index] | flagBits : 0))
   const [actualRewards, actualPenalties] = run((value) => value)
   const { FLAG_PREV_SOURCE_ATTESTER_UNSLASHED: source, FLAG_PREV_TARGET_ATTESTER_UNSLASHED: target } = transition
   const { FLAG_PREV_HEAD_ATTESTER_UNSLASHED: head } = transition
@@ -53,7 +53,7 @@ export function rewardParts({ lodestar, state }) {
   )
   copy.inactivityScores = types.ssz.altair.InactivityScores.toViewDU(flags.map(() => 0))
   const [, flagPenalties] = only(0)
-  const has = (index, marks) => transition.hasMarkers(flags[index], marks)
+  const has = (index, flagBits) => transition.hasMarkers(flags[index], flagBits)
   return flags.map((_, index) => {
     if (!eligible[index]) return null
     const parts = [

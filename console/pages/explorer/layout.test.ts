@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { layoutTrail, nodeHeight } from './layout.ts'
 
-test('three columns: rows alternate their direction, and labels beside a turn point inwards', () => {
+test('three columns: rows alternate their direction, and labels next to a turn point inwards', () => {
   // 3 × 208 + 2 × 120 = 864 is the minimum for three columns.
   const layout = layoutTrail(7, 864)
   assert.equal(layout.columns, 3)

@@ -10,7 +10,7 @@ export interface Point {
 export interface Connector {
   readonly from: Point
   readonly to: Point
-  /** Position of its text: above and below the middle of the line, or beside it. */
+  /** Position of its text: above and below the middle of the line, or next to it. */
   readonly label: Point & { readonly anchor: 'middle' | 'start' | 'end' }
 }
 
@@ -27,7 +27,7 @@ export const nodeHeight = 66
 const nodeWidth = 208
 const singleColumnWidthMax = 340
 const gap = { x: 120, xMax: 200, y: 62 } as const
-/** Distance between a line and the text beside it. */
+/** Distance between a line and the text next to it. */
 const labelOffset = 12
 
 export function layoutTrail(count: number, widthMax: number): Layout {

@@ -101,7 +101,7 @@ function NotAtFault({ incidents }: { readonly incidents: readonly Incident[] }) 
 
 const rowsMax = 300
 
-const faultTone: Readonly<Record<Incident['fault'], string>> = { own: 'soft', none: 'good', both: 'warn' }
+const faultTone: Readonly<Record<Incident['fault'], string>> = { validator: 'soft', none: 'good', both: 'warn' }
 
 interface IncidentsProps {
   readonly incidents: readonly Incident[]

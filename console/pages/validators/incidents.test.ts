@@ -26,11 +26,11 @@ const missed = { ...vote, included: false, delay: null, targetCorrect: null, hea
 
 test('an attestation in the first block after its slot is not the validator’s fault, however late', () => {
   const [lateVote] = incidentsOf(late)
-  assert.deepEqual(lateVote, { epoch: 100, slot: 3207, kind: 'late', amount: 2, fault: 'own' })
+  assert.deepEqual(lateVote, { epoch: 100, slot: 3207, kind: 'late', amount: 2, fault: 'validator' })
   const faultOf = (changed: object) => incidentsOf({ ...fine, vote: { ...vote, ...changed } })[0]?.fault
   assert.equal(faultOf({ delay: 3, bestDelay: 3, nextBlockMissing: true }), 'none')
   assert.equal(faultOf({ delay: 5, bestDelay: 3, nextBlockMissing: true }), 'both')
-  assert.equal(faultOf({ ...missed }), 'own')
+  assert.equal(faultOf({ ...missed }), 'validator')
   assert.equal(faultOf({ ...missed, bestDelay: 2, nextBlockMissing: true }), 'both')
   assert.equal(faultOf({ ...missed, bestDelay: null, nextBlockMissing: true }), 'none')
 })

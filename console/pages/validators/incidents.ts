@@ -22,7 +22,7 @@ export interface Incident {
   /** Inclusion delay in slots, or the number of missed signatures. */
   readonly amount: number | null
   /** Whether the validator caused it: `own` yes, `none` no, `both` partly. */
-  readonly fault: 'own' | 'none' | 'both'
+  readonly fault: 'validator' | 'none' | 'both'
 }
 
 export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[] {
@@ -31,7 +31,7 @@ export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[
     slot,
     kind,
     amount,
-    fault: 'own',
+    fault: 'validator',
   })
   const incidents: Incident[] = []
   if (vote && !vote.included) incidents.push({ ...incident('missed', vote.slot), fault: faultOf(vote) })
@@ -48,11 +48,11 @@ export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[
 
 function faultOf({ delay, bestDelay, nextBlockMissing }: NonNullable<ExplainedEpoch['vote']>): Incident['fault'] {
   if (bestDelay === null || delay === bestDelay) return 'none'
-  return nextBlockMissing ? 'both' : 'own'
+  return nextBlockMissing ? 'both' : 'validator'
 }
 
 export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
-  own: 'the validator, as far as known',
+  validator: 'the validator, as far as known',
   none: 'not the validator: there was no earlier block to include the attestation',
   both: 'partly the validator: the next slot had no block, but a later block could have included the attestation',
 }

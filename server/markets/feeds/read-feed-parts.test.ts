@@ -117,8 +117,8 @@ test('a transaction writes at most 25 documents, and all of the page are written
           run,
         })
         documents.push(written)
-        const moved = (await readFeedState(tx, 'main'))?.page === 1
-        if (moved) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))
+        const isNextPage = (await readFeedState(tx, 'main'))?.page === 1
+        if (isNextPage) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))
         return result
       }, options),
   })

@@ -131,7 +131,7 @@ test('1: any history, with or without snapshots, gives the earlier responses', a
         }
       }
       assert.ok(((await countOf(context, 'market_snapshots')) ?? 0) >= 2)
-      await check('with keyframes')
+      await check('with snapshots')
       await context.state.write((tx) => tx.run('delete from market_snapshots'))
       await check('without')
     }),

@@ -129,16 +129,16 @@ export async function readValidators(
   const entries: RegistryEntry[] = []
   for (let from = 0; from < indices.length; from += keysPerQuery) {
     const batch = indices.slice(from, from + keysPerQuery)
-    const marks = batch.map(() => '?').join()
+    const placeholders = batch.map(() => '?').join()
     const rows = await state.all<RegistryRow>(
       `select v.*, e.pool, e.subpool, e.dvt_network, e.node_operators, e.dvt_operators
        from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-       where v.network = ? and v.validator_index in (${marks}) order by v.validator_index`,
+       where v.network = ? and v.validator_index in (${placeholders}) order by v.validator_index`,
       network,
       ...batch,
     )
     const deposits = await state.all<{ validator_index: number; address: Uint8Array }>(
-      `select validator_index, address from validator_deposits where network = ? and validator_index in (${marks})
+      `select validator_index, address from validator_deposits where network = ? and validator_index in (${placeholders})
        order by deposit_index, address`,
       network,
       ...batch,
