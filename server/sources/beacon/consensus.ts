@@ -83,7 +83,8 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
   const figure = (name: string, mainnet: number): number => {
     const value = spec[name]
     if (value == null) return mainnet
-    if (typeof value !== 'string' || !figurePattern.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`)
+    if (typeof value !== 'string' || !figurePattern.test(value))
+      throw new Error(`${name} is ${JSON.stringify(value)}, not a decimal string`)
     return toFigure(BigInt(value))
   }
   return {
@@ -166,7 +167,7 @@ export const toFigure = (value: bigint): number =>
 
 function atLeastOne(value: number, name: string): number {
   if (value >= 1 && Number.isFinite(value)) return value
-  throw new Error(`${name} is ${value}`)
+  throw new Error(`${name} is ${value}; it must be from 1 to 2^53`)
 }
 
 /** Votes of an epoch are also in blocks of the next one, so the last epoch before an unknown fork is not readable. */

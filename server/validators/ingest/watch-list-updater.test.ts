@@ -65,7 +65,7 @@ test('a changed watch file is used without a restart: added validators are regis
     await running
   })
   const refused = await logged({ message: 'network not read' })
-  assert.match(String(refused.reason), /watch\.txt, line 2: "two" is no index/)
+  assert.match(String(refused.reason), /watch\.txt, line 2: "two" is not an index/)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
 
   await replaceFile(watchFile, '2\n')

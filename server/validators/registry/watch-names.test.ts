@@ -23,10 +23,10 @@ test('a watch file adds its names, is read again when it changes, and keeps its 
   await writeFile(path, `12\n${key}\n${address}\n# the same names\n`)
   assert.equal((await read()).names, first.names)
   const invalid: readonly [text: string, problem: string][] = [
-    ['12\n13\n0x12\n', `${path}, line 3: "0x12" is no index, public key or withdrawal address`],
-    ['12, 13', `${path}, line 1: "12, 13" is no index, public key or withdrawal address`],
-    [`1${'2'.repeat(99)}`, `${path}, line 1: "1${'2'.repeat(59)}…" is no index, public key or withdrawal address`],
-    ['# nothing\n', `${path} contains no validator`],
+    ['12\n13\n0x12\n', `${path}, line 3: "0x12" is not an index, public key or withdrawal address`],
+    ['12, 13', `${path}, line 1: "12, 13" is not an index, public key or withdrawal address`],
+    [`1${'2'.repeat(99)}`, `${path}, line 1: "1${'2'.repeat(59)}…" is not an index, public key or withdrawal address`],
+    ['# nothing\n', `${path} contains no validator; add one per line`],
     ['1\n'.repeat(100_001), `${path} has more than 100000 validators`],
   ]
   for (const [text, problem] of invalid) {

@@ -67,11 +67,11 @@ function parseWatchFile(path: string, text: string): string[] {
     if (name === '') continue
     if (!pattern.test(name)) {
       const shown = name.length > shownCharsMax ? `${name.slice(0, shownCharsMax)}…` : name
-      throw new Error(`${path}, line ${at + 1}: "${shown}" is no index, public key or withdrawal address`)
+      throw new Error(`${path}, line ${at + 1}: "${shown}" is not an index, public key or withdrawal address`)
     }
     names.push(name)
     if (names.length > watchNamesMax) throw new Error(`${path} has more than ${watchNamesMax} validators`)
   }
-  if (names.length === 0) throw new Error(`${path} contains no validator`)
+  if (names.length === 0) throw new Error(`${path} contains no validator; add one per line`)
   return names
 }
