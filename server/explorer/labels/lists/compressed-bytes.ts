@@ -2,12 +2,14 @@
 // (behaviour/explorer.md#caching-of-label-lists). Compression reduces a list of 100 000 labels to a seventh.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { type BrotliOptions, brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
 import { encodingFor } from '#http/accept-encoding.ts'
 import { etagFromHash } from '#http/etag.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 
 export type ContentEncoding = 'br' | 'gzip' | 'identity'
+export type Compression = Exclude<ContentEncoding, 'identity'>
+export type Compress = (bytes: Uint8Array, compression: Compression) => Promise<Uint8Array>
 
 export interface EncodedBytes {
   readonly bytes: Uint8Array
@@ -20,17 +22,24 @@ export interface EncodedBytes {
 const compressedBytesMin = 1024
 
 /** Medium levels: saving another tenth would take ten times as long. */
-const compressors: Record<Exclude<ContentEncoding, 'identity'>, (bytes: Uint8Array) => Promise<Uint8Array>> = {
-  br: (bytes) =>
-    promisify(brotliCompress)(bytes, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: 5,
-        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-      },
-    }),
-  gzip: (bytes) => promisify(gzip)(bytes, { level: 6 }),
-}
+const gzipOptions = { level: 6 }
+const brotliOptions = (size: number): BrotliOptions => ({
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 5,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: size,
+  },
+})
+
+/** For a request that waits: on the thread pool, with the priority of requests. */
+const compressOnPool: Compress = (bytes, compression) =>
+  compression === 'br'
+    ? promisify(brotliCompress)(bytes, brotliOptions(bytes.length))
+    : promisify(gzip)(bytes, gzipOptions)
+
+/** In the calling thread, with its priority. */
+export const compressHere = (bytes: Uint8Array, compression: Compression): Uint8Array =>
+  compression === 'br' ? brotliCompressSync(bytes, brotliOptions(bytes.length)) : gzipSync(bytes, gzipOptions)
 
 export class CompressedBytes {
   readonly plain: EncodedBytes
@@ -46,19 +55,19 @@ export class CompressedBytes {
     return this.plain.bytes.length + this.#encodedBytes
   }
 
-  encodedAs(encoding: ContentEncoding): Promise<EncodedBytes> {
+  encodedAs(encoding: ContentEncoding, compress = compressOnPool): Promise<EncodedBytes> {
     const { bytes } = this.plain
     if (encoding === 'identity' || bytes.length < compressedBytesMin) return Promise.resolve(this.plain)
     const known = this.#encoded.get(encoding)
     if (known) return known
-    const compressed = this.#compress(encoding)
+    const compressed = this.#compress(encoding, compress)
     this.#encoded.set(encoding, compressed)
     compressed.catch(() => this.#encoded.delete(encoding))
     return compressed
   }
 
-  async #compress(encoding: Exclude<ContentEncoding, 'identity'>): Promise<EncodedBytes> {
-    const bytes = await compressors[encoding](this.plain.bytes)
+  async #compress(encoding: Compression, compress: Compress): Promise<EncodedBytes> {
+    const bytes = await compress(this.plain.bytes, encoding)
     this.#encodedBytes += bytes.length
     const etag = this.plain.etag.replace(/"$/, `-${encoding}"`)
     return { bytes, etag, headers: { ...this.plain.headers, 'content-encoding': encoding } }

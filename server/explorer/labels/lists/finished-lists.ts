@@ -6,6 +6,7 @@
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ListHead, readListHead } from '../labels.ts'
+import { openCompressor } from './compress-on-thread.ts'
 import { CompressedBytes } from './compressed-bytes.ts'
 import type { ExportForm } from './signed-link.ts'
 import { envelopeStart, type ListInput, writeList, writeListOnThread } from './write-list.ts'
@@ -62,6 +63,9 @@ export async function getFinishedList(
   }
 }
 
+/** Smaller files are compressed sooner than a thread starts. */
+const threadBytesMin = 1024 * 1024
+
 /** Compresses the file in every encoding ahead of requests. */
 export async function prepareEncodings(
   context: ExplorerContext,
@@ -70,7 +74,15 @@ export async function prepareEncodings(
   forSpreadsheets = false,
 ): Promise<void> {
   const list = await getFinishedList(context, chain, form, forSpreadsheets)
-  for (const encoding of ['gzip', 'br'] as const) await list?.file.encodedAs(encoding)
+  if (!list) return
+  const { file } = list
+  const isOnThread = context.explorer.listsOnThread !== undefined && file.plain.bytes.length >= threadBytesMin
+  const thread = isOnThread ? openCompressor() : undefined
+  try {
+    for (const encoding of ['gzip', 'br'] as const) await file.encodedAs(encoding, thread?.compress)
+  } finally {
+    await thread?.close()
+  }
   evictLists(context.explorer.lists)
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { State } from '#storage/state.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { HistoryWriter } from '../history.ts'
@@ -63,6 +64,29 @@ test('at most as many lists are prepared as the cache can hold', async () => {
   const { state, reads } = counted(context.state)
   await createListPreparer({ ...context, state }, chains)()
   assert.equal(reads(), 16)
+})
+
+test('the encodings of a large list are prepared on a thread, and those of a small one are not', async () => {
+  await using context = await openContext()
+  await put(context, '1', 10_000)
+  await put(context, '2', 100)
+  const listsOnThread = { dir: context.dir, options: context.settings.store }
+  const onThread = { ...context, explorer: { ...context.explorer, listsOnThread } }
+  await createListPreparer(onThread, ['1', '2'])()
+  for (const [chain, isOnThread] of [
+    ['1', true],
+    ['2', false],
+  ] as const) {
+    const { file } = (await getFinishedList(onThread, chain, 'json')) ?? assert.fail()
+    const decoders = { gzip: gunzipSync, br: brotliDecompressSync }
+    for (const [encoding, decode] of Object.entries(decoders)) {
+      const { bytes, etag } = await file.encodedAs(encoding as 'gzip' | 'br', () => assert.fail('not prepared'))
+      assert.deepEqual(decode(bytes), Buffer.from(file.plain.bytes))
+      assert.equal(etag, file.plain.etag.replace(/"$/, `-${encoding}"`))
+      // Only the thread returns shared memory.
+      assert.equal(bytes.buffer instanceof SharedArrayBuffer, isOnThread)
+    }
+  }
 })
 
 test('a large list that is written on a thread has the same bytes, and is read there', async () => {

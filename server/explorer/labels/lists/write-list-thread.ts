@@ -9,8 +9,7 @@ serveThread({
   write: async (input: ListInput) => {
     const state = await openState(dir, options)
     try {
-      const list = await writeList(state, input)
-      return { value: list, transfer: [list.bytes.buffer as ArrayBuffer] }
+      return { value: await writeList(state, input) }
     } finally {
       await state.close()
     }

@@ -1,0 +1,17 @@
+// The thread that compresses files (compress-on-thread.ts).
+import { serveThread } from '#runtime/worker-thread.ts'
+import { type Compression, compressHere } from './compressed-bytes.ts'
+
+interface CompressInput {
+  readonly bytes: Uint8Array
+  readonly compression: Compression
+}
+
+serveThread({
+  compress: async ({ bytes, compression }: CompressInput) => {
+    const compressed = compressHere(bytes, compression)
+    const value = new Uint8Array(new SharedArrayBuffer(compressed.length))
+    value.set(compressed)
+    return { value }
+  },
+})
