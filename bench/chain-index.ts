@@ -1,8 +1,10 @@
 // Prints what indexing a chain costs: CPU time per block of this process with all its threads, and how much more that is
-// than fetching and parsing the same responses of the node. The node is simulated in another process. Then prints rows/s
-// and bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
+// than fetching and parsing the same responses of the node. The node is simulated in another process. Prints how the time
+// of the main thread divides among the stages of indexing, from a CPU profile of one more run. Then prints rows/s and
+// bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { complete } from '#core/schema-check.ts'
@@ -17,6 +19,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { fetchBytes } from '#sources/http-client.ts'
 import { openState } from '#storage/open.ts'
 import { firstLine, launch } from './measure.ts'
+import { type Stages, stageTimes } from './stages.ts'
 
 const blocks = 1500
 const addresses = Number(process.argv[2] ?? 1_000_000)
@@ -25,6 +28,16 @@ const batchSize = 20_000
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-index-'))
 const child = launch('simulated-node.ts', String(blocks))
 const format = (value: number) => Math.round(value).toLocaleString('en')
+
+const indexStages: Stages = [
+  [/batch-results\.ts tryParse$|evm\/decoder\.ts toText$/, 'parse'],
+  [/evm\/validate\.ts/, 'validate'],
+  [/evm\/(large-results|trace-transfers|trace-recovery|batch-results)\.ts/, 'decode'],
+  [/sqlite\.ts insertMany$/, 'insert'],
+  [/sqlite\.ts #commit$/, 'commit'],
+  [/server\/(explorer|core)\//, 'find first fundings'],
+  [/^node:|http-client|server\/sources\/evm\//, 'fetch'],
+]
 
 type Requests = readonly Parameters<typeof fetchBytes>[]
 
@@ -39,6 +52,23 @@ async function measureIndexing(): Promise<void> {
       `index, ${parallel} parallel ranges: ${(cpuMs / blocks).toFixed(2)} ms CPU per block, ${(cpuMs / parseCpuMs).toFixed(2)} of fetching and parsing alone (${(parseCpuMs / blocks).toFixed(2)} ms); ${format(blocks / seconds)} blocks/s, ${format(transfers / seconds)} transfers/s, ${format(rows)} first fundings`,
     )
   }
+  console.log(`main thread, 4 parallel ranges: ${await profileIndexing(url)}`)
+}
+
+async function profileIndexing(url: string): Promise<string> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.setSamplingInterval', { interval: 200 })
+  await session.post('Profiler.start')
+  await indexChain(url, 4)
+  const times = Object.entries(stageTimes((await session.post('Profiler.stop')).profile, indexStages))
+  session.disconnect()
+  const sum = times.reduce((all, [, us]) => all + us, 0)
+  const shares = times
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([stage, us]) => `${stage} ${Math.round((us / sum) * 100)} %`)
+  return shares.join(', ')
 }
 
 async function indexChain(url: string, parallel: number) {

@@ -1,8 +1,10 @@
-// Divides a CPU profile of the server among the stages of a request.
+// Divides a CPU profile among stages: those of a request, or those that a benchmark names.
 import type { Profiler } from 'node:inspector'
 
-/** A sample belongs to the innermost file on its stack that is listed here. */
-const stages: readonly (readonly [RegExp, string])[] = [
+/** A sample belongs to the innermost frame on its stack whose `file function` matches a line; the first line wins. */
+export type Stages = readonly (readonly [RegExp, string])[]
+
+const requestStages: Stages = [
   [/server\/http\/(authorize|key-cache|limits|sliding-window|usage-counter|caller-network)/, 'authorize'],
   [/server\/http\/(parse|query|read-request)\.ts|server\/core\/schema-check/, 'validate'],
   [/server\/http\/render|fast-json-stringify|api\/json/, 'render'],
@@ -24,7 +26,10 @@ const socketWrite = /^write(v|Buffer|Latin1String|Utf8String)$/
 const sampleMaxUs = 1000
 
 /** Microseconds by stage, without idle time. */
-export function stageTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<string, number> {
+export function stageTimes(
+  { nodes, samples = [], timeDeltas = [] }: Profiler.Profile,
+  stages = requestStages,
+): Record<string, number> {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
   const frames = new Map(nodes.map((node) => [node.id, node.callFrame]))
   const known = new Map<number, string>()
@@ -38,7 +43,10 @@ export function stageTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Pr
     if (functionName.startsWith('(')) return functionName.slice(1, -1)
     if (url === '' && socketWrite.test(functionName)) return 'socket write and waiting'
     const parent = parents.get(id)
-    return stages.find(([files]) => files.test(url))?.[1] ?? (parent === undefined ? 'other' : stageOf(parent))
+    return (
+      stages.find(([frame]) => frame.test(`${url} ${functionName}`))?.[1] ??
+      (parent === undefined ? 'other' : stageOf(parent))
+    )
   }
   const times: Record<string, number> = {}
   for (const [at, id] of samples.entries()) {
