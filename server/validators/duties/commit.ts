@@ -57,6 +57,8 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   const covered = await coveredEpochs(tx, network)
   assert.deepEqual(holes(covered, span), [span], 'epochs of this commit have been written already')
   await keepWindows(tx, network, time)
+  // Before new rows are written, so that they use the space of the deleted ones (decisions/store-duties-as-packed-chunks.md).
+  if (head) await expire(tx, commit, span, head)
   await writeSegments(tx, network, time, segments, covered)
   await addCoverage(tx, dutiesStream(network), span.from, span.until)
   await coverHours(tx, network, span)
@@ -74,6 +76,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   const count = last.watched?.count
   if (count !== undefined) await writeCount(tx, network, count)
   await writeScores(tx, network, head.scores)
+  // A commit of several days may have written rows that are too old already.
   await expire(tx, commit, span, head)
   return { watchChanges }
 }

@@ -18,11 +18,14 @@ import { packCells } from './pack-chunk.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween, rowsByGroup } from './rows.ts'
 import { addUnit, allUnits, validatorsEnd } from './units.ts'
 
-/** Validators that one transaction moves. */
-const validatorsAtOnce = 4096
-
 const days = 0
 const short = 1
+
+/**
+ * Validators that one transaction moves, by the level that they come from. Each transaction writes pages at the ends of
+ * every unit again, so small ones write more. Those from short spans are limited, because epochs wait for them.
+ */
+const validatorsAtOnce = { [days]: 16_384, [short]: 4096 } as const
 
 export interface MergeInput {
   readonly network: Network
@@ -49,9 +52,9 @@ export async function mergeSpans(
       if ((span + 1) * target.units > open) continue
       const end = await validatorsEnd(state, source, network, ownUnits)
       let isDamaged = false
-      for (let first = 0; first < end && !isDamaged; first += validatorsAtOnce) {
+      for (let first = 0; first < end && !isDamaged; first += validatorsAtOnce[from]) {
         if (signal?.aborted) return spans
-        const isLast = first + validatorsAtOnce >= end
+        const isLast = first + validatorsAtOnce[from] >= end
         const slice = { network, from, span, units: ownUnits, first, isLast, mayHaveRows: existingSpans.has(span) }
         isDamaged = (await ignoreDamage(state.write((tx) => mergeSlice(tx, slice)))) === 'damaged'
       }
@@ -78,7 +81,7 @@ async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
   const idAt = (level: Level, unit: number, validator: number) => rowId(level, network, unit, groupOf(level, validator))
   const sources = new Map<number, Map<number, Uint8Array>>()
   for (const unit of units) {
-    const ids = { from: idAt(source, unit, first), until: idAt(source, unit, first + validatorsAtOnce) }
+    const ids = { from: idAt(source, unit, first), until: idAt(source, unit, first + validatorsAtOnce[from]) }
     sources.set(unit, await rowsByGroup(tx, source, ids))
     await removeBetween(tx, source.table, ids)
   }
