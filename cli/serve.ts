@@ -18,6 +18,7 @@ import { CommandFailure } from './failure.ts'
 import { ownCommand } from './own-command.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+import { showEpochs } from './show-epochs.ts'
 import { untilStopped } from './stop.ts'
 import { writeLogLine } from './terminal-log.ts'
 
@@ -126,13 +127,6 @@ const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
 interface DemoGreeting {
   readonly key: string
   readonly samples: DemoSamples
-}
-
-/** One line on a terminal that is redrawn, for the first start. */
-function showEpochs(read: number, total: number): void {
-  if (!process.stderr.isTTY) return
-  const text = read < total ? `Reading ${total} epochs of demo validators: ${Math.floor((100 * read) / total)} %` : ''
-  process.stderr.write(`\r\u001b[2K${text}`)
 }
 
 async function buildPages(signal: AbortSignal): Promise<void> {

@@ -25,16 +25,21 @@ import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains, loadExplorer } from './explorer.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
 import { openDemoNodes } from './validators/nodes.ts'
-import { type DemoValidators, startDemoValidators, validatorSamples } from './validators.ts'
+import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
 // The tests' present is at noon, when a chain day ends; three epochs more are needed to make the last one final.
 const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as const
 const epochMs = { mainnet: 6 * 3_600_000, hoodi: 240_000 } as const
 
-async function openScene(clock: ManualClock): Promise<{ demo: DemoValidators; context: TestContext }> {
+type Progress = Parameters<NonNullable<LoadOptions['onEpochs']>>
+
+async function openScene(
+  clock: ManualClock,
+  onEpochs: (...progress: Progress) => void,
+): Promise<{ demo: DemoValidators; context: TestContext }> {
   const demo = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock))
   const plain = { ...(await openContext(demo.settings)), clock }
-  await demo.load(plain)
+  await demo.load(plain, { onEpochs })
   return { demo, context: { ...plain, settings: await withChainTimes(plain) } }
 }
 
@@ -69,10 +74,11 @@ describe('validators of the demo', () => {
   const clock = new ManualClock(testNowMs)
   let demo: DemoValidators
   let context: TestContext
+  const reported: Progress[] = []
   /** The same chain with its expected figures. */
   let mainnet: ReturnType<typeof simulateScenario>
   before(async () => {
-    ;({ demo, context } = await openScene(clock))
+    ;({ demo, context } = await openScene(clock, (...progress) => reported.push(progress)))
     mainnet = simulateScenario(mainnetScenario(demoSeed, demoAccounts(demoSeed)), finalEpochs.mainnet + 3)
   })
   after(async () => {
@@ -89,6 +95,16 @@ describe('validators of the demo', () => {
     const { data } = (await callHandler(aggregateEffectiveness, context, { indices: [index], ...bounds })).body
     return (name: keyof AggregateRecord) => data.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)
   }
+
+  test('the load reports its progress, up to the last epoch of both networks', () => {
+    const total = finalEpochs.mainnet + finalEpochs.hoodi
+    assert.ok(reported.length > 10)
+    assert.deepEqual(
+      reported.map(([read]) => read),
+      reported.map(([read]) => read).toSorted((one, other) => one - other),
+    )
+    assert.deepEqual(reported.at(-1), [total, total])
+  })
 
   test('all finalized epochs of both networks are read, and every figure equals the simulated one', async () => {
     for (const [network, simulated, perDay] of [

@@ -329,35 +329,25 @@ describe('the container image', () => {
     await runCommand('restore', join(data, 'copy'), '--data', join(data, 'again'))
   })
 
-  /** Starts a server without data on a terminal, presses Ctrl-C when `until` is shown, and returns all that was shown. */
-  async function startOnTerminal(until: string | RegExp) {
+  test('on a terminal, the first start shows its progress in one line, and the sign-in link last', {
+    skip: (!hasTerminal && 'needs script of util-linux') || onlyInLongRun,
+  }, async () => {
     const line = `exec tetrad serve --port 0 --data ${await mkdtemp(join(home, 'first-'))}/data`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
       ...{ cwd: image.workDir, env: { ...env, TERM: 'xterm', PATH: image.env.PATH } },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const ended = once(child, 'exit')
+    const last = 'signed in as the operator'
     let shown = ''
     for await (const chunk of child.stdout) {
-      const wasShown = shown.search(until) >= 0
+      const wasShown = shown.includes(last)
       shown += chunk
-      if (!wasShown && shown.search(until) >= 0) child.stdin.write('\u0003')
+      // Ctrl-C.
+      if (!wasShown && shown.includes(last)) child.stdin.write('\u0003')
     }
-    return { shown, ended: await ended }
-  }
-  const noTerminal = !hasTerminal && 'needs script of util-linux'
-  const progressLine = /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/
-
-  test('on a terminal, the first start shows its progress in one line', { skip: noTerminal }, async () => {
-    const { shown } = await startOnTerminal(progressLine)
-    assert.match(shown, progressLine)
-  })
-
-  test('on a terminal, the first start shows the sign-in link last', {
-    skip: noTerminal || onlyInLongRun,
-  }, async () => {
-    const { shown, ended } = await startOnTerminal('signed in as the operator')
-    assert.deepEqual(ended, [0, null], shown)
+    assert.deepEqual(await ended, [0, null], shown)
+    assert.match(shown, /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/)
     assert.match(shown.split('\n').findLast((text) => text.includes('http')) ?? '', /^\u001b\[1mhttp/)
   })
 

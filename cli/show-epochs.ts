@@ -1,0 +1,12 @@
+// The progress of the first start of the demo.
+
+/** One line on a terminal that is redrawn, and removed at the end. Nothing elsewhere. */
+export function showEpochs(
+  read: number,
+  total: number,
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+): void {
+  if (!stream.isTTY) return
+  const text = read < total ? `Reading ${total} epochs of demo validators: ${Math.floor((100 * read) / total)} %` : ''
+  stream.write(`\r\u001b[2K${text}`)
+}
