@@ -22,8 +22,10 @@ import { killIdleHosts, takeHost } from './host-process.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { gateModes } from './source-gate.ts'
-import { type DrivenServer, failingChecks, request, runSeeds, runToEnd, SystemRun } from './whole-system-driver.ts'
+import { type DrivenServer, SystemRun } from './whole-system-driver.ts'
 import { type CommonEvent, drawFrom, type EventTable } from './whole-system-events.ts'
+import { failingChecks, request } from './whole-system-requests.ts'
+import { runSeeds, runToEnd } from './whole-system-seeds.ts'
 import { openSources, type Sources, sourceNames } from './whole-system-sources.ts'
 
 type ClusterEvent =
@@ -122,7 +124,7 @@ class ClusterRun extends SystemRun<ClusterEvent> {
   /** Kills a server at once, or while it reads from sources. */
   async #kill(server: DrivenServer, at: number): Promise<void> {
     const { host } = server
-    const quote = this.quote()
+    const quote = this.writes.quote()
     if (at > 0)
       await this.killAtRequest(host, at, async () => {
         await this.advance()
@@ -155,14 +157,14 @@ class ClusterRun extends SystemRun<ClusterEvent> {
 
   async #crashPostgres(): Promise<void> {
     await this.#postgres.kill()
-    const quote = this.quote()
+    const quote = this.writes.quote()
     await this.until('/readyz of every server reports PostgreSQL', async () => {
       const failing = await Promise.all(this.running.map(({ url }) => failingChecks(url)))
       return failing.every((checks) => checks.some(({ name }) => /store$/.test(name)))
     })
     await this.#postgres.start()
     await quote
-    await this.until('quotes are written again', () => this.quote())
+    await this.until('quotes are written again', () => this.writes.quote())
   }
 
   /** The counts are lost with it. */

@@ -1,26 +1,23 @@
 // What whole-system runs of one server (whole-system.ts) and of several (whole-system-cluster.ts) have in common: time,
-// faults of sources, writes and their check, and the comparison with a clean server at the end.
-
+// faults of sources, and the comparison with a clean server at the end.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HistoryWriter } from '#explorer/labels/history.ts'
-import { putLabels } from '#explorer/labels/labels.ts'
-import { type Finding as HealthFinding, isReady } from '#http/health.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import { systemRandom } from '#runtime/random.ts'
-import { createKey, revokeKey, rotateKey } from '#storage/keys.ts'
+import { createKey } from '#storage/keys.ts'
 import { openState, openStores, type Stores } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
-import { dayMs } from '#storage/usage.ts'
 import { DrivenClock } from './driven-clock.ts'
 import { type HostProcess, ignoreDeath, keepHost, takeHost } from './host-process.ts'
 import type { GateMode } from './source-gate.ts'
 import { copyEmptyStores } from './template.ts'
-import { type CommonEvent, eventText, shrinkEvents } from './whole-system-events.ts'
+import { type CommonEvent, eventText } from './whole-system-events.ts'
+import { dutyResponses, failingChecks, request } from './whole-system-requests.ts'
 import { alterNext, fullPassSteps, type SourceName, type Sources, sourceNames, stepMs } from './whole-system-sources.ts'
 import { assertSameTables } from './whole-system-tables.ts'
+import { SystemWrites, type WriteTarget } from './whole-system-writes.ts'
 
 const recoverySteps = 4
 const recoveryStepsMax = 48
@@ -41,28 +38,6 @@ export interface Finding {
   readonly message: string
 }
 
-interface QuoteWrite {
-  readonly body: string
-  /** undefined: the response was lost. */
-  reply: string | undefined
-  readonly atMs: number
-}
-
-/** What was acknowledged. */
-export interface Written {
-  readonly quotes: Map<string, QuoteWrite>
-  readonly keys: Map<string, { key: string; isRevoked: boolean }>
-  readonly labels: Map<string, string>
-  readonly rates: Map<number, string>
-}
-
-export const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' })
-
-export async function request(url: string, options: RequestInit = {}) {
-  const response = await fetch(url, options)
-  return { status: response.status, headers: response.headers, text: await response.text() }
-}
-
 /** Prints what happens if TRACE is set. */
 const trace = (text: string): void => {
   if (process.env.TRACE) console.error(`${Math.round(performance.now())} ${text}`)
@@ -78,8 +53,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
   protected aheadMs: number
   protected wrongByMs = 0
   protected step = 0
-  protected writes = 0
-  protected written: Written = { quotes: new Map(), keys: new Map(), labels: new Map(), rates: new Map() }
+  protected readonly writes: SystemWrites
   protected readonly broken = new Map<
     SourceName,
     { readonly since: number; readonly until: number; readonly mode: GateMode }
@@ -92,6 +66,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     this.dir = dir
     this.aheadMs = sources.now() - Date.now()
     this.clock = new DrivenClock(this.aheadMs)
+    this.writes = new SystemWrites(this.#writeTarget())
   }
 
   /** Creates the databases. */
@@ -110,14 +85,14 @@ export abstract class SystemRun<E extends { readonly is: string }> {
       this.limited = (await createKey(state, limited, this.clock, systemRandom)).key
     })
     for (const server of this.servers) await this.start(server)
-    await this.pushRate('1.0842')
+    await this.writes.pushRate('1.0842')
     for (const event of events) {
       trace(`step ${this.step}: ${eventText(event)}`)
       await this.happen(event)
       for (const server of this.servers) if (!server.url) await this.start(server)
     }
     await this.#recover()
-    await this.#checkWritten()
+    await this.writes.check()
     const responses = await Promise.all(this.running.map(({ url }) => dutyResponses(url, this.admin)))
     for (const server of this.servers) await this.stop(server)
     await this.#compare(responses)
@@ -153,16 +128,16 @@ export abstract class SystemRun<E extends { readonly is: string }> {
       case 'pass':
         return this.pass(event.steps)
       case 'quotes':
-        for (let at = 0; at < event.count; at++) await this.quote()
+        for (let at = 0; at < event.count; at++) await this.writes.quote()
         return
       case 'label':
-        return this.#label(event.slug, event.name)
+        return this.writes.putLabel(event.slug, event.name)
       case 'create key':
       case 'revoke key':
       case 'rotate key':
-        return this.#changeKey(event.is)
+        return this.writes.changeKey(event.is)
       case 'push rate':
-        return this.pushRate(event.rate)
+        return this.writes.pushRate(event.rate)
       case 'reorg':
         return this.sources.chain.reorg(event.depth)
       case 'alter':
@@ -303,52 +278,26 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     assert.equal(Array.isArray(result) ? undefined : result.fundingTxn, truth?.tx, `funding of ${address}: ${text}`)
   }
 
-  /** Whether it was acknowledged. The servers take turns. */
-  protected async quote(
-    name = `order-${++this.writes}`,
-    url = this.running[this.writes % this.running.length]?.url,
-  ): Promise<boolean> {
-    const body = JSON.stringify({
-      ...{ from: { currency: 'USDC', amount: `${100 + this.writes}` }, to: { currency: 'EURC' } },
-      ...{ tenor: 'instant', type: this.writes % 4 < 2 ? 'tradable' : 'reference' },
-      recipientAddress: `0x${'11'.repeat(20)}`,
-    })
-    const write = this.written.quotes.get(name) ?? { body, reply: undefined, atMs: this.clock.now() }
-    const headers = { ...bearer(this.admin), 'content-type': 'application/json', 'idempotency-key': name }
-    const sent = { method: 'POST', headers, body: write.body }
-    const response = await request(`${url}/v1/exchange/fx/quotes`, sent).catch(() => undefined)
-    if (response && response.status !== 200) {
-      assert.equal(response.status, 503, response.text)
-      return false
-    }
-    // Without a response it is unknown whether the quote was written.
-    this.written.quotes.set(name, write)
-    if (!response) return false
-    if (write.reply !== undefined) assert.equal(response.text, write.reply, `the reply of ${name} is repeated`)
-    write.reply = response.text
-    return true
-  }
-
-  protected async pushRate(rate: string): Promise<void> {
-    const headers = { ...bearer(this.admin), 'content-type': 'application/json' }
-    const body = JSON.stringify({ pair: 'EUR/USD', rate })
-    const [server] = this.running
-    const { status, text } = await request(`${server?.url}/v1/exchange/fx/rates`, { method: 'POST', headers, body })
-    if (status === 200) this.written.rates.set(Date.parse((JSON.parse(text) as { time: string }).time), rate)
-    else assert.ok(this.mayRefuse || status === 400, `${status} ${text}`)
-  }
-
   /** Whether writes may fail at present. */
   protected get mayRefuse(): boolean {
     return false
   }
 
-  async #label(slug: string, name: string): Promise<void> {
-    await this.writeState(async (state) => {
-      const history = { by: 'operator', via: 'a test', atMs: this.clock.now() } as const
-      await state.write((tx) => putLabels(new HistoryWriter(tx, history), [{ chain: '1', slug, name }]))
-      this.written.labels.set(slug, name)
-    })
+  #writeTarget(): WriteTarget {
+    const run = this
+    return {
+      clock: run.clock,
+      get admin() {
+        return run.admin
+      },
+      get urls() {
+        return run.running.map(({ url }) => url)
+      },
+      get mayRefuse() {
+        return run.mayRefuse
+      },
+      writeState: (work) => run.writeState(work),
+    }
   }
 
   /** Like a command that runs next to the servers. */
@@ -359,37 +308,6 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     } finally {
       await state.close()
     }
-  }
-
-  async #changeKey(change: 'create key' | 'revoke key' | 'rotate key'): Promise<void> {
-    const { keys } = this.written
-    const [id, held] = [...keys].findLast(([, { isRevoked }]) => !isRevoked) ?? []
-    await this.writeState(async (state) => {
-      if (change === 'create key' || !id || !held) {
-        const made = await createKey(state, { name: 'caller', plan: 'enterprise' }, this.clock, systemRandom)
-        keys.set(made.id, { key: made.key, isRevoked: false })
-      } else if (change === 'revoke key') {
-        await revokeKey(state, id, this.clock)
-        held.isRevoked = true
-      } else {
-        const old = held.key
-        const rotated = await rotateKey(state, { id }, this.clock, systemRandom)
-        assert.ok(rotated)
-        held.key = rotated.key
-        for (const { url } of this.running)
-          assert.equal(await statusWith(url, old), 401, 'the old secret of a rotated key is refused')
-      }
-    })
-    await this.#checkKeys()
-  }
-
-  async #checkKeys(): Promise<void> {
-    for (const { url } of this.running)
-      for (const [id, { key, isRevoked }] of this.written.keys) {
-        const status = await statusWith(url, key)
-        if (isRevoked) assert.ok(status === 401 || status === 429, `the revoked key ${id} gets status ${status}`)
-        else assert.notEqual(status, 401, `the key ${id} is refused`)
-      }
   }
 
   /** Ends all faults and waits until nothing is reported any more. */
@@ -416,30 +334,6 @@ export abstract class SystemRun<E extends { readonly is: string }> {
       oldest = Number((await state.get<{ oldest: number }>(query))?.oldest)
     })
     return oldest === this.sources.now()
-  }
-
-  /** What was acknowledged is there, and every server returns it. */
-  async #checkWritten(): Promise<void> {
-    await this.#checkKeys()
-    const yesterdayMs = this.clock.now() - dayMs
-    for (const { url } of this.running)
-      for (const [name, { atMs, reply }] of this.written.quotes) {
-        // Idempotency keys are kept for a day, as of the server's clock.
-        if (atMs > yesterdayMs + 3_600_000) assert.ok(await this.quote(name, url), `${name} is answered again`)
-        if (reply === undefined) continue
-        const { id } = JSON.parse(reply) as { id: string }
-        const { status, text } = await request(`${url}/v1/exchange/fx/quotes/${id}`, { headers: bearer(this.admin) })
-        assert.equal(status, 200, `quote ${id} of ${name}: ${text}`)
-      }
-    await this.writeState(async (state) => {
-      const labels = await state.all<{ slug: string; name: string }>('select slug, name from labels')
-      assert.deepEqual(new Map(labels.map(({ slug, name }) => [slug, name])), this.written.labels, 'labels')
-      for (const [atMs, rate] of this.written.rates) {
-        const query = `select rate from fx_rates where source = 'desk' and at_ms = ?`
-        const row = await state.get<{ rate: string }>(query, atMs)
-        assert.equal(Number(row?.rate), Number(rate), `the rate pushed at ${atMs}`)
-      }
-    })
   }
 
   /** What was read from the sources equals what a clean server reads now. `responses`: of each server. */
@@ -479,68 +373,3 @@ const settingsOf = (settings: object): object => ({
   console: { enabled: false },
   plans: { free: { perSecond, perDay } },
 })
-
-export const statusWith = async (url: string, key: string): Promise<number> =>
-  (await request(`${url}/v0/eth/validators/1`, { headers: bearer(key) })).status
-
-/** The checks of /readyz that fail. */
-export async function failingChecks(
-  url: string,
-): Promise<readonly { readonly name: string; readonly message: string }[]> {
-  const { status, text } = await request(`${url}/readyz`)
-  const { checks } = JSON.parse(text) as { checks: HealthFinding[] }
-  const failing = checks.filter(({ ok }) => !ok)
-  assert.equal(status, isReady(checks) ? 200 : 503)
-  return failing
-}
-
-async function dutyResponses(url: string, key: string): Promise<string[]> {
-  const responses: string[] = []
-  for (let index = 0; index < 24; index += 3) {
-    const { status, text } = await request(`${url}/v1/eth/validators/${index}/explain?limit=100`, {
-      headers: bearer(key),
-    })
-    assert.equal(status, 200, text)
-    responses.push(text)
-  }
-  return responses
-}
-
-/** Returns the message of the failure; undefined: everything was right. */
-export async function runToEnd<E extends { readonly is: string }>(
-  run: SystemRun<E>,
-  events: readonly E[],
-): Promise<string | undefined> {
-  try {
-    await run.run(events)
-    return undefined
-  } catch (error) {
-    return `${(error as Error).stack}\nlog:\n${run.logTail()}`
-  } finally {
-    await run.close()
-  }
-}
-
-/** Runs the seeds of the command line and prints one line for each; see whole-system.ts. */
-export async function runSeeds<E extends { readonly is: string }>(
-  args: readonly string[],
-  drawEvents: (seed: number) => E[],
-  run: (seed: number, events: readonly E[]) => Promise<string | undefined>,
-): Promise<void> {
-  const optionOf = (option: string) => args.find((arg) => arg.startsWith(`${option}=`))?.slice(option.length + 1)
-  const first = Number(optionOf('--first') ?? Number.POSITIVE_INFINITY)
-  const only = optionOf('--only')?.split(',').map(Number)
-  for (const seed of args.filter((arg) => /^\d+$/.test(arg)).map(Number)) {
-    const events = drawEvents(seed).filter((_, at) => at < first && (only?.includes(at) ?? true))
-    const startMs = performance.now()
-    const failure = await run(seed, events)
-    console.log(JSON.stringify({ seed, failure, tookMs: Math.round(performance.now() - startMs) }))
-    if (failure === undefined) continue
-    for (const [at, event] of events.entries()) console.error(`  ${at}. ${eventText(event)}`)
-    console.error(failure)
-    process.exitCode = 1
-    if (!args.includes('--shrink')) continue
-    const shortest = await shrinkEvents(events, async (fewer) => (await run(seed, fewer)) !== undefined)
-    console.error(`shortest: ${shortest.map(eventText).join('; ')}`)
-  }
-}

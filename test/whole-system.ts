@@ -23,19 +23,12 @@ import type { State } from '#storage/state.ts'
 import { dayMs } from '#storage/usage.ts'
 import { HostDied, ignoreDeath, killIdleHosts, takeHost } from './host-process.ts'
 import { copyEmptyStores } from './template.ts'
-import {
-  type DrivenServer,
-  failingChecks,
-  perDay,
-  perSecond,
-  runSeeds,
-  runToEnd,
-  SystemRun,
-  statusWith,
-  type Written,
-} from './whole-system-driver.ts'
+import { type DrivenServer, perDay, perSecond, SystemRun } from './whole-system-driver.ts'
 import { drawEvents, type KillTime, type SystemEvent } from './whole-system-events.ts'
+import { failingChecks, statusWith } from './whole-system-requests.ts'
+import { runSeeds, runToEnd } from './whole-system-seeds.ts'
 import { openSources, type SourceName, type Sources } from './whole-system-sources.ts'
+import type { Acknowledged } from './whole-system-writes.ts'
 
 /** With fewer, a fault of a source may not have been noticed yet. */
 const reportedAfterSteps: Readonly<Record<SourceName, number>> = { chain: 2, beacon: 4, feed: 6, rates: 6 }
@@ -62,7 +55,10 @@ class Run extends SystemRun<SystemEvent> {
   #starts = 0
   /** Accepted calls of the limited key, by day. */
   #calls = new Map<number, number>()
-  #backup: { readonly dir: string; readonly written: Written; readonly calls: Map<number, number> } | undefined
+  #backupCount = 0
+  #backup:
+    | { readonly dir: string; readonly acknowledged: Acknowledged; readonly calls: Map<number, number> }
+    | undefined
   #full: { readonly until: number; isNoticed: boolean } | undefined
   #wrongUntil = 0
   /** Findings that may fail until a step. */
@@ -258,7 +254,8 @@ class Run extends SystemRun<SystemEvent> {
     this.#excuse(anything, steps + graceSteps)
     // Existing pages of the log can still be written.
     for (let tries = 0; tries < 40 && !this.#full.isNoticed; tries++)
-      this.#full.isNoticed = !(await this.quote()) && (await this.#failing()).some(({ name }) => stores.test(name))
+      this.#full.isNoticed =
+        !(await this.writes.quote()) && (await this.#failing()).some(({ name }) => stores.test(name))
   }
 
   #freeDisk(): void {
@@ -279,11 +276,11 @@ class Run extends SystemRun<SystemEvent> {
     }
     if (when === 'commit') {
       await host.call('killAtCommit', { point: at }).catch(ignoreDeath)
-      await passUntilDead(() => this.quote())
+      await passUntilDead(() => this.writes.quote())
     } else if (when === 'request') {
       await this.killAtRequest(host, at, passUntilDead)
     } else if (when === 'quote') {
-      const quote = this.quote()
+      const quote = this.writes.quote()
       for (let tick = 0; tick < at; tick++) await new Promise((resolve) => setImmediate(resolve))
       await host.kill()
       await quote
@@ -295,7 +292,7 @@ class Run extends SystemRun<SystemEvent> {
   }
 
   async #makeBackup(): Promise<void> {
-    const dir = join(this.dir, `backup-${this.step}-${++this.writes}`)
+    const dir = join(this.dir, `backup-${this.step}-${++this.#backupCount}`)
     const copied = await callControl(this.#server.dataDir, 'copyStores', { dir }).then(
       (reply) => reply !== undefined,
       (error: unknown) => {
@@ -305,7 +302,7 @@ class Run extends SystemRun<SystemEvent> {
     )
     if (!copied) return
     await sealBackup(dir, this.clock.now(), 'test')
-    this.#backup = { dir, written: structuredClone(this.written), calls: structuredClone(this.#calls) }
+    this.#backup = { dir, acknowledged: structuredClone(this.writes.acknowledged), calls: structuredClone(this.#calls) }
   }
 
   async #restore(): Promise<void> {
@@ -315,7 +312,7 @@ class Run extends SystemRun<SystemEvent> {
     rmSync(this.#server.dataDir, { recursive: true, force: true })
     this.#server.dataDir = join(this.#disk, `data-${this.#starts}`)
     await restoreBackup(this.#backup.dir, this.#server.dataDir)
-    this.written = structuredClone(this.#backup.written)
+    this.writes.acknowledged = structuredClone(this.#backup.acknowledged)
     this.#calls = structuredClone(this.#backup.calls)
   }
 }
