@@ -86,3 +86,12 @@ const queueFullFault = (file: string, waiting: number): Fault =>
     detail: `${waiting} writes are waiting for ${file}, which is the limit; the disk is too slow or a write hangs`,
     retryAfterMs: 1000,
   })
+
+/** Concurrent reads of results that may not fit in memory. */
+export const iterationsMax = 16
+
+export const tooManyIterations = (name: string): Fault =>
+  new Fault('store.unavailable', {
+    detail: `${iterationsMax} long reads of ${name} are running, which is the limit`,
+    retryAfterMs: 1000,
+  })

@@ -6,6 +6,7 @@ import type { Behaviour } from './behaviour.ts'
 import { type ChainState, eth } from './chain.ts'
 import { type NetworkPlan, rulesOf } from './plan.ts'
 import type { SimulatedValidator } from './records.ts'
+import { hex } from './ssz-writer.ts'
 import type { Committees } from './votes.ts'
 
 export interface DutyScenario {
@@ -70,14 +71,14 @@ function deriveDuties(
   const rules = rulesOf(plan)
   mixes.set(epoch - 1, mix).delete(epoch - 3)
   const validators = columnsOf(chain.validators)
-  const { members } = computeCommittees(rules, epoch, validators, mixBytes(mixes.get(epoch - 2) ?? mix))
+  const { members } = computeCommittees(rules, epoch, validators, hex(mixes.get(epoch - 2) ?? mix))
   committees.set(
     epoch,
     members.map((indices) => [...indices]),
   )
   committees.delete(epoch - 2)
   for (const at of [epoch, epoch + 1])
-    if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, mixBytes(mix))])
+    if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, hex(mix))])
   lookahead.delete(epoch - 1)
   const period = Math.floor(epoch / plan.syncPeriod)
   for (const at of [period, period + 1]) {
@@ -91,8 +92,6 @@ function deriveDuties(
   seats.delete(period - 2)
   return { proposers: lookahead.get(epoch) ?? [], sync: seats.get(period) ?? [] }
 }
-
-const mixBytes = (mix: string): Uint8Array => Buffer.from(mix.slice(2), 'hex')
 
 /** What the choice of committees and proposers depends on. */
 const columnsOf = (validators: readonly SimulatedValidator[]): DutyColumns => ({

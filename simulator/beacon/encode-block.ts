@@ -2,18 +2,18 @@
 // read are zero. Roots are computed with the server's code, which is tested against recorded roots and another
 // implementation (forks.test.ts, recording.test.ts).
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
-import type { Fork } from '#sources/beacon/consensus.ts'
+import { type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
 import { rootOf } from '#sources/beacon/ssz-type.ts'
 import { type NetworkPlan, rulesOf } from './plan.ts'
 import type { SimulatedAttestation, SimulatedBlock, SimulatedDeposit } from './records.ts'
-import { bitsOf, container, fixed, hex, isFrom, listOf, u64, variable, zeros } from './ssz-writer.ts'
+import { bitsOf, container, fixed, hex, listOf, u64, variable, zeros } from './ssz-writer.ts'
 
 const committeesMax = 8
 export const committeeBits = (committees: readonly number[]): Buffer =>
   bitsOf(Array.from({ length: committeesMax }, (_, at) => committees.includes(at)))
 
 function dataOf({ slot, committees, head, targetEpoch, target }: SimulatedAttestation, fork: Fork): Buffer {
-  const index = isFrom(fork, 'electra') ? 0 : (committees[0] as number)
+  const index = isForkFrom(fork, 'electra') ? 0 : (committees[0] as number)
   return Buffer.concat([u64(slot), u64(index), hex(head), Buffer.alloc(40), u64(targetEpoch), hex(target)])
 }
 
@@ -22,7 +22,7 @@ function attestationBytes(attestation: SimulatedAttestation, fork: Fork): Buffer
     variable(bitsOf(attestation.bits, attestation.bits.length, true)),
     fixed(dataOf(attestation, fork)),
     zeros(96),
-    ...(isFrom(fork, 'electra') ? [fixed(committeeBits(attestation.committees))] : []),
+    ...(isForkFrom(fork, 'electra') ? [fixed(committeeBits(attestation.committees))] : []),
   ])
 }
 
@@ -42,7 +42,7 @@ export const depositsIn = ({
   fork,
   deposits,
 }: Rootless): { inBody: readonly SimulatedDeposit[]; requests: readonly SimulatedDeposit[] } =>
-  isFrom(fork, 'electra') ? { inBody: [], requests: deposits } : { inBody: deposits, requests: [] }
+  isForkFrom(fork, 'electra') ? { inBody: [], requests: deposits } : { inBody: deposits, requests: [] }
 
 function payloadBytes(block: Rootless): Buffer {
   const { payload } = block
@@ -61,8 +61,8 @@ function payloadBytes(block: Rootless): Buffer {
     zeros(24),
     fixed(hex(payload.hash)),
     variable(listOf(payload.transactions.map((_, at) => transactionBytes(at)))),
-    ...(isFrom(block.fork, 'capella') ? [variable(Buffer.concat(withdrawals))] : []),
-    ...(isFrom(block.fork, 'deneb') ? [zeros(16)] : []),
+    ...(isForkFrom(block.fork, 'capella') ? [variable(Buffer.concat(withdrawals))] : []),
+    ...(isForkFrom(block.fork, 'deneb') ? [zeros(16)] : []),
   ])
 }
 
@@ -92,10 +92,10 @@ function bodyBytes(block: Rootless): Buffer {
     variable(Buffer.alloc(0)),
     fixed(bitsOf(block.syncBits)),
     zeros(96),
-    ...(isFrom(fork, 'bellatrix') ? [variable(payloadBytes(block))] : []),
-    ...(isFrom(fork, 'capella') ? [variable(Buffer.alloc(0))] : []),
-    ...(isFrom(fork, 'deneb') ? [variable(Buffer.alloc(0))] : []),
-    ...(isFrom(fork, 'electra') ? [variable(listOf([requestBytes(requests), ...noRequests]))] : []),
+    ...(isForkFrom(fork, 'bellatrix') ? [variable(payloadBytes(block))] : []),
+    ...(isForkFrom(fork, 'capella') ? [variable(Buffer.alloc(0))] : []),
+    ...(isForkFrom(fork, 'deneb') ? [variable(Buffer.alloc(0))] : []),
+    ...(isForkFrom(fork, 'electra') ? [variable(listOf([requestBytes(requests), ...noRequests]))] : []),
   ])
 }
 

@@ -1,9 +1,9 @@
 // Simulated blocks, headers, validators and queues as JSON, as the Beacon API defines them.
-import type { Fork } from '#sources/beacon/consensus.ts'
+import { type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
 import { bodyRootOf, committeeBits, depositsIn, transactionBytes } from './encode-block.ts'
 import type { NetworkPlan } from './plan.ts'
 import type { SimulatedAttestation, SimulatedBlock, SimulatedDeposit, SimulatedValidator, Snapshot } from './records.ts'
-import { bitsOf, isFrom } from './ssz-writer.ts'
+import { bitsOf } from './ssz-writer.ts'
 
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
 const root0 = text(Buffer.alloc(32))
@@ -30,12 +30,12 @@ const attestationJson = (attestation: SimulatedAttestation, fork: Fork) => ({
   data: {
     ...dataJson,
     slot: String(attestation.slot),
-    index: isFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
+    index: isForkFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
     beacon_block_root: attestation.head,
     target: { epoch: String(attestation.targetEpoch), root: attestation.target },
   },
   signature: zeroText(96),
-  ...(isFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
+  ...(isForkFrom(fork, 'electra') && { committee_bits: text(committeeBits(attestation.committees)) }),
 })
 
 const checkpoint0 = { epoch: '0', root: root0 }
@@ -67,7 +67,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
   base_fee_per_gas: String(payload.baseFeeWei),
   block_hash: payload.hash,
   transactions: payload.transactions.map((_, at) => text(transactionBytes(at))),
-  ...(isFrom(fork, 'capella') && {
+  ...(isForkFrom(fork, 'capella') && {
     withdrawals: withdrawals.map(({ validator, amount }) => ({
       index: '0',
       validator_index: String(validator),
@@ -75,7 +75,7 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
       amount: String(amount),
     })),
   }),
-  ...(isFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
+  ...(isForkFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
 })
 
 export function blockJson(block: SimulatedBlock): unknown {
@@ -100,10 +100,10 @@ export function blockJson(block: SimulatedBlock): unknown {
       sync_committee_bits: text(bitsOf(block.syncBits)),
       sync_committee_signature: zeroText(96),
     },
-    ...(isFrom(fork, 'bellatrix') && { execution_payload: payloadJson(block) }),
-    ...(isFrom(fork, 'capella') && { bls_to_execution_changes: [] }),
-    ...(isFrom(fork, 'deneb') && { blob_kzg_commitments: [] }),
-    ...(isFrom(fork, 'electra') && {
+    ...(isForkFrom(fork, 'bellatrix') && { execution_payload: payloadJson(block) }),
+    ...(isForkFrom(fork, 'capella') && { bls_to_execution_changes: [] }),
+    ...(isForkFrom(fork, 'deneb') && { blob_kzg_commitments: [] }),
+    ...(isForkFrom(fork, 'electra') && {
       execution_requests: {
         deposits: requests.map((deposit, at) => ({ ...depositJson(deposit), index: String(at) })),
         withdrawals: [],

@@ -1,7 +1,8 @@
 // Simulated states as SSZ. The layout follows the consensus specifications; fields that ingest does not read are zero.
+import { isForkFrom } from '#sources/beacon/consensus.ts'
 import { forkOf, type NetworkPlan } from './plan.ts'
 import type { SimulatedPendingDeposit, SimulatedValidator, Snapshot } from './records.ts'
-import { bitsOf, container, fixed, hex, isFrom, u64, variable, zeros } from './ssz-writer.ts'
+import { bitsOf, container, fixed, hex, u64, variable, zeros } from './ssz-writer.ts'
 
 const record = (validator: Readonly<SimulatedValidator>): Buffer =>
   Buffer.concat([
@@ -39,9 +40,9 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
       ...seats.map((index) => fixed(hex((validators[index] as SimulatedValidator).pubkey))),
       zeros(48),
     ]),
-    ...(isFrom(fork, 'bellatrix') ? [variable(Buffer.alloc(584))] : []),
-    ...(isFrom(fork, 'capella') ? [zeros(16), variable(Buffer.alloc(0))] : []),
-    ...(isFrom(fork, 'electra')
+    ...(isForkFrom(fork, 'bellatrix') ? [variable(Buffer.alloc(584))] : []),
+    ...(isForkFrom(fork, 'capella') ? [zeros(16), variable(Buffer.alloc(0))] : []),
+    ...(isForkFrom(fork, 'electra')
       ? [
           zeros(48),
           variable(Buffer.concat(queue.map(pendingDeposit))),
@@ -49,7 +50,7 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
           variable(Buffer.concat(consolidations.map(({ from, to }) => Buffer.concat([u64(from), u64(to)])))),
         ]
       : []),
-    ...(isFrom(fork, 'fulu') ? [fixed(Buffer.concat(lookahead.map(u64)))] : []),
+    ...(isForkFrom(fork, 'fulu') ? [fixed(Buffer.concat(lookahead.map(u64)))] : []),
   ])
 }
 

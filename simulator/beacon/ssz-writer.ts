@@ -1,5 +1,4 @@
 // Writes SSZ containers, lists and bit fields of the simulated network.
-import { type Fork, forks } from '#sources/beacon/consensus.ts'
 
 /** A field of a container: of fixed length, or variable with an offset. */
 export type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
@@ -46,5 +45,3 @@ export function bitsOf(bits: readonly boolean[], length = bits.length, end = fal
   if (end) set(length)
   return bytes
 }
-
-export const isFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fork) >= forks.indexOf(since)

@@ -49,7 +49,7 @@ export interface SimulatedFaults {
   readonly kinds: readonly SimulatedFault[]
 }
 
-interface JsonRpcRequest {
+export interface JsonRpcRequest {
   readonly id: number
   readonly method: string
   readonly params: readonly unknown[]

@@ -10,7 +10,7 @@ import { EventLoopYielder, yieldInOrder } from '../event-loop-yielder.ts'
 import { type Document, type RecordReference, type StoredRecord, writeMarket } from '../records/documents.ts'
 import { type KindName, kinds, type MarketKey } from '../records/kinds.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
-import { slugRanks } from '../records/put-markets.ts'
+import { slugRanks, textOrNull } from '../records/put-markets.ts'
 import { loadRecordGraph, marketNames, type RecordSource } from '../records/record-graph.ts'
 import { findMarketId } from './changes.ts'
 import { readRecordAfter } from './snapshots.ts'
@@ -156,5 +156,3 @@ function slugRank({ fields }: StoredRecord, slug: string): number {
   if (fields.slug === slug) return slugRanks.present
   return parsePastSlugs(fields.pastSlugs).includes(slug) ? slugRanks.listed : slugRanks.former
 }
-
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)

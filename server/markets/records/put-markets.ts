@@ -244,7 +244,7 @@ const upsertRecord = `
     links = excluded.links, extra_fields = excluded.extra_fields,
     changes_since_snapshot = excluded.changes_since_snapshot`
 
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /** An empty list is a value (behaviour/markets.md#fields-without-a-value); a missing single record is not. */
 const orderLinks = (kind: KindName, links: NormalizedRecord['links']): Links =>

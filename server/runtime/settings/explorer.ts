@@ -1,9 +1,6 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { section } from './server.ts'
-
-const integer = (value: number, minimum: number, maximum: number, description: string) =>
-  withDefault(Type.Integer({ minimum, maximum, description }), value)
+import { integer, section } from './server.ts'
 
 export const Rpc = Type.Object(
   {

@@ -1,9 +1,6 @@
 // Settings of the markets group: access, caching, history, streams and feeds.
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { section } from './server.ts'
-
-const integer = (value: number, minimum: number, maximum: number, description: string) =>
-  withDefault(Type.Integer({ minimum, maximum, description }), value)
+import { integer, section } from './server.ts'
 
 const parameter = (value: string, description: string) =>
   withDefault(Type.String({ pattern: '^[A-Za-z0-9_.~-]{0,64}$', description }), value)

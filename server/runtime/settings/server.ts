@@ -6,6 +6,9 @@ import { groups, plans } from '#api/routes.ts'
 export const section = <P extends Parameters<typeof Type.Object>[0]>(members: P, description: string) =>
   withDefault(Type.Object(members, { additionalProperties: false, description }), {} as never)
 
+export const integer = (value: number, minimum: number, maximum: number, description: string) =>
+  withDefault(Type.Integer({ minimum, maximum, description }), value)
+
 const wholeNumber = (value: number, description: string, minimum = 0) =>
   withDefault(Type.Integer({ minimum, description }), value)
 

@@ -10,13 +10,12 @@
 // 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
 //    rolled back to its savepoint.
 import { crc32 } from 'node:zlib'
-import { Fault } from '#core/fault.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { TransactionGuard } from '../transaction-guard.ts'
-import { closedFault, WriteQueue } from '../write-queue.ts'
+import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
 import { CommitWatch, commitsTable } from './commit-watch.ts'
 import { dialect, toPostgresSql } from './dialect.ts'
@@ -28,7 +27,6 @@ import { PostgresSession } from './session.ts'
 import { PostgresTransaction } from './transaction.ts'
 
 const writesWaitingMax = 2000
-const iterationsMax = 16
 const rowsPerFetch = 1000
 /** Rows of processes without a write in this number of commits are deleted. */
 const commitsKept = 100_000
@@ -164,7 +162,7 @@ class PostgresState implements State {
 
   async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
     if (this.#closed) throw closedFault(this.#address.name)
-    if (this.#iterations.size >= iterationsMax) throw tooManyIterationsFault(this.#address.name)
+    if (this.#iterations.size >= iterationsMax) throw tooManyIterations(this.#address.name)
     let session: PostgresSession | undefined
     try {
       session = await this.#iterationRetry.run(() => PostgresSession.open(this.#address, 'walk'))
@@ -318,9 +316,3 @@ async function inSavepoint(session: PostgresSession, { work, resolve, reject }: 
     return () => reject(error)
   }
 }
-
-const tooManyIterationsFault = (name: string): Fault =>
-  new Fault('store.unavailable', {
-    detail: `${iterationsMax} long reads of ${name} are running, which is the limit`,
-    retryAfterMs: 1000,
-  })

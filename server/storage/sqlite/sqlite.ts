@@ -10,20 +10,18 @@
 // 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
 //    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
-import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
 import { ReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { TransactionGuard } from '../transaction-guard.ts'
-import { closedFault, WriteQueue } from '../write-queue.ts'
+import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
 import { Checkpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { isBusy, renameSqlite } from './errors.ts'
 
 const writesWaitingMax = 10_000
-const iterationsMax = 16
 /** Concurrent snapshots, each with its own connection; others wait. */
 const snapshotsMax = 4
 const snapshotsWaitingMax = 1000
@@ -350,9 +348,3 @@ class SqliteTransaction implements StateWriter {
     }
   }
 }
-
-const tooManyIterations = (file: string): Fault =>
-  new Fault('store.unavailable', {
-    detail: `${iterationsMax} long reads of ${file} are running, which is the limit`,
-    retryAfterMs: 1000,
-  })
