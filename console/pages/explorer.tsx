@@ -116,7 +116,7 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
         label="Chain"
         value={chain}
         options={chains.includes(initialChain) ? chains : [initialChain, ...chains]}
-        format={chainName}
+        labels={chainName}
         onChoose={(id) => {
           setChain(id)
           if (text.trim() === '') go('explorer', [id])

@@ -14,23 +14,29 @@ export function Form({ onSubmit, ...form }: FormProps) {
   return <form {...form} onSubmit={submit} />
 }
 
+/** The text of each option. */
+type Labels<T extends string | number> = Readonly<Record<T, string>> | ((option: T) => string)
+
+const labelOf = <T extends string | number>(labels: Labels<T>, option: T): string =>
+  typeof labels === 'function' ? labels(option) : labels[option]
+
 interface ChoiceProps<T extends string> {
   readonly label: string
   readonly value: T
   readonly options: readonly T[]
-  /** The text of an option. Default: the option itself. */
-  readonly format?: (option: T) => string
+  /** Default: the options themselves. */
+  readonly labels?: Labels<T>
   readonly onChoose: (value: T) => void
 }
 
-export function Choice<T extends string>({ label, value, options, format = String, onChoose }: ChoiceProps<T>) {
+export function Choice<T extends string>({ label, value, options, labels = String, onChoose }: ChoiceProps<T>) {
   return (
     <label className="field">
       {label}
       <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}>
         {options.map((option) => (
           <option key={option} value={option}>
-            {format(option)}
+            {labelOf(labels, option)}
           </option>
         ))}
       </select>
@@ -58,16 +64,16 @@ interface TabsProps<T extends string | number> {
   readonly name: string
   readonly value: T
   readonly options: readonly T[]
-  readonly format: (option: T) => string
+  readonly labels: Labels<T>
   readonly onChoose: (value: T) => void
 }
 
-export function Tabs<T extends string | number>({ name, value, options, format, onChoose }: TabsProps<T>) {
+export function Tabs<T extends string | number>({ name, value, options, labels, onChoose }: TabsProps<T>) {
   return (
     <fieldset className="tabs" aria-label={name}>
       {options.map((option) => (
         <button key={option} type="button" aria-pressed={value === option} onClick={() => onChoose(option)}>
-          {format(option)}
+          {labelOf(labels, option)}
         </button>
       ))}
     </fieldset>

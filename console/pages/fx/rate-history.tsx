@@ -18,9 +18,7 @@ const spanLabels: Readonly<Record<(typeof spans)[number], string>> = {
 export function RateHistory({ base, quote }: { readonly base: string; readonly quote: string }) {
   const [hours, setHours] = useState<(typeof spans)[number]>(1)
   const history = useEndpoint('fx.rateHistory', { base, quote, hours }, { refreshMs, keepPrevious: true })
-  const tabs = (
-    <Tabs name="Time range" value={hours} options={spans} format={(span) => spanLabels[span]} onChoose={setHours} />
-  )
+  const tabs = <Tabs name="Time range" value={hours} options={spans} labels={spanLabels} onChoose={setHours} />
   return (
     <Card id="rate-history" title={`Rate history: ${quote} per ${base}`} aside={tabs}>
       <QueryResult of={history}>

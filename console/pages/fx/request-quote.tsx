@@ -83,7 +83,7 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
               label="Amount is"
               value={amountSide}
               options={['from', 'to']}
-              format={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
+              labels={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
               onChoose={setAmountSide}
             />
             <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
@@ -91,7 +91,7 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
               label="Type"
               value={type}
               options={['tradable', 'reference']}
-              format={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
+              labels={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
               onChoose={setType}
             />
           </div>

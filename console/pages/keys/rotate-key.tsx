@@ -58,7 +58,7 @@ export function RotateKey({ of: key, onRotated, onClose }: RotateKeyProps) {
                 label="Old secret"
                 value={days}
                 options={Object.keys(overlaps) as Overlap[]}
-                format={(option) => overlaps[option]}
+                labels={overlaps}
                 onChoose={setDays}
               />
             )}

@@ -31,7 +31,7 @@ export function Usage({ id }: { readonly id: string }) {
         <h2 id="usage">
           Usage of <code>{id}</code>
         </h2>
-        <Tabs name="Range" value={days} options={spans} format={(span) => `${span} days`} onChoose={setDays} />
+        <Tabs name="Range" value={days} options={spans} labels={(span) => `${span} days`} onChoose={setDays} />
       </div>
       <QueryResult
         of={usage}

@@ -32,7 +32,7 @@ export function Addresses({ market }: { readonly market: Market }) {
       ) : (
         <>
           <div className="row spaced">
-            <Choice label="Chain" value={chain} options={chains} format={chainName} onChoose={setSelectedChain} />
+            <Choice label="Chain" value={chain} options={chains} labels={chainName} onChoose={setSelectedChain} />
             <button type="button" disabled={showsFunding} onClick={() => setShowsFunding(true)}>
               Show first funding
             </button>

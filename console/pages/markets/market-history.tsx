@@ -41,7 +41,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           name="Plotted values"
           value={name}
           options={plotNames}
-          format={(plotName) => plotLabels[plotName]}
+          labels={plotLabels}
           onChoose={(plotName) => window.location.assign(hrefWith(slug, query, { plot: plotName }))}
         />
       }

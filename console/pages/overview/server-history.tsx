@@ -30,24 +30,10 @@ export function ServerHistoryCard() {
     <Card
       id="history"
       title="History"
-      aside={
-        <Tabs
-          name="Time range"
-          value={range}
-          options={ranges}
-          format={(option) => rangeLabels[option]}
-          onChoose={setRange}
-        />
-      }
+      aside={<Tabs name="Time range" value={range} options={ranges} labels={rangeLabels} onChoose={setRange} />}
     >
       <div className="row view">
-        <Choice
-          label="Interface"
-          value={scope}
-          options={scopes}
-          format={(option) => scopeLabels[option]}
-          onChoose={setScope}
-        />
+        <Choice label="Interface" value={scope} options={scopes} labels={scopeLabels} onChoose={setScope} />
       </div>
       <p className="small soft">
         Recorded by the server since it started, {range === 'hour' ? 'by minute' : 'by quarter of an hour'}.

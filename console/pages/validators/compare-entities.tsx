@@ -53,7 +53,7 @@ export function CompareEntities({ kind, names, network, networkChoice, onChoose,
             label={`${ordinal} ${kind}`}
             value={names[at] ?? ''}
             options={['', ...optionsOf(known, names, names[at])]}
-            format={(name) => name || (at < 2 ? 'choose…' : 'none')}
+            labels={(name) => name || (at < 2 ? 'choose…' : 'none')}
             onChoose={(name) => choose(at, name)}
           />
         ))}

@@ -34,7 +34,7 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
         name="Plotted measure"
         value={measure}
         options={measures}
-        format={(name) => measureLabels[name]}
+        labels={measureLabels}
         onChoose={(plot) => change({ plot })}
       />
       <Comparison subjects={subjects} view={view} measure={measure} />

@@ -54,7 +54,7 @@ export function ViewControls({
         label="Granularity"
         value={view.granularity}
         options={choices}
-        format={(granularity) => granularityLabels[granularity]}
+        labels={granularityLabels}
         onChoose={(granularity) => onView({ ...view, granularity })}
       />
       {hasDayType && (
@@ -62,7 +62,7 @@ export function ViewControls({
           label="Day type"
           value={view.utc ? 'utc' : 'chain'}
           options={['chain', 'utc']}
-          format={(type) => (type === 'utc' ? 'UTC days' : 'chain days')}
+          labels={(type) => (type === 'utc' ? 'UTC days' : 'chain days')}
           onChoose={(type) => onView({ ...view, utc: type === 'utc', day: undefined })}
         />
       )}
@@ -70,7 +70,7 @@ export function ViewControls({
         label="Range"
         value={hasDates ? 'dates' : view.last}
         options={hasDates ? [...spans, 'dates'] : spans}
-        format={(span) => spanLabels[span]}
+        labels={spanLabels}
         onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
       />
       <DateField

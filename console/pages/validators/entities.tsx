@@ -33,9 +33,7 @@ const kindLabels: Readonly<Record<EntityKind, string>> = { pool: 'Pools', operat
 /** Both kinds, one at a time. */
 export function Entities({ network }: { readonly network: Network }) {
   const [kind, setKind] = useState<EntityKind>('pool')
-  const kindTabs = (
-    <Tabs name="Kind of list" value={kind} options={kinds} format={(option) => kindLabels[option]} onChoose={setKind} />
-  )
+  const kindTabs = <Tabs name="Kind of list" value={kind} options={kinds} labels={kindLabels} onChoose={setKind} />
   return <EntityList key={kind} title={kindLabels[kind]} network={network} kind={kind} aside={kindTabs} />
 }
 
@@ -76,13 +74,7 @@ export function EntityList({ title, network, kind, q, aside }: EntityListProps) 
   return (
     <Card id={`${kind}s`} title={title} aside={aside}>
       <div className="row view">
-        <Choice
-          label="Period"
-          value={period}
-          options={periods}
-          format={(option) => periodLabels[option]}
-          onChoose={setPeriod}
-        />
+        <Choice label="Period" value={period} options={periods} labels={periodLabels} onChoose={setPeriod} />
       </div>
       <QueryResult of={query}>
         {({ reply }) => (

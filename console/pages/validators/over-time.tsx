@@ -50,7 +50,7 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
         name="Plotted measure"
         value={view.plot}
         options={plotNames}
-        format={(name) => plotLabels[name]}
+        labels={plotLabels}
         onChoose={(plot) => onView({ ...view, plot })}
       />
       <QueryResult of={windows}>

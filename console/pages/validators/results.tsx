@@ -42,13 +42,7 @@ export function ValidatorResults({ title, network, query }: ValidatorResultsProp
               {batch.total !== undefined && <span className="soft">{formatCount(batch.total)} validators</span>}
             </div>
             <div className="row view">
-              <Choice
-                label="Period"
-                value={period}
-                options={periods}
-                format={(option) => periodLabels[option]}
-                onChoose={setPeriod}
-              />
+              <Choice label="Period" value={period} options={periods} labels={periodLabels} onChoose={setPeriod} />
             </div>
             {(batch.hasMore || batchEnds.length > 0) && (
               <p className="note">

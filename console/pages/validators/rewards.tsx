@@ -55,7 +55,7 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
         name="Plotted amounts"
         value={view.part}
         options={partNames}
-        format={(name) => partLabels[name]}
+        labels={partLabels}
         onChoose={(part) => go('validators', [index], queryOf({ ...view, part }))}
       />
       <QueryResult of={windows}>
