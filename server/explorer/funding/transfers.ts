@@ -19,21 +19,20 @@ export interface Transfer {
 }
 
 export function transfersOf({ block, execution }: BlockWithExecution): Transfer[] {
-  return block.transactions.flatMap((tx, at) => {
+  const { number, timeUnix, transactions } = block
+  const all: Transfer[] = []
+  for (const [at, { hash, index }] of transactions.entries()) {
     const transfers =
-      execution.form === 'traced' ? (execution.transfers[at] ?? []) : plainTransfers(tx, execution.receipts[at])
+      execution.form === 'traced'
+        ? (execution.transfers[at] ?? [])
+        : plainTransfers(transactions[at] as Transaction, execution.receipts[at])
     let internal = 0
-    return transfers.map(({ top, from, to, valueWei }) => ({
-      block: block.number,
-      timeUnix: block.timeUnix,
-      tx: tx.hash,
-      txIndex: tx.index,
-      position: top ? 0 : ++internal,
-      from,
-      to,
-      valueWei,
-    }))
-  })
+    for (const { top, from, to, valueWei } of transfers) {
+      const position = top ? 0 : ++internal
+      all.push({ block: number, timeUnix, tx: hash, txIndex: index, position, from, to, valueWei })
+    }
+  }
+  return all
 }
 
 /** The first transfer to each address. A transfer to the sender itself is no funding. */
@@ -43,7 +42,10 @@ export function fundingsOf(chain: string, transfers: Iterable<Transfer>): Fundin
     const known = first.get(transfer.to)
     if (transfer.from !== transfer.to && (!known || isBefore(transfer, known))) first.set(transfer.to, transfer)
   }
-  return [...first.values()].map(({ from, to, ...rest }) => ({ chain, address: to, funder: from, ...rest }))
+  const fundings: Funding[] = []
+  for (const { from, to, block, txIndex, position, timeUnix, tx, valueWei } of first.values())
+    fundings.push({ chain, address: to, block, txIndex, position, timeUnix, funder: from, tx, valueWei })
+  return fundings
 }
 
 /** Without traces, only the transaction's own value is known. */
