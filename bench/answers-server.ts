@@ -1,8 +1,9 @@
 // The server that bench/http.ts and bench/tails.ts measure: stored fundings and markets, and enough keys that the limit
 // of 4.3 (two calls per second and key) is never reached. Arguments: the data folder and, as JSON, settings of sources to
 // ingest; default: none. For a line `epochs` on stdin it prints how many epochs of mainnet are stored, for `feed` how many
-// markets of feeds are stored and whether a feed is being read. For a line `profile` it starts a CPU profile; for any
-// other line it stops it and prints the microseconds of each stage of a request.
+// markets of feeds are stored and whether a feed is being read, for `turns` the longest turn of the event loop since the
+// last such line and how much CPU time it took. For a line `profile` it starts a CPU profile; for any other line it stops
+// it and prints the microseconds of each stage of a request.
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
@@ -52,6 +53,24 @@ const readFeedProgress = async () => {
   }
 }
 
+/** A turn that took much longer than its CPU time waited for a core or a disk. */
+let longest = { wallMs: 0, cpuMs: 0 }
+let turn = { startMs: performance.now(), cpu: process.threadCpuUsage() }
+if (sources !== undefined) {
+  setInterval(() => {
+    const { user, system } = process.threadCpuUsage(turn.cpu)
+    const wallMs = performance.now() - turn.startMs
+    if (wallMs > longest.wallMs) longest = { wallMs, cpuMs: (user + system) / 1000 }
+    turn = { startMs: performance.now(), cpu: process.threadCpuUsage() }
+  }, 5)
+}
+
+const takeLongestTurn = () => {
+  const taken = longest
+  longest = { wallMs: 0, cpuMs: 0 }
+  return taken
+}
+
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
@@ -59,6 +78,7 @@ await session.post('Profiler.setSamplingInterval', { interval: 200 })
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'profile') await session.post('Profiler.start')
   else if (line === 'epochs') console.log(JSON.stringify(await countEpochs()))
+  else if (line === 'turns') console.log(JSON.stringify(takeLongestTurn()))
   else if (line === 'feed') console.log(JSON.stringify(await readFeedProgress()))
   else console.log(JSON.stringify(stageTimes((await session.post('Profiler.stop')).profile)))
 }

@@ -1,7 +1,8 @@
 // Latency at half of the maximum load while the server ingests: an import of 100 000 labels, a market feed of 100 000
-// records, epochs of a million validators. Each stage begins when the one before has written everything. Goals: p99 of 4.3 and 4.8 ≤ 50 ms, p99 of quotes while epochs
-// are written ≤ 2 × without, ingest of epochs ≥ 80 × real time. The server, its sources and the load generator are
-// processes of their own; on two cores they compete, as on a small machine.
+// records, epochs of a million validators. Each stage begins when the one before has written everything. Goals: p99 of
+// 4.3 and 4.8 ≤ 50 ms, p99 of quotes while epochs are written ≤ 2 × without, ingest of epochs ≥ 80 × real time. The
+// server, its sources and the load generator are processes of their own; on two cores they compete, as on a small machine.
+// Prints the longest turn of the server's event loop too: with little CPU time, the server waited for a core or a disk.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -84,6 +85,7 @@ try {
     return nextLine<T>()
   }
   const storedEpochs = () => ask<number>('epochs')
+  const longestTurn = () => ask<{ readonly wallMs: number; readonly cpuMs: number }>('turns')
   const feedProgress = () => ask<{ readonly markets: number; readonly isReading: boolean }>('feed')
 
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
@@ -115,10 +117,15 @@ try {
   /** `sendOthers` runs once during each kind of request. */
   const measure = async (during: string, sendOthers: (kind: string) => Promise<string> = async () => '') => {
     for (const [at, { name, requests }] of kinds.entries()) {
+      await longestTurn()
       const others = sendOthers(name)
       const { failed, p50Ms, p99Ms } = await load(requests, seconds, rates[at])
+      const { wallMs, cpuMs } = await longestTurn()
+      const turn = `, longest turn ${wallMs.toFixed(0)} ms with ${cpuMs.toFixed(0)} ms CPU`
       const refused = failed > 0 ? `, ${failed} refused` : ''
-      console.log(`${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${refused}${await others}`)
+      console.log(
+        `${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${turn}${refused}${await others}`,
+      )
     }
   }
   const printIngest = (text: string) => console.log(`  ingest meanwhile: ${text}`)
