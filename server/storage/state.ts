@@ -1,6 +1,7 @@
 // The database interface. SQL is written once, in the subset that SQLite (3.24 and later) and PostgreSQL share: `?`
 // placeholders, `on conflict`, `returning`, text, bigint and the types of `StateDialect`. A list of whole numbers is one
-// value, a JSON array: `in (select value from json_each(?))`. Each group has its own tables and queries.
+// value, a JSON array: `in (select value from json_each(?))`. `in (select value from NAME)` compares with a list that a
+// `with NAME as (…)` computes. Each group has its own tables and queries.
 //
 // 1. `write` is one transaction: when its promise resolves, everything is durable; otherwise nothing happened. If the
 //    connection was lost during a commit and the server cannot be reached again, the fault says that the result is

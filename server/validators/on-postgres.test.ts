@@ -7,6 +7,7 @@ import { type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
+import type { Duties } from '#storage/duties.ts'
 import { openDuties, openState } from '#storage/open.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openReplay } from '#test/beacon-replay.ts'
@@ -16,9 +17,9 @@ import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.t
 import { everythingStored } from '#test/stored-duties.ts'
 import { passOnPostgres } from '#test/tests-on-postgres.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
-import { callHandler, register, writeEpochs } from '#test/validators-world.ts'
+import { callHandler, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from './duties/layout.ts'
-import { dutiesOnThisThread, mergeDuties } from './duties/store.ts'
+import { dutiesOnThisThread, mergeDuties, queryDuties } from './duties/store.ts'
 import { aggregateEffectiveness } from './endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from './endpoints/effectiveness.ts'
 import { withChainTimes } from './ingest/read/chain-identity.ts'
@@ -207,6 +208,48 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const slow = /epochs in any order and division|of a simulated network/
     const names = [...quick, ...(isLongRun ? long : [])].map((name) => `validators/${name}`)
     await passOnPostgres(server.url, names, isLongRun ? undefined : slow)
+  })
+
+  test('sums of few validators are read with one statement, of many in one snapshot', async () => {
+    await using near = await openContext({ validators: { networks: clocks } })
+    await using far = await openShared({ validators: { networks: clocks } })
+    const time = plainTime(clocks.mainnet)
+    const all = Array.from({ length: 257 }, (_, at) => at * 3)
+    const epochs = { from: 0 as Epoch, until: 200 as Epoch }
+    const rows = [0, 20, 41, 60, 90, 110, 150, 199].flatMap((epoch) =>
+      all.map((validator) => ({ ...perfect, epoch, validator, earnings: epoch * 1000 + validator })),
+    )
+    for (const context of [near, far]) await writeEpochs(context, 'mainnet', epochs, rows)
+    const reads: string[] = []
+    const counting = stateWith(far.dutiesState, {
+      all: (sql, ...values) => {
+        reads.push('statement')
+        return far.dutiesState.all(sql, ...values)
+      },
+      snapshot: (work, signal) => {
+        reads.push('snapshot')
+        return far.dutiesState.snapshot(work, signal)
+      },
+    })
+    const sum = (duties: Duties, validators: readonly number[]) =>
+      queryDuties(duties, 'sumRecords', {
+        query: {
+          ...({ network: 'mainnet', time, isUtc: false, grain: 'days', byValidator: true, validators } as const),
+          ...{ days: { from: 1, until: 11 }, windowOf: Array.from({ length: 10 }, (_, day) => day) },
+        },
+        wanted: { measures: ['earnings', 'included'], scores: ['validator'] },
+      })
+    const [few, many] = [await sum(near.duties, all.slice(0, 9)), await sum(near.duties, all)]
+    assert(few.window.length > 9)
+    for (const isMerged of [false, true]) {
+      if (isMerged) assert(await mergeDuties(far.duties, { network: 'mainnet', time, until: 200 }, never))
+      reads.splice(0)
+      assert.deepEqual(await sum(dutiesOnThisThread(counting), all.slice(0, 9)), few)
+      assert.deepEqual(reads, ['statement'])
+      reads.splice(0)
+      assert.deepEqual(await sum(dutiesOnThisThread(counting), all), many)
+      assert.deepEqual(reads, ['snapshot'])
+    }
   })
 
   test('if connections break while epochs are written, each epoch is counted once', async () => {

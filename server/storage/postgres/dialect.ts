@@ -7,20 +7,25 @@ export const dialect: StateDialect = { bytes: 'bytea', strict: '', clustered: ''
 export const toPostgresSql = (statement: string): string =>
   statement.replaceAll(/\btext\b(?=\s*(?:,|\)|not null|primary key|unique|--|$))/gim, 'text collate "C"')
 
-/** Replaces `?` outside quotes and comments by `$1`, `$2`, …, and the list of `in (select value from json_each(?))`. */
+/**
+ * Replaces `?` outside quotes and comments by `$1`, `$2`, …, the list of `json_each(?)`, and
+ * `in (select value from NAME)`.
+ */
 export function numberPlaceholders(sql: string): string {
   let count = 0
+  // Compared with an array, because PostgreSQL would join a list of unknown length by reading the whole table.
   return sql.replaceAll(
-    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|in \(select value from json_each\(\?\)\)|\?/g,
-    (token) => {
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|in \(select value from (?:json_each\(\?\)|(\w+))\)|json_each\(\?\)|\?/g,
+    (token, name?: string) => {
       if (token === '?') return `$${++count}`
-      return token.startsWith('in ') ? inList(++count) : token
+      if (token.startsWith('json_each')) return `(select ${elementsOf(++count)} as value) as list`
+      if (!token.startsWith('in ')) return token
+      return `= any(array(select ${name ? `value from ${name}` : elementsOf(++count)}))`
     },
   )
 }
 
-/** Compared with an array, because PostgreSQL would join a list of unknown length by reading the whole table. */
-const inList = (value: number): string => `= any(array(select json_array_elements_text($${value}::json)::bigint))`
+const elementsOf = (value: number): string => `json_array_elements_text($${value}::json)::bigint`
 
 export const bound = (value: Value): string | Uint8Array | null =>
   typeof value === 'string'

@@ -245,6 +245,10 @@ describe('dialect', () => {
         "select 'in (select value from json_each(?))' where a = ? and b in (select value from json_each(?)) and c = ?",
         "select 'in (select value from json_each(?))' where a = $1 and b = any(array(select json_array_elements_text($2::json)::bigint)) and c = $3",
       ],
+      [
+        'with ids as (select a + value as value from t, json_each(?) where b = ?) select c from u where d in (select value from ids)',
+        'with ids as (select a + value as value from t, (select json_array_elements_text($1::json)::bigint as value) as list where b = $2) select c from u where d = any(array(select value from ids))',
+      ],
     ]
     for (const [sql, expected] of cases) assert.equal(numberPlaceholders(sql), expected)
   })

@@ -5,7 +5,16 @@ import { measures } from '../ratings/measures.ts'
 import { ChunkReader } from './chunk.ts'
 import { type DayPart, groupOf, type Level, levels, networkId, presenceLevel, rowId } from './layout.ts'
 import { unpackSet } from './presence.ts'
-import { dayIn, type Grain, partsOf, planOf, type RecordKey, type RecordQuery, type Source } from './record-query.ts'
+import {
+  dayIn,
+  daySources,
+  type Grain,
+  partsOf,
+  planOf,
+  type RecordKey,
+  type RecordQuery,
+  type Source,
+} from './record-query.ts'
 import { dataByIds } from './rows.ts'
 import { sumRecords } from './sum-records.ts'
 
@@ -31,9 +40,11 @@ export async function listRecords(
   { query, after, count }: ListInput,
   signal?: AbortSignal,
 ): Promise<RecordList> {
-  const { sources, grains } = await planOf(reader, query)
+  const plan = planOf(query)
+  const { grains, hours } = plan
+  const sources = [...hours, ...(await daySources(reader, query, plan))]
   const { byValidator } = query
-  const presence = new Presence(reader, query, sources)
+  const presence = new Presence(reader, query, hours)
   if (presence.rowCount > figureRows(query, sources)) return listByFigures(reader, { query, after, count }, signal)
   const byWindow = Map.groupBy(grains.keys(), (grain) => (grains[grain] as Grain).window)
   const windows = [...byWindow.keys()].sort((a, b) => b - a)
@@ -98,10 +109,9 @@ class Presence {
   #rows = new Map<number, Uint8Array>()
   readonly #chunk = new ChunkReader(measures.length)
 
-  constructor(reader: StateReader, query: RecordQuery, sources: readonly Source[]) {
+  constructor(reader: StateReader, query: RecordQuery, hours: readonly Source[]) {
     this.#reader = reader
     this.#query = query
-    const hours = sources.filter(({ level }) => level === levels.hours)
     this.#hours = Map.groupBy(hours, ({ grains }) => grains[0] as number)
     const { days, cut } = query
     const isWhole = ({ day }: { readonly day: number }) =>

@@ -29,17 +29,12 @@ export class RecordAccumulator {
   readonly #windowSums: readonly (WindowSums | undefined)[]
   readonly #scores: Readonly<Record<Score, ScoreTotals>>
   readonly #firstGrain: Int32Array
-  readonly #readers: readonly SourceReader[]
+  readonly #readers: SourceReader[] = []
   /** Columns of finished records (`columnNames`), with room for more. */
   #done: readonly Float64Array[]
   #doneCount = 0
 
-  constructor(
-    { byValidator }: RecordQuery,
-    grains: readonly Grain[],
-    sources: readonly Source[],
-    wanted: SumInput['wanted'],
-  ) {
+  constructor({ byValidator }: RecordQuery, grains: readonly Grain[], wanted: SumInput['wanted']) {
     this.#byValidator = byValidator
     this.#wanted = wanted
     this.#grains = grains
@@ -64,13 +59,18 @@ export class RecordAccumulator {
     const totals = (): ScoreTotals => ({ sums: new Float64Array(count), counts: new Float64Array(count) })
     this.#scores = { attester: totals(), proposer: totals(), validator: totals() }
     this.#firstGrain = new Int32Array(count).fill(-1)
-    this.#readers = sources.map((source) => new SourceReader(source, this.#windowOf))
     this.#done = columnNames(wanted).map(() => new Float64Array())
   }
 
+  /** Rows of the source can be added with the result. */
+  addSource(source: Source): SourceReader {
+    const reader = new SourceReader(source, this.#windowOf)
+    this.#readers.push(reader)
+    return reader
+  }
+
   /** Adds the validator's cells of a row. */
-  add(sourceIndex: number, data: Uint8Array, validator: number): void {
-    const reader = this.#readers[sourceIndex] as SourceReader
+  add(reader: SourceReader, data: Uint8Array, validator: number): void {
     const { source, windows } = reader
     const chunk = reader.open(data)
     const { level, grains } = source
@@ -234,7 +234,7 @@ class WindowSums {
 }
 
 /** Reads the rows of one source. */
-class SourceReader {
+export class SourceReader {
   readonly source: Source
   /** The window of each of the source's cells; −1: skip the cell. */
   readonly windows: Int32Array

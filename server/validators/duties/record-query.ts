@@ -54,8 +54,11 @@ const sourceOf = ({ network }: RecordQuery, level: Level, unit: number, first: n
 })
 
 export interface Plan {
-  readonly sources: readonly Source[]
   readonly grains: readonly Grain[]
+  /** Which hours to read. */
+  readonly hours: readonly Source[]
+  /** The grain of each day part to read, from part number `first` on; −1: skip the part. */
+  readonly days: { readonly first: number; readonly grainOf: Int32Array }
 }
 
 export interface Grain {
@@ -77,9 +80,7 @@ export function partsOf(query: RecordQuery, days: Range): DayPart[] {
   })
 }
 
-export async function planOf(reader: StateReader, query: RecordQuery): Promise<Plan> {
-  return query.grain === 'hours' ? hourPlan(query) : dayPlan(reader, query)
-}
+export const planOf = (query: RecordQuery): Plan => (query.grain === 'hours' ? hourPlan(query) : dayPlan(query))
 
 export const dayIn = ({ isUtc }: RecordQuery, { day, utcDay }: DayPart): number => (isUtc ? utcDay : day)
 
@@ -92,20 +93,20 @@ export function grainAt(query: RecordQuery, grains: readonly Grain[], epoch: num
 
 function hourPlan(query: RecordQuery): Plan {
   const grains: Grain[] = []
-  const sources: Source[] = []
+  const hours: Source[] = []
   for (const part of partsOf(query, query.days)) {
     const day = dayIn(query, part)
     for (let hour = part.hours.from; hour < part.hours.until; hour++) {
       const last = grains.at(-1)
       // An hour that crosses the other kind of midnight has two hour parts, which are one grain.
       if (!(last && last.hour === hour && last.day === day)) grains.push({ day, hour, window: hour + day })
-      sources.push(sourceOf(query, levels.hours, hour + part.part, 0, Int32Array.of(grains.length - 1)))
+      hours.push(sourceOf(query, levels.hours, hour + part.part, 0, Int32Array.of(grains.length - 1)))
     }
   }
-  return { grains, sources }
+  return { grains, hours, days: { first: 0, grainOf: new Int32Array() } }
 }
 
-async function dayPlan(reader: StateReader, query: RecordQuery): Promise<Plan> {
+function dayPlan(query: RecordQuery): Plan {
   const { days, cut, windowOf } = query
   const grains: Grain[] = []
   for (let day = days.from; day < days.until; day++)
@@ -113,9 +114,8 @@ async function dayPlan(reader: StateReader, query: RecordQuery): Promise<Plan> {
   const whole = cut
     ? { from: Math.max(days.from, cut.wholeDays.from), until: Math.min(days.until, cut.wholeDays.until) }
     : days
-  const sources = await daySources(reader, query, whole)
-  if (cut) sources.push(...cutSources(query, cut.hours, whole))
-  return { grains, sources }
+  const hours = cut ? cutSources(query, cut.hours, whole) : []
+  return { grains, hours, days: grainsOfParts(query, whole) }
 }
 
 /** The requested hours of days that are requested in part, added up into those days. */
@@ -139,25 +139,31 @@ function cutSources(query: RecordQuery, hours: Range, whole: Range): Source[] {
   )
 }
 
-async function daySources(reader: StateReader, query: RecordQuery, days: Range): Promise<Source[]> {
-  const { first, grainOf } = grainsOfParts(query, days)
+/** Units of a level that may hold the plan's days. */
+export function unitsOf({ days: { first, grainOf } }: Plan, level: Level): Range {
   const end = first + grainOf.length
-  if (first === end) return []
-  const sources: Source[] = []
-  const units = await allUnits(reader, networkId(query.network))
-  for (const [levelIndex, level] of dayLevels.entries()) {
-    for (const unit of units[levelIndex] ?? []) {
-      if (unit * level.units >= end || (unit + 1) * level.units <= first) continue
-      const start = Math.max(first, unit * level.units)
-      const grains = grainOf.slice(start - first, (unit + 1) * level.units - first)
-      if (grains.some((grain) => grain >= 0)) sources.push(sourceOf(query, level, unit, start % level.units, grains))
-    }
-  }
-  return sources
+  return { from: Math.floor(first / level.units), until: first < end ? Math.floor((end - 1) / level.units) + 1 : 0 }
 }
 
-/** The grain of each day part of these days, from part number `first` on; −1: the number has no epochs. */
-function grainsOfParts(query: RecordQuery, days: Range): { readonly first: number; readonly grainOf: Int32Array } {
+/** The rows of a unit; undefined: it holds none of the plan's days. */
+export function daySource(query: RecordQuery, { days }: Plan, level: Level, unit: number): Source | undefined {
+  const { first, grainOf } = days
+  const start = Math.max(first, unit * level.units)
+  const grains = grainOf.slice(start - first, Math.max(0, (unit + 1) * level.units - first))
+  return grains.some((grain) => grain >= 0) ? sourceOf(query, level, unit, start % level.units, grains) : undefined
+}
+
+/** The rows of all units that exist now. */
+export async function daySources(reader: StateReader, query: RecordQuery, plan: Plan): Promise<Source[]> {
+  if (plan.days.grainOf.length === 0) return []
+  const units = await allUnits(reader, networkId(query.network))
+  return dayLevels.flatMap((level, index) =>
+    (units[index] ?? []).flatMap((unit) => daySource(query, plan, level, unit) ?? []),
+  )
+}
+
+/** −1: the number has no epochs. */
+function grainsOfParts(query: RecordQuery, days: Range): Plan['days'] {
   const { time, isUtc } = query
   const [chain, utc] = [chainDays(time), utcDays(time)]
   const [calendar, other]: [DayCalendar, DayCalendar] = isUtc ? [utc, chain] : [chain, utc]

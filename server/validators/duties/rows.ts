@@ -1,14 +1,12 @@
 // Reads and writes rows of packed data in batches, in SQL that both engines share.
 import type { Range } from '#core/ranges.ts'
-import type { StateReader, StateWriter } from '#storage/state.ts'
-import { groupIn, type Level } from './layout.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
+import { dayLevels, groupIn, type Level, rowId } from './layout.ts'
 
 /** Rows per statement when a range is read. */
 const rowsPerQuery = 256
 
-/** `columns` precede id and data. */
-const byIds = (table: string, columns = ''): string =>
-  `select ${columns}id, data from ${table} where id in (select value from json_each(?))`
+const byIds = (table: string): string => `select id, data from ${table} where id in (select value from json_each(?))`
 
 const listOf = (ids: readonly number[]): string => `[${ids.join()}]`
 
@@ -21,20 +19,48 @@ export interface PackedRow {
 export const rowsByIds = async (reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> =>
   ids.length > 0 ? reader.all<PackedRow>(byIds(table), listOf(ids)) : []
 
-/** The data of rows of several tables, in one statement, because PostgreSQL answers each statement separately. */
+/** Rows to read from the table of a level: a statement that selects their ids as `value`. */
+export interface RowSelection {
+  readonly level: Level
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+export const selectIds = (level: Level, ids: readonly number[]): RowSelection => ({
+  level,
+  sql: 'select value from json_each(?)',
+  values: [listOf(ids)],
+})
+
+/** The rows of these groups in those of these units that have rows. `level` is an index of `dayLevels`. */
+export function selectUnits(level: number, network: number, units: Range, groups: readonly number[]): RowSelection {
+  const own = dayLevels[level] as Level
+  // Without the character *, because SQLite statements that contain it return rows more slowly (sqlite/connection.ts).
+  return {
+    level: own,
+    sql: `select ${rowId(own, network, 0, 0)} + (cast(unit as bigint) << ${Math.log2(own.groupsMax)}) + value as value
+      from duty_units, json_each(?) where network = ${network} and level = ${level} and unit >= ? and unit < ?`,
+    values: [listOf(groups), units.from, units.until],
+  }
+}
+
+/** The data of rows by table and id, in one statement, because PostgreSQL answers each statement separately. */
 export async function dataOfTables(
   reader: StateReader,
-  idsOf: ReadonlyMap<string, readonly number[]>,
-): Promise<Map<string, Map<number, Uint8Array>>> {
-  const tables = [...idsOf].filter(([, ids]) => ids.length > 0)
-  const found = tables.map(() => new Map<number, Uint8Array>())
-  if (tables.length > 0) {
-    const sql = tables.map(([table], at) => byIds(table, `${at} as source, `)).join(' union all ')
-    const values = tables.map(([, ids]) => listOf(ids))
-    const rows = await reader.all<PackedRow & { readonly source: number }>(sql, ...values)
-    for (const { source, id, data } of rows) found[source]?.set(id, data)
-  }
-  return new Map(tables.map(([table], at) => [table, found[at] as Map<number, Uint8Array>]))
+  selections: readonly RowSelection[],
+): Promise<ReadonlyMap<string, Map<number, Uint8Array>>> {
+  const found = new Map(selections.map(({ level }) => [level.table, new Map<number, Uint8Array>()]))
+  if (selections.length === 0) return found
+  const lists = selections.map(({ sql }, at) => `ids${at} as (${sql})`)
+  const selects = selections.map(
+    ({ level }, at) => `select ${at} as source, id, data from ${level.table} where id in (select value from ids${at})`,
+  )
+  const rows = await reader.all<PackedRow & { readonly source: number }>(
+    `with ${lists.join(', ')} ${selects.join(' union all ')}`,
+    ...selections.flatMap(({ values }) => values),
+  )
+  for (const { source, id, data } of rows) found.get((selections[source] as RowSelection).level.table)?.set(id, data)
+  return found
 }
 
 export const dataByIds = async (

@@ -1,14 +1,23 @@
-// Adds up figures of validators, by window of time and optionally by validator. It runs in one read transaction, so
-// that rows which are being merged are counted once.
+// Adds up figures of validators, by window of time and optionally by validator. It runs in one read transaction or reads
+// with one statement (`readsOnce`), so that rows which are being merged are counted once.
 import { strict as assert } from 'node:assert'
 import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
 import { coveredEpochs } from './coverage.ts'
-import { groupOf, levels } from './layout.ts'
-import { RecordAccumulator } from './record-accumulator.ts'
-import { type Grain, grainAt, planOf, type RecordQuery, type Source } from './record-query.ts'
-import { dataOfTables } from './rows.ts'
+import { dayLevels, groupOf, type Level, levels, networkId, unitIn } from './layout.ts'
+import { RecordAccumulator, type SourceReader } from './record-accumulator.ts'
+import {
+  daySource,
+  type Grain,
+  grainAt,
+  type Plan,
+  planOf,
+  type RecordQuery,
+  type Source,
+  unitsOf,
+} from './record-query.ts'
+import { dataOfTables, type RowSelection, selectIds, selectUnits } from './rows.ts'
 
 /** One entry per record, in no particular order. */
 export interface RecordSums {
@@ -44,27 +53,52 @@ export async function sumRecords(
   { query, wanted, provisional = [] }: SumInput,
   signal?: AbortSignal,
 ): Promise<RecordSums> {
-  const { sources, grains } = await planOf(reader, query)
+  const plan = planOf(query)
   const unstored = provisional.length > 0 ? await withoutStored(reader, query, provisional) : []
-  const provisionalSources = unstored.map(({ epoch }) => provisionalSource(query, grains, epoch))
-  const accumulator = new RecordAccumulator(query, grains, [...sources, ...provisionalSources], wanted)
+  const accumulator = new RecordAccumulator(query, plan.grains, wanted)
+  const provisionalRows = unstored.map((row) => ({
+    ...row,
+    sourceReader: accumulator.addSource(provisionalSource(query, plan.grains, row.epoch)),
+  }))
+  const readers = plan.hours.map((source) => accumulator.addSource(source))
+  const knownUnits = dayLevels.map(() => new Set<number>())
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
     const batch = query.validators.slice(at, at + validatorsAtOnce)
-    const rows = await rowsOf(reader, sources, batch)
-    const rowsOfSource = sources.map(({ level }) => rows.get(level.table) as ReadonlyMap<number, Uint8Array>)
-    for (const validator of batch) {
-      for (let at = 0; at < sources.length; at++) {
-        const { level, firstId } = sources[at] as Source
-        const data = rowsOfSource[at]?.get(firstId + groupOf(level, validator))
-        if (data) accumulator.add(at, data, validator)
+    const rows = await rowsOf(reader, query, plan, batch)
+    for (const [index, level] of dayLevels.entries()) {
+      for (const unit of newUnits(level, rows, knownUnits[index] as Set<number>)) {
+        const source = daySource(query, plan, level, unit)
+        if (source) readers.push(accumulator.addSource(source))
       }
-      for (const [at, { group, data }] of unstored.entries())
-        if (group === groupOf(levels.days, validator)) accumulator.add(sources.length + at, data, validator)
+    }
+    const rowsOfReader = readers.map(({ source }) => rows.get(source.level.table))
+    for (const validator of batch) {
+      for (let at = 0; at < readers.length; at++) {
+        const sourceReader = readers[at] as SourceReader
+        const { level, firstId } = sourceReader.source
+        const data = rowsOfReader[at]?.get(firstId + groupOf(level, validator))
+        if (data) accumulator.add(sourceReader, data, validator)
+      }
+      for (const { group, data, sourceReader } of provisionalRows)
+        if (group === groupOf(levels.days, validator)) accumulator.add(sourceReader, data, validator)
       accumulator.finishValidator(validator)
     }
   }
   return accumulator.finish()
+}
+
+/** Whether `sumRecords` reads with one statement, which is a snapshot by itself. */
+export const readsOnce = ({ query, provisional = [] }: SumInput): boolean =>
+  query.validators.length <= validatorsAtOnce && provisional.length === 0
+
+/** The units of these rows that are not yet known. Adds them to the known ones. */
+function newUnits(level: Level, rows: RowsByTable, known: Set<number>): number[] {
+  const units = new Set<number>()
+  for (const id of rows.get(level.table)?.keys() ?? []) units.add(unitIn(level, id))
+  const fresh = units.difference(known)
+  for (const unit of fresh) known.add(unit)
+  return [...fresh]
 }
 
 /** The snapshot that is read may have epochs that were not stored when the query was sent. */
@@ -84,17 +118,26 @@ const provisionalSource = (query: RecordQuery, grains: readonly Grain[], epoch: 
   grains: Int32Array.of(grainAt(query, grains, epoch)),
 })
 
-/** The rows of these validators, by table and id. */
+type RowsByTable = Awaited<ReturnType<typeof dataOfTables>>
+
+/** The rows of these validators, by table and id. Which units have rows is found in the same statement. */
 function rowsOf(
   reader: StateReader,
-  sources: readonly Source[],
+  { network }: RecordQuery,
+  plan: Plan,
   validators: readonly number[],
-): Promise<Map<string, Map<number, Uint8Array>>> {
-  const ids = [...Map.groupBy(sources, (source) => source.level)].map(([level, levelSources]) => {
-    const groups = [...new Set(validators.map((validator) => groupOf(level, validator)))]
-    return [level.table, levelSources.flatMap(({ firstId }) => groups.map((group) => firstId + group))] as const
-  })
-  return dataOfTables(reader, new Map(ids))
+): Promise<RowsByTable> {
+  const groupsOf = (level: Level) => [...new Set(validators.map((validator) => groupOf(level, validator)))]
+  const selections: RowSelection[] = []
+  if (plan.hours.length > 0) {
+    const groups = groupsOf(levels.hours)
+    const ids = plan.hours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
+    selections.push(selectIds(levels.hours, ids))
+  }
+  if (plan.days.grainOf.length > 0)
+    for (const [index, level] of dayLevels.entries())
+      selections.push(selectUnits(index, networkId(network), unitsOf(plan, level), groupsOf(level)))
+  return dataOfTables(reader, selections)
 }
 
 /** Columns of records: the key, the sums, and two for each score. */
