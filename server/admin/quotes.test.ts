@@ -3,31 +3,33 @@ import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client.ts'
 import type { QuoteList, StoredQuote } from '#api/console.ts'
-import { openDemoServer } from '#test/demo-server.ts'
+import { createKey } from '#storage/keys.ts'
+import { openEmptyServer } from '#test/empty-server.ts'
 
 test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
-  await using demo = await openDemoServer()
-  const client = createClient({ baseUrl: demo.url, key: demo.key })
+  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
+  await using server = await openEmptyServer({ fx })
+  const { state, clock, random } = server.context
+  const { id: keyId, key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
+  const client = createClient({ baseUrl: server.url, key })
+  await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
   const quote = await client.fx.createQuote({
     from: { currency: 'USDC', amount: '250' },
     ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
   })
-  const { token } = await createLink(demo.server.context)
-  const headers = { origin: demo.url, 'content-type': 'application/json' }
-  const session = await fetch(`${demo.url}/console/session`, {
+  const { token } = await createLink(server.context)
+  const headers = { origin: server.url, 'content-type': 'application/json' }
+  const session = await fetch(`${server.url}/console/session`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ token }),
   })
   const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   const get = (path: string, sentCookie = cookie) =>
-    fetch(`${demo.url}/console/${path}`, { headers: { cookie: sentCookie } })
+    fetch(`${server.url}/console/${path}`, { headers: { cookie: sentCookie } })
 
   const list = (await (await get('quotes')).json()) as QuoteList
-  assert.deepEqual(
-    [list.quotes[0]?.id, list.quotes[0]?.keyId, list.quotes[0]?.from],
-    [quote.id, demo.key.split(':')[1], quote.from],
-  )
+  assert.deepEqual([list.quotes[0]?.id, list.quotes[0]?.keyId, list.quotes[0]?.from], [quote.id, keyId, quote.from])
   assert.equal(list.hasMore, false)
   const stored = (await (await get(`quotes/${quote.id}`)).json()) as StoredQuote
   assert.equal(stored.quote.id, quote.id)

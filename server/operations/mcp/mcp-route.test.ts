@@ -6,6 +6,7 @@ import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { openEmptyServer } from '#test/empty-server.ts'
 import { inject } from '#test/inject.ts'
 
 const revisions = { '2026-07-28': { pin: '2026-07-28' }, 'before 2026': 'legacy' } as const
@@ -24,7 +25,7 @@ const textsOf = ({ content }: { content: readonly object[] }): string[] =>
 
 const jsonHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-const post = ({ server }: DemoServer, payload: unknown, headers: Record<string, string> = {}) =>
+const post = ({ server }: Pick<DemoServer, 'server'>, payload: unknown, headers: Record<string, string> = {}) =>
   inject(server, {
     method: 'POST',
     url: '/mcp',
@@ -187,9 +188,10 @@ test('messages of one network address are limited', async () => {
     monotonicMs: () => stoppedMs ?? systemClock.monotonicMs(),
   })
   const overrides = { mcp: { enabled: true }, server: { port: 0, anonymousPerSecond: 2 } }
-  await using demo = await openDemoServer(overrides, clock)
+  await using server = await openEmptyServer(overrides, clock)
   stoppedMs = systemClock.monotonicMs()
-  const responses = [await post(demo, listTools), await post(demo, listTools), await post(demo, listTools)]
+  const responses = []
+  for (let count = 0; count < 3; count++) responses.push(await post({ server }, listTools))
   stoppedMs = undefined
   assert.deepEqual(
     responses.map(({ statusCode }) => statusCode),
@@ -199,12 +201,12 @@ test('messages of one network address are limited', async () => {
 })
 
 test('only tools of groups that this host name serves are listed', async () => {
-  await using demo = await openDemoServer({
+  await using server = await openEmptyServer({
     mcp: { enabled: true },
     groups: { fx: { enabled: false }, markets: { host: 'markets.example' } },
   })
   const groupsFor = async (host: string) => {
-    const { body } = await post(demo, listTools, { host })
+    const { body } = await post({ server }, listTools, { host })
     return [...new Set([...body.matchAll(/"name":"(\w+)_/g)].map(([, group]) => group))]
   }
   assert.deepEqual(await groupsFor('localhost'), ['explorer', 'validators'])
@@ -212,6 +214,6 @@ test('only tools of groups that this host name serves are listed', async () => {
 })
 
 test('the path does not exist unless it is enabled', async () => {
-  await using demo = await openDemoServer()
-  assert.equal((await post(demo, listTools)).statusCode, 404)
+  await using server = await openEmptyServer()
+  assert.equal((await post({ server }, listTools)).statusCode, 404)
 })
