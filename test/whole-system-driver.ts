@@ -231,14 +231,18 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     await Promise.all(moves)
   }
 
-  /** Waits until nothing is under way. A call of a thread may wait for a source that fails; then it is not waited for. */
+  /**
+   * Waits until nothing is under way. A call of a thread may wait for a source that fails; then it is not waited for. On a
+   * busy machine, a thread may take seconds to start, so the limit is higher while no source fails.
+   */
   protected async settle(hosts: readonly HostProcess[] = this.running.map(({ host }) => host)): Promise<void> {
     const gates = Object.values(this.sources.gates)
     const idle = { requests: 0, calls: 0, writes: 0 }
+    const triesMax = this.broken.size > 0 ? 400 : 4000
     let [before, quiet] = [-1, 0]
-    for (let tries = 0; tries < 400 && quiet < 3; tries++) {
+    for (let tries = 0; tries < triesMax && quiet < 3; tries++) {
       const busy = (await Promise.all(hosts.map((host) => host.call('busy', {}).catch(() => idle)))).reduce(
-        (sum, { requests, writes, calls }) => sum + requests + writes + (tries > 100 ? 0 : calls),
+        (sum, { requests, writes, calls }) => sum + requests + writes + (tries > triesMax / 4 ? 0 : calls),
         0,
       )
       const count = gates.reduce((sum, gate) => sum + gate.requests, 0)
