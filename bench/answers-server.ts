@@ -55,13 +55,13 @@ const readFeedProgress = async () => {
 
 /** A turn that took much longer than its CPU time waited for a core or a disk. */
 let longest = { wallMs: 0, cpuMs: 0 }
-let turn = { startMs: performance.now(), cpu: process.threadCpuUsage() }
+let current = { startMs: performance.now(), cpu: process.threadCpuUsage() }
 if (sources !== undefined) {
   setInterval(() => {
-    const { user, system } = process.threadCpuUsage(turn.cpu)
-    const wallMs = performance.now() - turn.startMs
+    const { user, system } = process.threadCpuUsage(current.cpu)
+    const wallMs = performance.now() - current.startMs
     if (wallMs > longest.wallMs) longest = { wallMs, cpuMs: (user + system) / 1000 }
-    turn = { startMs: performance.now(), cpu: process.threadCpuUsage() }
+    current = { startMs: performance.now(), cpu: process.threadCpuUsage() }
   }, 5)
 }
 

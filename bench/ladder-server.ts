@@ -10,7 +10,7 @@ const body = readFileSync(bodyFile)
 const headers = JSON.parse(readFileSync(headersFile, 'utf8')) as string[]
 /** Connections are idle between the bursts of the measurement. */
 const patient = { keepAliveTimeout: 600_000, headersTimeout: 0, requestTimeout: 0 }
-const own = { maxHeaderSize: 80_000, connectionsCheckingInterval: 1000, requireHostHeader: false }
+const limits = { maxHeaderSize: 80_000, connectionsCheckingInterval: 1000, requireHostHeader: false }
 
 /** Together more compiled code than fits in the first cache of a processor. */
 const otherCode = Array.from({ length: 150 }, (_, at) => {
@@ -29,7 +29,7 @@ function read({ headers: given, rawHeaders, socket }: IncomingMessage): void {
 }
 
 let count = 0
-const server = createServer({ ...patient, ...(steps >= 1 && own) }, (request, response) => {
+const server = createServer({ ...patient, ...(steps >= 1 && limits) }, (request, response) => {
   if (steps >= 3) read(request)
   if (steps >= 4) runOtherCode()
   if (steps >= 5) runOtherCode()

@@ -107,7 +107,7 @@ try {
     nodes.push(await startOnce(idle, listening))
   }
   const rest = await startOnce(serve, listening, restMs)
-  const own = await measureOwnSources(listening)
+  const external = await measureOwnSources(listening)
   const of = (starts: readonly Start[], figure: keyof Start) => median(starts.map((start) => start[figure]))
   const compare = (value: number, figure: keyof Start) => (value / of(nodes, figure)).toFixed(1)
   const line = (name: string, start: Start, goalMs: number) =>
@@ -124,8 +124,8 @@ try {
       `${compare(memory, 'residentMiB')} × an idle Node; ${Math.round(rest.restMiB)} MiB after ${restMs / 1000} s`,
   )
   console.log(
-    `idle memory with own sources: ${Math.round(own.residentMiB)} MiB after a second, ` +
-      `${compare(own.residentMiB, 'residentMiB')} × an idle Node; ${Math.round(own.restMiB)} MiB after ${restMs / 1000} s (goal ≤ 170)`,
+    `idle memory with own sources: ${Math.round(external.residentMiB)} MiB after a second, ` +
+      `${compare(external.residentMiB, 'residentMiB')} × an idle Node; ${Math.round(external.restMiB)} MiB after ${restMs / 1000} s (goal ≤ 170)`,
   )
   console.log(`idle Node ${Math.round(of(nodes, 'readyMs'))} ms, CPU ${Math.round(of(nodes, 'cpuMs'))} ms`)
 } finally {

@@ -121,10 +121,10 @@ try {
       const others = sendOthers(name)
       const { failed, p50Ms, p99Ms } = await load(requests, seconds, rates[at])
       const { wallMs, cpuMs } = await longestTurn()
-      const turn = `, longest turn ${wallMs.toFixed(0)} ms with ${cpuMs.toFixed(0)} ms CPU`
+      const longest = `, longest turn ${wallMs.toFixed(0)} ms with ${cpuMs.toFixed(0)} ms CPU`
       const refused = failed > 0 ? `, ${failed} refused` : ''
       console.log(
-        `${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${turn}${refused}${await others}`,
+        `${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${longest}${refused}${await others}`,
       )
     }
   }

@@ -170,8 +170,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       validators: { networks: { hoodi: { epochsPerHour: 3, epochsPerDay: 6, beacon: { urls: [url], fromEpoch: 2 } } } },
     })
     await using onSqlite = await openContext(settingsFor(good.url))
-    await using far = await openShared(settingsFor(bad.url))
-    for (const context of [onSqlite, far]) {
+    await using onPostgres = await openShared(settingsFor(bad.url))
+    for (const context of [onSqlite, onPostgres]) {
       const settings = await withChainTimes({ ...context, clock: systemClock })
       const follower = await openFollower({ ...context, settings, clock: systemClock }, 'hoodi')
       const isDone = () =>
@@ -184,7 +184,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     assert(count > 23)
     const stored = await everythingStored(onSqlite)
     assert.ok(JSON.stringify(stored).length > 10_000)
-    assert.deepEqual(await everythingStored(far), stored)
+    assert.deepEqual(await everythingStored(onPostgres), stored)
   })
 
   test('the tests of storing, merging and reading duties pass', async () => {
@@ -211,24 +211,24 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('sums of few validators are read with one statement, of many in one snapshot', async () => {
-    await using near = await openContext({ validators: { networks: clocks } })
-    await using far = await openShared({ validators: { networks: clocks } })
+    await using onSqlite = await openContext({ validators: { networks: clocks } })
+    await using onPostgres = await openShared({ validators: { networks: clocks } })
     const time = plainTime(clocks.mainnet)
     const all = Array.from({ length: 257 }, (_, at) => at * 3)
     const epochs = { from: 0 as Epoch, until: 200 as Epoch }
     const rows = [0, 20, 41, 60, 90, 110, 150, 199].flatMap((epoch) =>
       all.map((validator) => ({ ...perfect, epoch, validator, earnings: epoch * 1000 + validator })),
     )
-    for (const context of [near, far]) await writeEpochs(context, 'mainnet', epochs, rows)
+    for (const context of [onSqlite, onPostgres]) await writeEpochs(context, 'mainnet', epochs, rows)
     const reads: string[] = []
-    const counting = stateWith(far.dutiesState, {
+    const counting = stateWith(onPostgres.dutiesState, {
       all: (sql, ...values) => {
         reads.push('statement')
-        return far.dutiesState.all(sql, ...values)
+        return onPostgres.dutiesState.all(sql, ...values)
       },
       snapshot: (work, signal) => {
         reads.push('snapshot')
-        return far.dutiesState.snapshot(work, signal)
+        return onPostgres.dutiesState.snapshot(work, signal)
       },
     })
     const sum = (duties: Duties, validators: readonly number[]) =>
@@ -239,10 +239,10 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
         },
         wanted: { measures: ['earnings', 'included'], scores: ['validator'] },
       })
-    const [few, many] = [await sum(near.duties, all.slice(0, 9)), await sum(near.duties, all)]
+    const [few, many] = [await sum(onSqlite.duties, all.slice(0, 9)), await sum(onSqlite.duties, all)]
     assert(few.window.length > 9)
     for (const isMerged of [false, true]) {
-      if (isMerged) assert(await mergeDuties(far.duties, { network: 'mainnet', time, until: 200 }, never))
+      if (isMerged) assert(await mergeDuties(onPostgres.duties, { network: 'mainnet', time, until: 200 }, never))
       reads.splice(0)
       assert.deepEqual(await sum(dutiesOnThisThread(counting), all.slice(0, 9)), few)
       assert.deepEqual(reads, ['statement'])
@@ -254,7 +254,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
 
   test('if connections break while epochs are written, each epoch is counted once', async () => {
     await using onSqlite = await openContext({ validators: { networks: clocks } })
-    await using far = await openShared({ validators: { networks: clocks } })
+    await using onPostgres = await openShared({ validators: { networks: clocks } })
     const cut = () =>
       server.sql(
         `select pg_terminate_backend(pid)::int as ended from pg_stat_activity
@@ -263,9 +263,9 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     let moment: 'before the work' | 'after the work' | 'with the commit' | undefined
     let runs = 0
     const cuts: Promise<unknown>[] = []
-    const cutting = stateWith(far.dutiesState, {
+    const cutting = stateWith(onPostgres.dutiesState, {
       write: (work, options) =>
-        far.dutiesState.write(async (tx) => {
+        onPostgres.dutiesState.write(async (tx) => {
           const now = moment
           moment = undefined
           runs += 1
@@ -284,12 +284,12 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       const rows = drawDuties(draws, cast, epochs, true)
       await writeEpochs(onSqlite, 'hoodi', epochs, rows)
       moment = moments[(from / 3) % moments.length]
-      const written = await writeEpochs({ ...far, duties: dutiesOnThisThread(cutting) }, 'hoodi', epochs, rows)
+      const written = await writeEpochs({ ...onPostgres, duties: dutiesOnThisThread(cutting) }, 'hoodi', epochs, rows)
       assert.deepEqual(written, [epochs])
       // A late disconnect must not affect the next one.
       await Promise.all(cuts)
     }
     assert.ok(runs >= 20, `12 commits ran ${runs} times`)
-    assert.deepEqual(await everythingStored(far), await everythingStored(onSqlite))
+    assert.deepEqual(await everythingStored(onPostgres), await everythingStored(onSqlite))
   })
 })

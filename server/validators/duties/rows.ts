@@ -32,14 +32,19 @@ export const selectIds = (level: Level, ids: readonly number[]): RowSelection =>
   values: [listOf(ids)],
 })
 
-/** The rows of these groups in those of these units that have rows. `level` is an index of `dayLevels`. */
-export function selectUnits(level: number, network: number, units: Range, groups: readonly number[]): RowSelection {
-  const own = dayLevels[level] as Level
+/** The rows of these groups in those of these units that have rows. */
+export function selectUnits(
+  levelIndex: number,
+  network: number,
+  units: Range,
+  groups: readonly number[],
+): RowSelection {
+  const level = dayLevels[levelIndex] as Level
   // Without the character *, because SQLite statements that contain it return rows more slowly (sqlite/connection.ts).
   return {
-    level: own,
-    sql: `select ${rowId(own, network, 0, 0)} + (cast(unit as bigint) << ${Math.log2(own.groupsMax)}) + value as value
-      from duty_units, json_each(?) where network = ${network} and level = ${level} and unit >= ? and unit < ?`,
+    level,
+    sql: `select ${rowId(level, network, 0, 0)} + (cast(unit as bigint) << ${Math.log2(level.groupsMax)}) + value as value
+      from duty_units, json_each(?) where network = ${network} and level = ${levelIndex} and unit >= ? and unit < ?`,
     values: [listOf(groups), units.from, units.until],
   }
 }
