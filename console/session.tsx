@@ -90,6 +90,8 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
   const [session, setSession] = useState<Session>({ signedIn: false })
   const [isReady, setReady] = useState(false)
   const [hasEnded, setEnded] = useState(false)
+  /** Whether the pages have signed in or out. A slower response to an earlier request says what was true before. */
+  const hasChanged = useRef(false)
 
   const storeKey = useCallback((newKey: string) => {
     if (newKey === '') sessionStorage.removeItem(keyStorageKey)
@@ -109,7 +111,7 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
   useEffect(() => {
     operator
       .session()
-      .then(applySession)
+      .then((first) => (hasChanged.current ? undefined : applySession(first)))
       // The public pages work without the operator's calls.
       .catch(() => {})
       .finally(() => setReady(true))
@@ -137,11 +139,13 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
       setKey: storeKey,
       async signIn(token) {
         const newSession = await operator.signIn(token)
+        hasChanged.current = true
         storeKey('')
         await applySession(newSession)
       },
       async signOut() {
         const newSession = await operator.signOut()
+        hasChanged.current = true
         storeKey('')
         setSession(newSession)
       },

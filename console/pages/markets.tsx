@@ -6,7 +6,7 @@ import { Market } from './markets/market.tsx'
 
 export function Markets({ route }: PageProps) {
   const [slug, part, eventId] = route.parts
-  if (slug === undefined) return <Find text={route.query.get('q')?.trim() ?? ''} showMore={route.query.has('all')} />
+  if (slug === undefined) return <Find route={route} />
   if (part === 'event' && eventId !== undefined) return <EventPage slug={slug} eventId={eventId} />
   return <Market key={slug} slug={slug} query={route.query} />
 }

@@ -99,6 +99,30 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await browser.leave(page)
   })
 
+  await t.test('a slow answer to an earlier request does not end a new session', async () => {
+    const { token } = await createLink(browser.demo.server.context)
+    const signedIn = Promise.withResolvers<void>()
+    const page = await browser.page(`/#/sign-in/${token}`, {
+      key: '',
+      before: async (page) => {
+        await page.route('**/console/session', async (route) => {
+          if (route.request().method() !== 'GET') return route.continue()
+          const response = await route.fetch()
+          await signedIn.promise
+          await route.fulfill({ response })
+        })
+      },
+    })
+    const signOut = page.getByRole('button', { name: 'Sign out' })
+    await signOut.waitFor()
+    const late = page.waitForResponse((response) => response.url().endsWith('/console/session'))
+    signedIn.resolve()
+    await (await late).finished()
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
+    assert.ok(await signOut.isVisible())
+    await browser.leave(page)
+  })
+
   await t.test('a key can be created, used, edited, rotated and revoked, and its usage is counted', async () => {
     const { demo } = browser
     const { token } = await createLink(demo.server.context)

@@ -5,7 +5,7 @@ import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { hrefOf } from '../../route.ts'
+import { hrefOf, type PageProps, type PageRoute, parseRoute } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { currencyOf, formatPercent, groupThousands, outcomesOf } from './market-values.ts'
@@ -14,7 +14,12 @@ const rows = { default: 20, max: 50 } as const
 const debounceMs = 250
 const refreshMs = 10_000
 
-export function Find({ text, showMore }: { readonly text: string; readonly showMore: boolean }) {
+/** The search in the address. */
+const textOf = ({ query }: PageRoute): string => query.get('q')?.trim() ?? ''
+
+export function Find({ route }: PageProps) {
+  const text = textOf(route)
+  const showMore = route.query.has('all')
   const limit = showMore ? rows.max : rows.default
   const query = useEndpoint('markets.search', { q: text, limit }, { refreshMs, keepPrevious: true })
   return (
@@ -52,6 +57,8 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   const isTyping = useRef(false)
   useEffect(() => {
     if (written.current === initialText) return
+    // The field has changed the address since this search was rendered.
+    if (initialText !== textOf(parseRoute(window.location.hash))) return
     written.current = initialText
     isTyping.current = false
     setText(initialText)
