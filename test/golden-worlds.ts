@@ -1,5 +1,6 @@
 // The scenarios of the golden files: chains, and ways to ingest them. Ways that must lead to the same responses are
 // compared with the same file.
+import assert from 'node:assert/strict'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -67,6 +68,9 @@ const demo: Scenario = {
       await using server = await openQuietServer({ settings: validators.settings, clock })
       await validators.load(server.context)
       const { mainnet, hoodi } = (await withChainTimes(server.context)).validators.networks
+      // Otherwise the server would answer with the times of the real mainnet, because its node answered too late.
+      const used = server.context.settings.validators.networks
+      assert.deepEqual([used.mainnet.genesisUnix, used.hoodi.genesisUnix], [mainnet.genesisUnix, hoodi.genesisUnix])
       const [first = 0, second = 0, ...others] = validatorSamples.indices
       const newcomer = roles.newcomer.validator
       const keys = await pubkeysOf(server, 'mainnet', [first, newcomer])
