@@ -1,6 +1,6 @@
 // The thread that compresses files (compress-on-thread.ts).
 import { serveThread } from '#runtime/worker-thread.ts'
-import { type Compression, compressHere } from './compressed-bytes.ts'
+import { type Compression, compressOnThisThread } from './compressed-bytes.ts'
 
 interface CompressInput {
   readonly bytes: Uint8Array
@@ -9,7 +9,7 @@ interface CompressInput {
 
 serveThread({
   compress: async ({ bytes, compression }: CompressInput) => {
-    const compressed = compressHere(bytes, compression)
+    const compressed = compressOnThisThread(bytes, compression)
     const value = new Uint8Array(new SharedArrayBuffer(compressed.length))
     value.set(compressed)
     return { value }

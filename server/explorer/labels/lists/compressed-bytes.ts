@@ -37,8 +37,8 @@ const compressOnPool: Compress = (bytes, compression) =>
     ? promisify(brotliCompress)(bytes, brotliOptions(bytes.length))
     : promisify(gzip)(bytes, gzipOptions)
 
-/** In the calling thread, with its priority. */
-export const compressHere = (bytes: Uint8Array, compression: Compression): Uint8Array =>
+/** Blocks the calling thread and has its priority. */
+export const compressOnThisThread = (bytes: Uint8Array, compression: Compression): Uint8Array =>
   compression === 'br' ? brotliCompressSync(bytes, brotliOptions(bytes.length)) : gzipSync(bytes, gzipOptions)
 
 export class CompressedBytes {
