@@ -7,6 +7,7 @@ import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
 import type { StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
+import { createPause } from '../pause-while-busy.ts'
 import { decompose, Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
@@ -269,11 +270,13 @@ async function writePage(
   const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
+  const pause = createPause()
   for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
     const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
     total.changed += report.changed
     total.written += report.written
     rejects.push(...report.rejects)
+    await pause()
   }
   // The first pass writes them at its end.
   if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), signal)

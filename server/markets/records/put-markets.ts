@@ -97,7 +97,7 @@ export interface PutOptions {
 const unlimited = 2 ** 31
 
 /** The cost of storing a record, in rows read. */
-const recordSteps = 20
+const recordSteps = 100
 
 export async function putMarkets(
   tx: StateWriter,

@@ -4,6 +4,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { VersionLog } from '../history/versions.ts'
+import { createPause } from '../pause-while-busy.ts'
 import { putSearchRow } from '../search/search.ts'
 import { type Document, type WrittenTexts, writeMarket } from './documents.ts'
 import { type KindName, kindNames } from './kinds.ts'
@@ -64,8 +65,9 @@ const documentsBatch = 10
 /** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
 export async function writeDeferred(state: State, nowMs: () => number, signal?: AbortSignal): Promise<number> {
   if (!(await state.get('select 1 as one from market_deferred_documents limit 1'))) return 0
-  while (!signal?.aborted && (await state.write(raiseDeferred))) await nextEventLoopTurn()
-  for (let count = 0; ; await nextEventLoopTurn()) {
+  const pause = createPause()
+  while (!signal?.aborted && (await state.write(raiseDeferred))) await pause()
+  for (let count = 0; ; await pause()) {
     if (signal?.aborted) return count
     const batch = await state.write((tx) => writeDeferredBatch(tx, nowMs()))
     if (!batch) return count
