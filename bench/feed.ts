@@ -2,7 +2,7 @@
 // in pages. After a DELETE request it is gone (404), so that the reader stops at once. Prints its URL.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { manyMarkets } from '#simulator/markets/many.ts'
+import { manyMarkets } from './many-markets.ts'
 
 const pageSize = 100
 const records = Array.from(manyMarkets({ seed: 'bench', count: Number(process.argv[2]), perEvent: 10 }), (record) =>

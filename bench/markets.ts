@@ -10,8 +10,8 @@ import { marketAsOf } from '#markets/history/market-as-of.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { searchMarkets } from '#markets/search/search.ts'
-import { manyMarkets, manySlug } from '#simulator/markets/many.ts'
 import { openState } from '#storage/open.ts'
+import { manyMarkets, manySlug } from './many-markets.ts'
 
 const benchDir = import.meta.dirname
 const count = Number(process.env.BENCH_MARKETS ?? 100_000)

@@ -8,10 +8,10 @@ import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { writeDeferred } from '#markets/records/rebuild.ts'
-import { manyMarkets } from '#simulator/markets/many.ts'
 import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { manyMarkets } from './many-markets.ts'
 
 const fundingCount = Number(process.env.BENCH_FUNDINGS ?? 300_000)
 const marketCount = Number(process.env.BENCH_MARKETS ?? 5000)

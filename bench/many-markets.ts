@@ -1,11 +1,12 @@
-// Generates any number of nested market records for benchmarks, with fields and sizes as in the demo.
-import { createSeededRandom } from '../seeded-random.ts'
-import { DemoDates } from './dates.ts'
-import { eventFields, seriesFields } from './event.ts'
-import { EventTrading } from './event-trading.ts'
-import { marketFields } from './market.ts'
-import { createEventPlans, type MarketPlan, seriesTitles, tagLabels } from './plan.ts'
-import { imageFields, tagFields } from './related.ts'
+// Generates any number of nested market records, with fields and sizes as in the demo.
+
+import { DemoDates } from '#simulator/markets/dates.ts'
+import { eventFields, seriesFields } from '#simulator/markets/event.ts'
+import { EventTrading } from '#simulator/markets/event-trading.ts'
+import { marketFields } from '#simulator/markets/market.ts'
+import { createEventPlans, type MarketPlan, seriesTitles, tagLabels } from '#simulator/markets/plan.ts'
+import { imageFields, tagFields } from '#simulator/markets/related.ts'
+import { createSeededRandom } from '#simulator/seeded-random.ts'
 
 export interface ManyOptions {
   readonly seed: string
