@@ -10,13 +10,13 @@
 import type { Range } from '#core/ranges.ts'
 import { ManualClock } from '#runtime/clock.ts'
 import { type Behaviour, noMistakes, noOperations } from '#simulator/beacon/behaviour.ts'
-import { type CompletedNetwork, simulateScenario } from '#simulator/beacon/networks.ts'
 import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { catchUp } from '#test/ingest-oracle.ts'
+import { type CompletedNetwork, simulateScenario } from './simulator/simulate-network.ts'
 
 const slotsPerEpoch = 8
 const slotSeconds = 12

@@ -6,7 +6,6 @@ import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
-import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { stoppedAt } from '#simulator/stopped-clock.ts'
@@ -19,6 +18,7 @@ import { openReplay } from './beacon-replay.ts'
 import { testNowMs } from './context.ts'
 import type { RequestPlan } from './golden-requests.ts'
 import { openQuietServer, type QuietServer } from './quiet-server.ts'
+import { type CompletedNetwork, simulateNetwork } from './simulator/simulate-network.ts'
 
 /** Compares the responses of a server with a golden file. `stage` describes what has been ingested. */
 export type CheckResponses = (

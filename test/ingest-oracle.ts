@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
-import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import type { BeaconNodeOptions, SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -11,6 +10,7 @@ import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openNodeOfRun } from './client-of-run.ts'
 import type { QuietServer } from './quiet-server.ts'
+import { type CompletedNetwork, simulateNetwork } from './simulator/simulate-network.ts'
 
 /** Some hours span two chain days, and a UTC day ends within the chain. */
 function oracleWorld(): CompletedNetwork {

@@ -1,7 +1,7 @@
 // The four simulated sources of a whole-system run, each behind a gate: an execution chain, a beacon chain, a market feed
 // and rates. They follow one clock that only the test moves. The same seed gives the same sources.
-import { type Behaviour, SeededBehaviour } from '#simulator/beacon/behaviour.ts'
-import { LiveNetwork } from '#simulator/beacon/networks.ts'
+import type { Behaviour } from '#simulator/beacon/behaviour.ts'
+import { LiveNetwork } from '#simulator/beacon/live-network.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
@@ -15,6 +15,7 @@ import { isBelievedOfMarkets, MarketWorld } from './altered-markets.ts'
 import { serveAnswers } from './altering-proxy.ts'
 import { archiveOf } from './client-of-run.ts'
 import { testNowMs } from './context.ts'
+import { SeededBehaviour } from './simulator/seeded-behaviour.ts'
 import { type AlterAnswer, type Gate, openGate } from './source-gate.ts'
 
 export const sourceNames = ['chain', 'beacon', 'feed', 'rates'] as const

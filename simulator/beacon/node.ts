@@ -1,6 +1,5 @@
 // A simulated beacon node: serves the Beacon API over HTTP for a simulated network, like one of the known clients or with
 // single features, and with optional faults.
-//   await using node = await openNode(simulateNetwork('seed'), { profile: profiles.lighthouse, faults: 0.05 })
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createSeededRandom } from '../seeded-random.ts'
 import { BeaconApi, type NodeReply } from './beacon-api.ts'

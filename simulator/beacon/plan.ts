@@ -1,6 +1,5 @@
 // The parameters of a simulated network: preset, forks and size. How its validators behave is in behaviour.ts.
 import { type ConsensusRules, type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
-import type { SeededRandom } from '../seeded-random.ts'
 
 export interface NetworkPlan {
   readonly slotsPerEpoch: number
@@ -22,27 +21,15 @@ export interface NetworkPlan {
   readonly derivesDuties?: boolean
 }
 
-const forkPlans: readonly Readonly<Partial<Record<Fork, number>>>[] = [
-  { altair: 0, bellatrix: 0, capella: 0, deneb: 0 },
-  { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 0, fulu: 0 },
-  { altair: 0, bellatrix: 0, capella: 0, deneb: 3, electra: 6 },
-  { altair: 0, bellatrix: 2, capella: 4 },
-  { altair: 0, bellatrix: 0, capella: 0, deneb: 0, electra: 4, fulu: 7 },
-]
-
 /** All forks are active from genesis. */
-export const presentForks: NetworkPlan['forkEpochs'] = { ...forkPlans[1] }
-
-export const drawNetworkPlan = (draws: SeededRandom): NetworkPlan => ({
-  slotsPerEpoch: draws.pick([4, 6, 8]),
-  validators: draws.whole(24, 49),
-  committeesPerSlot: draws.whole(1, 4),
-  syncSeats: draws.pick([8, 16]),
-  syncPeriod: draws.whole(2, 5),
-  slotSeconds: draws.pick([2, 5, 12]),
-  forkEpochs: draws.pick(forkPlans),
-  hasExecution: draws.happens(0.5),
-})
+export const presentForks: NetworkPlan['forkEpochs'] = {
+  altair: 0,
+  bellatrix: 0,
+  capella: 0,
+  deneb: 0,
+  electra: 0,
+  fulu: 0,
+}
 
 /** The fork of an epoch. Simulated networks begin with Altair. */
 export const forkOf = ({ forkEpochs }: NetworkPlan, epoch: number): Fork =>

@@ -1,7 +1,7 @@
 // The simulated nodes of the demo networks: two beacon nodes, one of them with an execution node.
 import type { Clock } from '#runtime/clock.ts'
 import { openExecution } from '../beacon/execution.ts'
-import { LiveNetwork } from '../beacon/networks.ts'
+import { LiveNetwork } from '../beacon/live-network.ts'
 import { openNode } from '../beacon/node.ts'
 import { demoAccounts } from '../explorer.ts'
 import { daysBefore, hoodiScenario, mainnetScenario } from './behaviour.ts'

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { type CompletedNetwork, simulateNetwork } from '#simulator/beacon/networks.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext, testRequestInfo } from '#test/context.ts'
+import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import {
   type MissedField,

@@ -1,10 +1,10 @@
 // A network with a moving head: finality follows, branches are consistent chains, and events report what changes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openNode } from '#simulator/beacon/node.ts'
+import { type ChainEvent, genesisRoot } from '#simulator/beacon/records.ts'
 import { MovingHead } from './moving-head.ts'
-import { type CompletedNetwork, simulateNetwork } from './networks.ts'
-import { openNode } from './node.ts'
-import { type ChainEvent, genesisRoot } from './records.ts'
+import { type CompletedNetwork, simulateNetwork } from './simulate-network.ts'
 
 const calm = { missed: 0, orphaned: 0, slashing: 0, balanceChanges: 0, outage: { from: 0, until: 0 } }
 /** Every slot has a block, and every epoch is finalized. */

@@ -5,8 +5,7 @@
 //
 // 1. Finality follows the head: in epoch H, at most epoch H − 2 is finalized.
 // 2. A branch never finalizes an epoch that the chain does not finalize at the same slot.
-import type { CompletedNetwork } from './networks.ts'
-import type { NetworkPlan } from './plan.ts'
+import type { NetworkPlan } from '#simulator/beacon/plan.ts'
 import {
   type ChainEvent,
   type EpochRecord,
@@ -14,9 +13,10 @@ import {
   type SimulatedBlock,
   type SimulatedNetwork,
   type Snapshot,
-} from './records.ts'
-import { type Branch, Simulation } from './simulate.ts'
-import { Truth } from './truth.ts'
+} from '#simulator/beacon/records.ts'
+import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
+import { Truth } from '#simulator/beacon/truth.ts'
+import type { CompletedNetwork } from './simulate-network.ts'
 
 export interface MovingHeadOptions {
   /** Default: 0, the slot of genesis. */

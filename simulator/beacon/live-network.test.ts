@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ManualClock } from '#runtime/clock.ts'
+import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from '#test/simulator/seeded-behaviour.ts'
+import { drawNetworkPlan, simulateScenario } from '#test/simulator/simulate-network.ts'
 import { createSeededRandom } from '../seeded-random.ts'
-import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './behaviour.ts'
-import { LiveNetwork, simulateScenario } from './networks.ts'
-import { drawNetworkPlan } from './plan.ts'
+import { LiveNetwork } from './live-network.ts'
 
 const genesisUnix = 1_700_000_000
 /** Only the number of epochs matters here. */

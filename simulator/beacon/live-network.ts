@@ -1,55 +1,10 @@
-// Simulated networks that a node can serve. `simulateNetwork` simulates all epochs at once and keeps them with their
-// expected figures, for tests. `LiveNetwork` follows a clock, simulates epochs on request and keeps few of them
+// A simulated network that follows a clock. It simulates epochs on request and keeps few of them
 // (behaviour/operations.md#simulated-epochs).
 import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
-import { createSeededRandom } from '../seeded-random.ts'
-import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './behaviour.ts'
-import { drawNetworkPlan, type NetworkPlan } from './plan.ts'
-import type { EpochRecord, SimulatedBlock, SimulatedNetwork, Snapshot } from './records.ts'
+import type { NetworkPlan } from './plan.ts'
+import type { EpochRecord, SimulatedNetwork } from './records.ts'
 import { type NetworkScenario, Simulation } from './simulate.ts'
 import { Truth } from './truth.ts'
-
-export interface CompletedNetwork extends SimulatedNetwork {
-  readonly plan: NetworkPlan & DisruptionPlan
-  readonly scenario: NetworkScenario
-  readonly truth: Truth
-  readonly epochs: readonly EpochRecord[]
-  /** The finalized epoch at the end. */
-  readonly finalized: number
-  /** By slot. */
-  readonly blocks: ReadonlyMap<number, SimulatedBlock>
-  readonly snapshots: readonly Snapshot[]
-}
-
-export function simulateNetwork(seed: string, changes: Partial<NetworkPlan & DisruptionPlan> = {}): CompletedNetwork {
-  const draws = createSeededRandom(`${seed}/plan`)
-  const plan = { ...drawNetworkPlan(draws), ...drawDisruptionPlan(draws), ...changes }
-  const scenario = { seed, plan, behaviour: new SeededBehaviour(plan) }
-  return { ...simulateScenario(scenario, plan.epochs), plan, genesisUnix: 1_700_000_000 + draws.whole(0, 86_400) }
-}
-
-/** Simulates the epochs before `until` of a scenario, with their expected figures. */
-export function simulateScenario(
-  scenario: NetworkScenario,
-  until: number,
-): Omit<CompletedNetwork, 'plan'> & { readonly plan: NetworkPlan } {
-  const truth = new Truth()
-  const simulation = new Simulation(scenario, truth)
-  const epochs = Array.from({ length: until }, () => simulation.simulateEpoch())
-  return {
-    seed: scenario.seed,
-    plan: scenario.plan,
-    scenario,
-    genesisUnix: 0,
-    truth,
-    epochs,
-    finalized: simulation.finalized,
-    blocks: new Map(epochs.flatMap(({ blocks }) => [...blocks])),
-    snapshots: epochs.flatMap(({ states }) => states),
-    headSlot: until * scenario.plan.slotsPerEpoch - 1,
-    epoch: (epoch) => epochs[epoch],
-  }
-}
 
 const keptEpochsMin = 12
 /** Saved states to continue from. If there are more, every second one is dropped. */
