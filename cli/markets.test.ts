@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { startMarketFeed } from '#simulator/markets/feed.ts'
-import { LiveMarkets } from '#simulator/markets/live-markets.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { LiveMarkets } from '#test/simulator/live-markets.ts'
 
 const records = [
   { id: '1', slug: 'one', url_name: 'x', tags: [{ id: '7', label: 'Seven' }] },

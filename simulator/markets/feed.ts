@@ -3,7 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from '#runtime/node-http.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import type { FeedEntry, FeedListing } from './live-markets.ts'
+
+/** One entry of a feed. */
+export interface FeedEntry {
+  readonly id: string
+  readonly updatedMs: number
+  readonly value: Record<string, unknown>
+}
+
+/** What a feed lists, in the order of ids. */
+export interface FeedListing {
+  entries(): FeedEntry[]
+}
 
 /**
  * Simulated failures, in the order of the list: status 500, status 429, a truncated response, a closed connection, the

@@ -2,7 +2,7 @@
 import type { MarketRecord } from '#markets/records/normalize.ts'
 import { isoOf } from './dates.ts'
 import type { EventTrading } from './event-trading.ts'
-import type { FeedEntry, FeedListing } from './live-markets.ts'
+import type { FeedEntry, FeedListing } from './feed.ts'
 import { type FlatRecords, flatName, stated } from './nested-records.ts'
 
 /** The trading of an event and the ids of its markets. */

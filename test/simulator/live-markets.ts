@@ -2,20 +2,10 @@
 // are delisted and relisted; their events, series and tags change too. Steps are random from a seed, and `truth` returns
 // the expected responses.
 import type { KindName } from '#markets/records/kinds.ts'
-import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import { type FlatRecord, type FlatRecords, flatName, stated, toExpectedResponse } from './nested-records.ts'
-
-/** One entry of a feed. */
-export interface FeedEntry {
-  readonly id: string
-  readonly updatedMs: number
-  readonly value: Record<string, unknown>
-}
-
-/** What a feed lists, in the order of ids. */
-export interface FeedListing {
-  entries(): FeedEntry[]
-}
+import type { FeedEntry, FeedListing } from '#simulator/markets/feed.ts'
+import { type FlatRecord, type FlatRecords, flatName, stated } from '#simulator/markets/nested-records.ts'
+import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
+import { toExpectedResponse } from './expected-response.ts'
 
 const actions = ['born', 'trade', 'trade', 'trade', 'close', 'rename', 'event', 'tag', 'series', 'move', 'gone', 'back']
 
