@@ -9,7 +9,6 @@ import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
-import { dialectsWith } from '#simulator/evm/dialects.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
@@ -18,6 +17,7 @@ import type { AlterationReport, AnswerAlterer } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { settingsWith, type TestContext, testNowMs } from './context.ts'
 import { JumpingClock } from './jumping-clock.ts'
+import { dialectsWith } from './simulator/dialects.ts'
 
 const worldsCount = 60
 const hourMs = 3_600_000

@@ -2,11 +2,11 @@
 // from the seed of the run. The long run repeats these tests until every client was used (test/run.ts). A failure names
 // the client; TEST_CLIENT=3 uses it again.
 import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
-import { type ClientName, profiles } from '#simulator/beacon/profiles.ts'
 import type { SimulatedNetwork } from '#simulator/beacon/records.ts'
-import { dialects, type NodeDialect } from '#simulator/evm/dialects.ts'
 import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { failureNotes } from './failure-notes.ts'
+import { dialects, type NodeDialect } from './simulator/dialects.ts'
+import { type ClientName, profiles } from './simulator/profiles.ts'
 
 const clients = Object.keys(profiles) as ClientName[]
 const clientNumber = Number(process.env.TEST_CLIENT ?? process.env.TEST_SEED ?? 0)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { profiles } from '#simulator/beacon/profiles.ts'
-import { dialects } from '#simulator/evm/dialects.ts'
 import { batchesOf, batchesOfOtherClients, clientsCount, groupOf, type TestGroup } from './groups.ts'
+import { dialects } from './simulator/dialects.ts'
+import { profiles } from './simulator/profiles.ts'
 import { summaryOf } from './summary.ts'
 
 const root = new URL('..', import.meta.url).pathname

@@ -1,5 +1,5 @@
 // The troubleshooting tables of docs/*.md quote messages that operators see. Each must be a text of a source file; those
-// of beacon clients are in the profiles of the simulator.
+// of clients are in test/simulator.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
@@ -8,10 +8,13 @@ import { test } from 'node:test'
 const root = normalize(join(import.meta.dirname, '..'))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-const source = globSync(['{api,server,cli,conformance,console}/**/*.{ts,tsx,js}', 'simulator/beacon/profiles.ts'], {
-  cwd: root,
-  exclude: ['**/dist/**', '**/*.test.ts', '**/*.test.tsx'],
-})
+const source = globSync(
+  ['{api,server,cli,conformance,console}/**/*.{ts,tsx,js}', 'test/simulator/{profiles,known-errors}.ts'],
+  {
+    cwd: root,
+    exclude: ['**/dist/**', '**/*.test.ts', '**/*.test.tsx'],
+  },
+)
   .map(read)
   .join('\n')
 

@@ -1,6 +1,6 @@
 // What a simulated beacon node knows of its network: the head, and the blocks and states that its profile keeps.
 import type { BeaconNodeOptions } from './node.ts'
-import { archiveNode, type ChainView, type NodeProfile } from './profiles.ts'
+import { archiveNode, type ChainView, type NodeProfile } from './node-profile.ts'
 import { type EpochRecord, genesisRoot, type SimulatedBlock, type SimulatedNetwork } from './records.ts'
 
 interface Head {

@@ -5,7 +5,7 @@ import { createSeededRandom } from '../seeded-random.ts'
 import { BeaconApi, type NodeReply } from './beacon-api.ts'
 import { sendEvents } from './events.ts'
 import { type SimulatedServer, startSimulatedServer } from './listen.ts'
-import type { NodeProfile } from './profiles.ts'
+import type { NodeProfile } from './node-profile.ts'
 import type { SimulatedNetwork } from './records.ts'
 
 /** Features that are given here replace those of the profile. */

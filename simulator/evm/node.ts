@@ -5,7 +5,6 @@ import { createServer } from '#runtime/node-http.ts'
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
-import { errorOf, type NodeDialect } from './dialects.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
 
 export type SimulatedFault =
@@ -19,6 +18,14 @@ export type SimulatedFault =
   | 'rate error'
   | 'missing traces'
   | 'wrong ids'
+
+/** The errors of a client. */
+export interface SimulatedDialect {
+  /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
+  readonly batchRefusal: 'object' | 'list'
+  /** Undefined if no error of the client is known for this situation. */
+  errorOf(kind: NodeErrorKind): { readonly code: number; readonly message: string } | undefined
+}
 
 export interface SimulatedCapabilities {
   /** Supported trace methods. */
@@ -35,7 +42,7 @@ export interface SimulatedCapabilities {
   /** Calls per batch; default: any number. */
   readonly batchMax?: number
   /** The client whose errors it returns. */
-  readonly dialect?: NodeDialect
+  readonly dialect?: SimulatedDialect
   /** Transactions that the node fails to trace. */
   readonly untraceable?: (transaction: string, method: string) => boolean
   /** Size of the input of every call in a trace, to make traces as large as real ones. */
@@ -114,9 +121,8 @@ export class SimulatedNode {
       }
     }
     if (requests.length > (this.capabilities.batchMax ?? requests.length)) {
-      const { dialect } = this.capabilities
       const error = this.#error('batch too large', -32600, 'batch too large')
-      const isList = dialect?.batchRefusal === 'list'
+      const isList = this.capabilities.dialect?.batchRefusal === 'list'
       const refusal = { jsonrpc: '2.0', id: isList ? requests[0]?.id : null, error }
       return { status: 200, text: JSON.stringify(isList ? [refusal] : refusal) }
     }
@@ -147,8 +153,7 @@ export class SimulatedNode {
   }
 
   #error(kind: NodeErrorKind, code: number, message: string): { readonly code: number; readonly message: string } {
-    const { dialect } = this.capabilities
-    return (dialect && errorOf(dialect, kind)) ?? { code, message }
+    return this.capabilities.dialect?.errorOf(kind) ?? { code, message }
   }
 
   #refusal(kind: NodeErrorKind, code: number, text: string): RpcRefusal {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { knownErrors } from '#test/simulator/known-errors.ts'
 import { outcomesIn } from './batch-results.ts'
-import { knownErrors, nodeErrorKind } from './node-errors.ts'
+import { nodeErrorKind } from './node-errors.ts'
 
 describe('known errors of clients have the right kind', () => {
   for (const [client, code, kind, text, origin] of knownErrors) {

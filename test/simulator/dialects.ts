@@ -1,13 +1,14 @@
-// How execution clients differ: the methods they offer, their default limits and their errors. The texts of errors are in
-// sources/evm/node-errors.ts with their origin. Tests set smaller limits, so that small chains reach them.
-import { knownErrors, type NodeErrorKind } from '#sources/evm/node-errors.ts'
+// How execution clients differ: the methods they offer, their default limits and their errors (known-errors.ts). Tests
+// set smaller limits, so that small chains reach them.
+import type { SimulatedDialect } from '#simulator/evm/node.ts'
+import { knownErrors } from './known-errors.ts'
 
 export const clientNames = ['geth', 'reth', 'erigon', 'nethermind', 'besu'] as const
 export type ClientName = (typeof clientNames)[number]
 
 export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
 
-export interface NodeDialect {
+export interface NodeDialect extends SimulatedDialect {
   readonly client: ClientName
   readonly traces: readonly TraceForm[]
   /** Blocks per trace_filter by default; 0: the client does not have the method. */
@@ -16,8 +17,6 @@ export interface NodeDialect {
   readonly batchMax: number
   /** Blocks whose state a node with default settings keeps, counted from the newest. */
   readonly stateBlocks: number
-  /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
-  readonly batchRefusal: 'object' | 'list'
   /** Where the client's source or documentation defines these values. */
   readonly origins: readonly string[]
 }
@@ -26,7 +25,7 @@ const debugMethods = ['debug_traceBlockByNumber', 'debug_traceTransaction'] as c
 const allMethods = ['trace_block', ...debugMethods] as const
 const unlimited = Number.MAX_SAFE_INTEGER
 
-export const dialects: readonly NodeDialect[] = [
+const clients: readonly Omit<NodeDialect, 'errorOf'>[] = [
   {
     client: 'geth',
     traces: debugMethods,
@@ -92,12 +91,14 @@ export const dialects: readonly NodeDialect[] = [
   },
 ]
 
+export const dialects: readonly NodeDialect[] = clients.map((client) => ({
+  ...client,
+  errorOf(kind) {
+    const line = knownErrors.find(([name, , ofKind]) => name === client.client && ofKind === kind)
+    return line && { code: line[1], message: line[3] }
+  },
+}))
+
 /** The clients that have a trace method. */
 export const dialectsWith = (form: TraceForm): readonly NodeDialect[] =>
   dialects.filter(({ traces }) => traces.includes(form))
-
-/** The error of the client for this situation; undefined if none of its own is known. */
-export function errorOf({ client }: NodeDialect, kind: NodeErrorKind): { code: number; message: string } | undefined {
-  const line = knownErrors.find(([name, , ofKind]) => name === client && ofKind === kind)
-  return line && { code: line[1], message: line[3] }
-}

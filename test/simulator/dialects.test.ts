@@ -6,12 +6,12 @@ import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
 import { findFunding } from '#explorer/funding/fundings.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { openNode } from '#explorer/nodes.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { SimulatedNode } from '#simulator/evm/node.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
-import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
-import { JumpingClock } from '#test/jumping-clock.ts'
-import { SimulatedChain } from './chain.ts'
+import { openContext, settingsWith, type TestContext, testNowMs } from '../context.ts'
+import { JumpingClock } from '../jumping-clock.ts'
 import { clientNames, dialects, type NodeDialect } from './dialects.ts'
-import { SimulatedNode } from './node.ts'
 
 let database: TestContext
 before(async () => {

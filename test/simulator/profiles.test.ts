@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
+import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
 import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
-import { MovingHead } from '#test/simulator/moving-head.ts'
-import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { EpochReader } from '#validators/ingest/read/epoch-reader.ts'
-import { type BeaconNodeOptions, openNode } from './node.ts'
+import { MovingHead } from './moving-head.ts'
 import { type ClientName, profiles } from './profiles.ts'
+import { simulateNetwork } from './simulate-network.ts'
 
 const calm = { missed: 0, orphaned: 0, slashing: 0, balanceChanges: 0, outage: { from: 0, until: 0 } }
 const slotsPerEpoch = 4

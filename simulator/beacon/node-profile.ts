@@ -1,0 +1,86 @@
+// What a simulated beacon node keeps and returns. test/simulator/profiles.ts has the profiles of the known clients.
+
+/** What a node knows about its chain when it answers a request. */
+export interface ChainView {
+  readonly slotsPerEpoch: number
+  /** The current slot. */
+  readonly headSlot: number
+  /** The slot of the newest block. */
+  readonly headBlockSlot: number
+  /** First slot of the finalized epoch. */
+  readonly finalizedSlot: number
+  /** The slot of the checkpoint from which the node was synced. */
+  readonly checkpointSlot: number
+}
+
+/** What a request asks for in vain. `state` and `duties`: not there yet. */
+export type Missing =
+  | 'state'
+  | 'pruned state'
+  | 'duties'
+  | 'pruned duties'
+  | 'attestation rewards'
+  | 'block rewards'
+  | 'block'
+  | 'endpoint'
+  | 'validator'
+
+/** Status and message. `{id}` is the requested slot, epoch, block, validator or path. */
+export type ErrorText = readonly [status: number, message: string]
+
+export interface NodeProfile {
+  /** For `/eth/v1/node/version`. It names the client; no release is simulated exactly. */
+  readonly version: string
+  /** Blocks as SSZ on request. */
+  readonly ssz: boolean
+  /** Full states as SSZ. */
+  readonly states: boolean
+  /** Pending deposits and consolidations. */
+  readonly queues: boolean
+  /** The rewards endpoints. */
+  readonly rewards: boolean
+  /** The rewards endpoint for attestations, if there are any. */
+  readonly attestationRewards: boolean
+  /** Has no states of empty slots. */
+  readonly forgetsEmpty: boolean
+  /** The state of an empty slot after the newest block: of that slot, of the newest block, or missing. */
+  readonly emptyHead: 'advanced' | 'of head block' | 'missing'
+  /** States of earlier slots have been pruned, as well as duties and block rewards of earlier epochs. */
+  statesFromSlot(chain: ChainView): number
+  /** Attestation rewards need a state of at least this slot. Default: like `statesFromSlot`. */
+  rewardStatesFromSlot?(chain: ChainView): number
+  /** Earlier blocks are missing. */
+  blocksFromSlot(chain: ChainView): number
+  readonly errors: Readonly<Record<Missing, ErrorText>>
+  /** Members of error bodies besides `code` and `message`. */
+  readonly errorMembers?: object
+  /** The body for an unknown path, if it is not JSON. */
+  readonly unknownPathText?: string
+}
+
+export const notFound: ErrorText = [404, 'not found']
+
+/** A node that keeps everything and offers the minimum of endpoints. */
+export const archiveNode: NodeProfile = {
+  version: 'Simulator/v1.0.0',
+  ssz: false,
+  states: false,
+  queues: true,
+  rewards: false,
+  attestationRewards: true,
+  forgetsEmpty: false,
+  emptyHead: 'advanced',
+  statesFromSlot: () => 0,
+  blocksFromSlot: () => 0,
+  errors: {
+    state: notFound,
+    'pruned state': notFound,
+    duties: notFound,
+    'pruned duties': notFound,
+    'attestation rewards': notFound,
+    'block rewards': notFound,
+    block: notFound,
+    endpoint: notFound,
+    validator: notFound,
+  },
+}
