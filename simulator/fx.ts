@@ -1,11 +1,10 @@
 // A simulated rate feed over HTTP, with two trading desks. Rates are a function of seed and time: each pair moves around its
 // level in slow waves, with a little noise that differs between the desks. A new demo has the rates of the past week.
 import type { ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
-import { createServer } from '#runtime/node-http.ts'
 import type { AppContext } from '#server/context.ts'
+import { type SimulatedServer, startSimulatedServer } from './listen.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
 /** Simulated failures: status 500, old rates, a slow response, invalid JSON. */
@@ -15,16 +14,12 @@ export type FeedFault = (typeof feedFaults)[number]
 export interface RateFeedOptions {
   readonly seed: string
   readonly clock?: Clock
-  /** Default: 0, which picks a free port. */
-  readonly port?: number
 }
 
-export interface RateFeed extends AsyncDisposable {
-  /** The documents are at `/north/rates` and `/south/rates`; `?fault=…` requests a failure. */
-  readonly url: string
+/** The documents are at `/north/rates` and `/south/rates`; `?fault=…` requests a failure. */
+export interface RateFeed extends SimulatedServer {
   /** Lasts until it is set to undefined. */
   setFault(name: FeedName, fault: FeedFault | undefined): void
-  close(): Promise<void>
 }
 
 const feedNames = ['north', 'south'] as const
@@ -75,11 +70,10 @@ export function ratesAt(seed: string, name: FeedName, nowMs: number): FeedDocume
   return { rates }
 }
 
-export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed> {
-  const { seed, clock = systemClock, port = 0 } = options
+export async function startRateFeed({ seed, clock = systemClock }: RateFeedOptions): Promise<RateFeed> {
   const faulty = new Map<FeedName, FeedFault>()
   const stopping = new AbortController()
-  const server = createServer(async (request, response) => {
+  const server = await startSimulatedServer(async (request, _, response) => {
     const url = new URL(request.url ?? '/', 'http://feed')
     const name = feedNames.find((name) => url.pathname === `/${name}/rates`)
     if (!name) return send(response, 404, '{"error":"not found"}')
@@ -90,18 +84,12 @@ export async function startRateFeed(options: RateFeedOptions): Promise<RateFeed>
     if (fault === 'slow') await clock.sleep(slowMs, stopping.signal)
     send(response, 200, JSON.stringify(ratesAt(seed, name, clock.now() - (fault === 'stale' ? staleByMs : 0))))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  const close = async () => {
+  const close = () => {
     stopping.abort()
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeAllConnections()
-    await closed
+    return server.close()
   }
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     setFault: (name, fault) => void (fault ? faulty.set(name, fault) : faulty.delete(name)),
     close,
     [Symbol.asyncDispose]: close,

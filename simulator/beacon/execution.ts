@@ -1,7 +1,7 @@
 // A simulated execution node: JSON-RPC over HTTP with the methods that ingest uses to read fees, builder payments and
 // deposits. Its data comes from the payloads of the simulated beacon chain.
 import type { JsonRpcRequest } from '../evm/node.ts'
-import { type SimulatedServer, startSimulatedServer } from './listen.ts'
+import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'

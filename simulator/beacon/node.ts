@@ -1,10 +1,10 @@
 // A simulated beacon node: serves the Beacon API over HTTP for a simulated network, like one of the known clients or with
 // single features, and with optional faults.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { createSeededRandom } from '../seeded-random.ts'
 import { BeaconApi, type NodeReply } from './beacon-api.ts'
 import { sendEvents } from './events.ts'
-import { type SimulatedServer, startSimulatedServer } from './listen.ts'
 import type { NodeProfile } from './node-profile.ts'
 import type { SimulatedNetwork } from './records.ts'
 

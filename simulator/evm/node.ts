@@ -1,8 +1,6 @@
 // A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities and faults.
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createServer } from '#runtime/node-http.ts'
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
+import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
@@ -70,16 +68,6 @@ class RpcRefusal extends Error {
   }
 }
 
-/** Callers may send anything, for example HEAD to read the time of the node. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 export class SimulatedNode {
   readonly chain: SimulatedChain
   capabilities: SimulatedCapabilities
@@ -94,7 +82,7 @@ export class SimulatedNode {
   calls = 0
   /** Called before each response. Tests use it to change the chain. */
   meanwhile: ((body: string) => void) | undefined
-  #server: Server | undefined
+  #server: SimulatedServer | undefined
 
   constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }, slowMs = 50) {
     this.chain = chain
@@ -133,23 +121,17 @@ export class SimulatedNode {
   }
 
   async listen(): Promise<string> {
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', async () => {
-        const body = Buffer.concat(chunks).toString()
-        const { status, text } = isJson(body) ? await this.respond(body) : { status: 400, text: 'not JSON' }
-        response.writeHead(status, { 'content-type': 'application/json' }).end(text)
-      })
-    })
-    this.#server = server
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    this.#server = await startSimulatedServer(async (_, body, response) => {
+      // Other callers, such as one that reads the time of the node, do not count as requests.
+      if (body === '') throw new Error('no request')
+      const { status, text } = await this.respond(body)
+      response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+    }, 'not JSON')
+    return `${this.#server.url}/`
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server?.closeAllConnections()
-    await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(undefined)))
+    await this.#server?.close()
   }
 
   #error(kind: NodeErrorKind, code: number, message: string): { readonly code: number; readonly message: string } {

@@ -1,7 +1,6 @@
 // A simulated market feed over HTTP: paging by offset or by cursor, changes since a time, and simulated failures.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createServer } from '#runtime/node-http.ts'
+import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 
 /** One entry of a feed. */
@@ -35,45 +34,33 @@ const marketFaults = [
 ] as const
 export type MarketFault = (typeof marketFaults)[number]
 
+const pageMax = 500
+
 export interface MarketFeedOptions {
   readonly seed: string
   readonly listing: FeedListing
   /** Called for the fault `moving`. */
   readonly advance?: () => void
-  /** Maximum page size. */
-  readonly pageMax?: number
 }
 
-export interface SimulatedFeed extends AsyncDisposable {
-  /** The list of markets. */
-  readonly url: string
+/** `url` is the list of markets. */
+export interface SimulatedFeed extends SimulatedServer {
   /** Probability of each fault from now on. Default: no faults. */
   setFaults(chances: Partial<Record<MarketFault, number>>): void
   /** Requests so far. */
   readonly requestCount: number
-  close(): Promise<void>
 }
 
 export async function startMarketFeed(options: MarketFeedOptions): Promise<SimulatedFeed> {
   const feed = new Feed(options)
-  const server = createServer((request, response) => feed.respond(request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeAllConnections()
-    await closed
-  }
+  const server = await startSimulatedServer((request, _, response) => feed.respond(request, response))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/markets`,
+    ...server,
+    url: `${server.url}/markets`,
     setFaults: (chances) => feed.setFaults(chances),
     get requestCount() {
       return feed.requestCount
     },
-    close,
-    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -124,7 +111,7 @@ class Feed {
     const after = query.get('cursor')
     if (after !== null) entries = entries.filter(({ id }) => Number(id) > Number(after))
     const from = Number(query.get('offset') ?? 0)
-    const size = Math.min(Number(query.get('limit') ?? 20), this.#options.pageMax ?? 500)
+    const size = Math.min(Number(query.get('limit') ?? 20), pageMax)
     const page = entries.slice(from, from + size)
     const records = page.map((entry) => this.#toRecord(entry))
     if (query.get('style') !== 'wrapped') return records

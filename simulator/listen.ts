@@ -1,17 +1,18 @@
-// The HTTP server of the simulated nodes: a free port, and request bodies of limited size.
+// The HTTP server of simulated nodes and feeds: a free port, and request bodies of limited size.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from '#runtime/node-http.ts'
 
 export interface SimulatedServer extends AsyncDisposable {
   readonly url: string
+  close(): Promise<void>
 }
 
 const bodyMax = 2 ** 20
 
 /** `badRequestText`: the body of the 400 response to an invalid request. */
 export async function startSimulatedServer(
-  reply: (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>,
+  reply: (request: IncomingMessage, body: string, response: ServerResponse) => void | Promise<void>,
   badRequestText = '',
 ): Promise<SimulatedServer> {
   const server = createServer((request, response) => {
@@ -20,16 +21,15 @@ export async function startSimulatedServer(
       request.method === 'GET'
         ? reply(request, '', response)
         : read(request).then((body) => reply(request, body, response))
-    replied.catch(() => response.writeHead(400).end(badRequestText))
+    replied?.catch(() => response.writeHead(400).end(badRequestText))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
   }
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close }
 }
 
 async function read(request: IncomingMessage): Promise<string> {
