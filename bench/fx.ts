@@ -45,7 +45,6 @@ const { input } = contract['fx.createQuote'].example
 const body = { tenor: 'instant', type: 'tradable', ...input } as Parameters<typeof createQuote.handle>[0]
 const requestInfo = {
   caller: { keyId: 'bench', plan: 'enterprise' },
-  requestId: 'bench',
   origin: '',
   headers: {},
 } as const

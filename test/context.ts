@@ -133,7 +133,6 @@ const repeatWrites = (state: State): State =>
 
 export const testRequestInfo = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
   caller: { keyId: 'test', plan: 'enterprise' },
-  requestId: 'test-request',
   origin: 'http://127.0.0.1:8080',
   headers: {},
   ...changes,

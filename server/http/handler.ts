@@ -19,7 +19,6 @@ export interface Caller {
 /** The parts of a request that are not inputs of the contract. */
 export interface RequestInfo {
   readonly caller: Caller
-  readonly requestId: string
   /** Scheme and authority for absolute links: the configured public URL, or the one that the caller used. */
   readonly origin: string
   /** Lower-case names. */

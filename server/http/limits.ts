@@ -68,12 +68,7 @@ class CallerWindows {
   readonly #byEndpoint = new Map<string, SlidingWindows>()
 
   forEndpoint({ id }: Endpoint): SlidingWindows {
-    let windows = this.#byEndpoint.get(id)
-    if (!windows) {
-      windows = new SlidingWindows(secondMs, namesMax)
-      this.#byEndpoint.set(id, windows)
-    }
-    return windows
+    return this.#byEndpoint.getOrInsertComputed(id, () => new SlidingWindows(secondMs, namesMax))
   }
 }
 

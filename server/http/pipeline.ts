@@ -152,10 +152,6 @@ class AuthorizedRequest implements RequestInfo {
     this.#deadline = deadline
   }
 
-  get requestId(): string {
-    return this.#request.requestId
-  }
-
   get headers(): RequestInfo['headers'] {
     return this.#request.headers
   }

@@ -63,10 +63,6 @@ export class SlidingWindows {
     return this.#current.size + this.#previous.size
   }
 
-  has(name: string): boolean {
-    return this.#current.has(name) || this.#previous.has(name)
-  }
-
   /** How long until one more call of this name is within `limit`; `windowMs` if there are too many names. */
   waitMs(name: string, limit: number, nowMs: number): number {
     return this.#find(name, nowMs)?.waitMs(limit, nowMs) ?? (this.size < this.#namesMax ? 0 : this.#windowMs)

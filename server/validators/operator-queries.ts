@@ -8,7 +8,7 @@ import { explain } from './endpoints/explain.ts'
 import { find } from './endpoints/find.ts'
 import { invalidInput } from './ratings/requested-epochs.ts'
 
-const operator: RequestInfo = { caller: { keyId: '', plan: 'enterprise' }, requestId: '', origin: '', headers: {} }
+const operator: RequestInfo = { caller: { keyId: '', plan: 'enterprise' }, origin: '', headers: {} }
 
 const operatorQueries = { explain, find } as const
 export type OperatorQuery = keyof typeof operatorQueries

@@ -161,12 +161,7 @@ async function addPresence(
   for (const { segment } of segments) {
     for (const validator of segment.validator) {
       const group = groupOf(presenceLevel, validator)
-      let set = sets.get(group)
-      if (!set) {
-        set = emptySet()
-        sets.set(group, set)
-      }
-      addMember(set, validator - group * presenceLevel.validators)
+      addMember(sets.getOrInsertComputed(group, emptySet), validator - group * presenceLevel.validators)
     }
   }
   const ids = Array.from(sets.keys(), (group) => rowId(presenceLevel, networkId(network), part, group))
