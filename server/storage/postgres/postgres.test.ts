@@ -98,6 +98,21 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
     for (const sql of ['select 1 = 1 as x', 'select 1.5 as x', 'select sum(value) as x from counters'])
       await assert.rejects(state.get(sql), /cast it to bigint or text/)
+    assert.deepEqual(await state.get('select 1.5::float8 as x, -7::smallint as y'), { x: 1.5, y: -7 })
+    await state.close()
+  })
+
+  test('rows of any size are read completely', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const sizes = [0, 1, 65_500, 65_536, 300_000, ...Array.from({ length: 60 }, (_, at) => at * 97)]
+    const rows = sizes.map((size, id) => [id, 'ü'.repeat(size % 1000), new Uint8Array(size).fill(id)] as const)
+    await state.write((tx) => tx.insertMany('things', ['id', 'words', 'raw'], rows))
+    const found = await state.all<{ id: number; words: string; raw: Uint8Array }>('select * from things order by id')
+    assert.deepEqual(
+      found.map(({ id, words, raw }) => [id, words, raw]),
+      rows,
+    )
     await state.close()
   })
 

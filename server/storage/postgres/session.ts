@@ -7,6 +7,7 @@ import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
+import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
 import { CopyIn } from './copy.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
 import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
@@ -80,6 +81,7 @@ export class PostgresSession {
       types: { getTypeParser: parserOf as never },
     })
     this.#client = client as Client & Referenceable
+    takeBinaryRows(client)
     this.#client.on('error', (error) => this.#lose(error))
     this.#client.on('end', () => this.#lose(new Error('the connection was closed')))
   }
@@ -88,7 +90,7 @@ export class PostgresSession {
     const purpose = this.#purpose
     await this.#client.connect()
     this.#client.unref()
-    const settings = Object.entries({ bytea_output: 'hex', ...settingsFor[purpose] })
+    const settings = Object.entries(settingsFor[purpose])
     const row = await this.script<{ standby: number; encoding: string }>(
       settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
       // Acknowledged writes must be durable (storage/state.ts, rule 1), also if the database is configured otherwise.
@@ -144,11 +146,15 @@ export class PostgresSession {
   }
 
   async rows<R = Row>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return (await this.#query(sql, values)).rows as R[]
+    const query = (done: (rows: Row[]) => void, failed: (error: unknown) => void) =>
+      new BinaryQuery({ ...this.#statement(sql), values: values.map(bound) }, done, failed)
+    const rows = await this.#next(() => new Promise<Row[]>((done, failed) => this.#client.query(query(done, failed))))
+    return rows as R[]
   }
 
   async run(sql: string, values: readonly Value[] = []): Promise<number> {
-    return (await this.#query(sql, values)).rowCount ?? 0
+    const query = () => this.#client.query({ ...this.#statement(sql), values: values.map(bound) })
+    return (await this.#next(query)).rowCount ?? 0
   }
 
   /** Statements without values, in one round trip. Returns the first row of the last statement with rows. */
@@ -170,10 +176,6 @@ export class PostgresSession {
     this.#onLost = () => {}
     this.#lost ??= new ConnectionLost('the connection was closed')
     await this.#end()
-  }
-
-  #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
-    return this.#next(() => this.#client.query({ ...this.#statement(sql), values: values.map(bound) }))
   }
 
   #statement(sql: string): NamedStatement {
