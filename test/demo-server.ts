@@ -12,6 +12,7 @@ import { type RunningServer, startServer } from '#server/app.ts'
 import { createDemoKey, type DemoSamples, startDemo } from '#simulator/demo.ts'
 import { createKey, type NewKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
+import { openDemoNodes } from './demo-nodes.ts'
 import { inject } from './inject.ts'
 import { copyDemo } from './template.ts'
 
@@ -34,7 +35,7 @@ export async function openDemoServer(
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
   await copyDemo(dir)
   const lines: string[] = []
-  const demo = await startDemo()
+  const demo = await startDemo(openDemoNodes())
   let samples: DemoSamples | undefined
   const server = await startServer({
     settings: settingsWith({

@@ -5,7 +5,8 @@
 //   npm test -- --group databases       one group: see test/groups.ts
 //   npm test -- --seed 42               the seeds of an earlier run
 //   npm run test:long                   all seeds, and the tests that take minutes
-import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, fork, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join, normalize } from 'node:path'
@@ -16,6 +17,7 @@ import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
 import { withOwnImports } from './programs.ts'
 import { summaryOf } from './summary.ts'
+import type { DemoReady } from './template.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
@@ -64,17 +66,36 @@ async function runAll(): Promise<Result[]> {
     const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, index)))
     return [...(await checks), ...tested]
   } finally {
+    await endDemo()
     rmSync(work, { recursive: true, force: true })
   }
 }
 
 /** Builds what many test files share: the console and the demo data. */
 async function prepare(work: string): Promise<void> {
-  const demo = [...withOwnImports, join(import.meta.dirname, 'template.ts')]
-  await Promise.all([
-    runProcess('Console (vite)', consoleBuild.program, consoleBuild.args),
-    runProcess('Demo data', process.execPath, demo, { env: testEnv(work, work) }),
-  ])
+  await Promise.all([runProcess('Console (vite)', consoleBuild.program, consoleBuild.args), prepareDemo(work)])
+}
+
+/** Its simulated nodes serve the demo servers of all tests (demo-nodes.ts). */
+let demoProcess: ChildProcess | undefined
+let demoNodes = ''
+
+async function prepareDemo(work: string): Promise<void> {
+  const env = testEnv(work, work)
+  const child = fork(join(import.meta.dirname, 'template.ts'), { cwd: root, env, execArgv: [...withOwnImports] })
+  demoProcess = child
+  const exited = once(child, 'exit').then(([code]) => Promise.reject(new Error(`Demo data failed (${code})`)))
+  const [{ urls, cpuMs }] = (await Promise.race([once(child, 'message'), exited])) as [DemoReady]
+  exited.catch(() => {})
+  demoNodes = JSON.stringify(urls)
+  process.stdout.write(`✔ Demo data (CPU ${secondsOf(cpuMs)} s)\n`)
+}
+
+async function endDemo(): Promise<void> {
+  if (!demoProcess?.connected) return
+  const exited = once(demoProcess, 'exit')
+  demoProcess.disconnect()
+  await exited
 }
 
 const testEnv = (work: string, temporary: string): NodeJS.ProcessEnv => ({
@@ -83,6 +104,7 @@ const testEnv = (work: string, temporary: string): NodeJS.ProcessEnv => ({
   TEST_SHARED_DIR: work,
   NODE_COMPILE_CACHE: cacheFolder,
   TEST_SEED: String(seed),
+  TEST_DEMO_NODES: demoNodes,
   ...(options.long && { TEST_LONG: '1' }),
 })
 

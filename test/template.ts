@@ -1,5 +1,6 @@
 // Data folders that tests copy instead of creating their own: empty databases after migration, and demo data. Run as a
-// program, it creates the demo data before the tests, so that no two tests do so at the same time.
+// program, it creates the demo data before the tests, so that no two tests do so at the same time. It then sends the
+// addresses of the nodes from which it read the data, and keeps them open until it is disconnected (demo-nodes.ts).
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,9 +11,12 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
+import { demoSeed } from '#simulator/demo-seed.ts'
+import type { DemoNodes, NodeUrls } from '#simulator/validators/nodes.ts'
 import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
 import { openStores } from '#storage/open.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
+import { totalCpuMs } from './cpu-time.ts'
 
 /** The folder that all processes of a test run share; test/run.ts sets it. */
 const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
@@ -36,10 +40,17 @@ export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[
   copyTemplate(`tables-${schemaHash}`, dir, files, async (target) => (await openStores(target)).close())
 
 /** Copies the databases of a stopped demo server into a folder. */
-export const copyDemo = async (dir: string): Promise<void> => copyTemplate(demoName, dir, [], createDemo)
+export const copyDemo = async (dir: string): Promise<void> =>
+  copyTemplate(demoName, dir, [], (target) => createDemo(target))
 
 /** Part of the name of a template whose content a later run may not use. */
 export const runName = process.env.TEST_SHARED_DIR ? 'run' : String(process.pid)
+
+/** What the program sends. */
+export interface DemoReady {
+  readonly urls: NodeUrls
+  readonly cpuMs: number
+}
 
 const demoName = `demo-${schemaHash}-${runName}`
 
@@ -82,9 +93,9 @@ async function createTemplate(name: string, make: (dir: string) => Promise<void>
   return dir
 }
 
-async function createDemo(dir: string): Promise<void> {
+async function createDemo(dir: string, nodes?: DemoNodes): Promise<void> {
   const { startDemo } = await import('#simulator/demo.ts')
-  const demo = await startDemo()
+  const demo = await startDemo(nodes)
   const stores = await openStores(dir)
   try {
     const settings = complete(SettingsSchema, demo.settings).value
@@ -96,4 +107,10 @@ async function createDemo(dir: string): Promise<void> {
   }
 }
 
-if (import.meta.main) await templateOf(demoName, createDemo)
+if (import.meta.main) {
+  const { openNodesThread } = await import('#simulator/validators/open-nodes-thread.ts')
+  const nodes = openNodesThread(demoSeed)
+  await templateOf(demoName, (dir) => createDemo(dir, { ...nodes, [Symbol.asyncDispose]: async () => {} }))
+  process.once('disconnect', () => process.exit())
+  process.send?.({ urls: await nodes.urls(), cpuMs: totalCpuMs() } satisfies DemoReady)
+}
