@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
+import { moveCursor } from '#storage/coverage.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { onlyInLongRun } from '#test/long.ts'
+import { updateDuties } from '#validators/duties/store.ts'
 import { type Demo, startDemo } from './demo.ts'
-import { contentsOf } from './demo-mark.ts'
+import { contentsOf, finishedCursor, startedCursor } from './demo-mark.ts'
 
 test('a folder with keys only is empty; one with incomplete demo data is a demo', async () => {
   await withInterruptedLoad(async (context) => assert.equal(await contentsOf(context.state), 'demo'))
@@ -19,6 +21,23 @@ test('the next start completes an interrupted load', { skip: onlyInLongRun }, as
     assert.equal(samples.indices.length, 5)
     assert.deepEqual(await demo.load({ ...context, clock: systemClock }), samples)
   })
+})
+
+test('a server whose nodes responded late gets the times of the stored chain', async () => {
+  await using context = await openContext()
+  const chain = { genesisUnix: 1_700_000_000, genesisRoot: `0x${'22'.repeat(32)}`, slotSeconds: 5400, slotsPerEpoch: 4 }
+  await updateDuties(context.duties, 'writeChain', { network: 'mainnet', chain })
+  await context.state.write(async (tx) => {
+    for (const cursor of [startedCursor, finishedCursor]) await moveCursor(tx, cursor, context.clock.now())
+  })
+  const demo = await startDemo()
+  try {
+    await demo.load(context)
+  } finally {
+    await demo.close()
+  }
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
+  assert.deepEqual({ ...chain, genesisUnix, slotSeconds, slotsPerEpoch }, chain)
 })
 
 async function withInterruptedLoad(work: (context: TestContext, demo: Demo) => Promise<void>): Promise<void> {

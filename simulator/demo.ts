@@ -7,6 +7,7 @@ import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { issueKey } from '#storage/keys.ts'
+import { storedChain } from '#validators/duties/networks.ts'
 import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { demoSeed } from './demo-seed.ts'
 import { loadExplorer } from './explorer.ts'
@@ -15,6 +16,7 @@ import { type DemoMarkets, startDemoMarkets } from './markets.ts'
 import { stoppedAt } from './stopped-clock.ts'
 import type { DemoNodes } from './validators/nodes.ts'
 import { openNodesThread } from './validators/open-nodes-thread.ts'
+import { demoNetworks } from './validators/windows.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
 /** Existing data, for example calls. */
@@ -47,8 +49,16 @@ export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): P
   return {
     settings,
     settingsOver,
-    load: (context, options) =>
-      loadDemo({ ...context, settings: settingsOver(context.settings) }, markets, validators, options),
+    async load(context, options) {
+      const samples = await loadDemo(
+        { ...context, settings: settingsOver(context.settings) },
+        markets,
+        validators,
+        options,
+      )
+      await adoptStoredChains(context)
+      return samples
+    },
     close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
   }
 }
@@ -63,6 +73,19 @@ function mergeSections(base: Settings, sections: object): Settings {
   if (problems.length > 0) throw new Error(`settings of the demo: ${JSON.stringify(problems)}`)
   const replaced = Object.entries(value).filter(([section]) => section in sections)
   return { ...base, ...Object.fromEntries(replaced) }
+}
+
+/**
+ * At the start of the server, the nodes may not have responded yet, and its settings have default times. Changes the
+ * settings in place, as the ingest does in this case.
+ */
+async function adoptStoredChains({ duties, settings }: Pick<AppContext, 'duties' | 'settings'>): Promise<void> {
+  for (const network of demoNetworks) {
+    const chain = await storedChain(duties, network)
+    if (!chain) continue
+    const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
+    Object.assign(settings.validators.networks[network], { genesisUnix, slotSeconds, slotsPerEpoch })
+  }
 }
 
 /** An interrupted load is repeated with the same time, so that every write has the same result. */
