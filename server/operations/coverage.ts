@@ -163,8 +163,9 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       ...(health.nodes && { nodes: health.nodes }),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
-    // Following continues from the newest epoch, so progress does not fill an earlier gap.
-    streams.push(isFollowed ? withStatus(stream, health.isProgressing) : { ...stream, status: 'not syncing' })
+    // Following continues from the newest epoch, so its progress does not fill an earlier gap.
+    const isCatchingUp = health.isProgressing || health.fillingEpochs > 0
+    streams.push(isFollowed ? withStatus(stream, isCatchingUp) : { ...stream, status: 'not syncing' })
   }
   return streams
 }

@@ -191,3 +191,19 @@ test('a gap in the coverage is reported, and does not make the server unready', 
   assert.deepEqual([status, ok], ['gaps', true])
   assert.match(String(message), new RegExp(`^3 epochs behind; epochs ${end} to \\d+ are missing: add an archive node`))
 })
+
+test('while the server fills a gap, the network is catching up and the number of missing epochs is reported', async () => {
+  await using context = await openNetwork()
+  const first = (await readNetworkHealth(context, 'hoodi')).covered[0]?.from ?? 0
+  await context.dutiesState.write((tx) => addCoverage(tx, 'duties/hoodi', first - 50, first - 40))
+  const missing = `3 epochs behind; epochs ${first - 40} to ${first - 1} are missing: `
+  const [status, ok, message] = await readReports(context)
+  assert.deepEqual([status, ok, String(message).startsWith(missing)], ['gaps', true, true])
+
+  const run = registerRun(context, 'hoodi')
+  run.recordFill(40)
+  const filling = '3 epochs behind; 40 earlier epochs are still being read'
+  assert.deepEqual(await readReports(context), ['catching up', true, filling])
+  run.recordFill(0)
+  assert.deepEqual(await readReports(context), [status, ok, message])
+})

@@ -19,6 +19,8 @@ export interface NetworkHealth {
   readonly missing: readonly Range[]
   /** Why the last gap could not be computed from blocks, if this process has left it. */
   readonly missingReason: string | undefined
+  /** Missing epochs that this process is reading; 0: none. */
+  readonly fillingEpochs: number
   /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
   readonly behindEpochs: number | undefined
   /** How long ago the last stored epoch ended. */
@@ -77,6 +79,7 @@ export async function readNetworkHealth(
     covered,
     missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],
     missingReason: run?.lastGap?.problem,
+    fillingEpochs: run?.fillingEpochs ?? 0,
     nodes: run && nodesStatus(run),
     notCompared: run?.notCompared ?? [],
     behindEpochs,

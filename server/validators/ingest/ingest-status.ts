@@ -29,6 +29,8 @@ export interface IngestStatus extends IngestProgress {
   readonly failingSinceMs: number | null
   /** How many epochs of the requested range are missing. */
   readonly missingEpochs: number
+  /** Missing epochs that are being read, and are not stored yet; 0: none are being read. */
+  readonly fillingEpochs: number
   /** Epochs that are still to be read for validators that were added to the watch list. */
   readonly missingPastEpochs: number
 }
@@ -71,6 +73,7 @@ export class IngestRun {
       failureKind: null,
       failingSinceMs: null,
       missingEpochs: 0,
+      fillingEpochs: 0,
       missingPastEpochs: 0,
     }
   }
@@ -122,6 +125,11 @@ export class IngestRun {
     const healthy = { failingSinceMs: null, failureKind: null }
     const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
     this.#status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
+  }
+
+  /** Call it with the number of epochs that are left, and with 0 at the end. */
+  recordFill(left: number): void {
+    this.#status = { ...this.#status, fillingEpochs: left }
   }
 
   end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {

@@ -106,7 +106,7 @@ async function followNetwork(
   recordStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
-  const fillGaps = createGapFiller(context, follower)
+  const fillGaps = createGapFiller(context, follower, (left) => run.recordFill(left))
   const fillPast = createPastFiller(context, follower, () => recordStep(context, networkStream(network)))
   const polling = poll(
     context,
@@ -180,10 +180,13 @@ async function runRequest(
     recordStep(context, networkStream(network))
   }
   if (repairId === undefined) {
-    await follower.fill(epochs, signal, (left) => {
-      context.log.info({ network, ...epochs, epochsLeft: left }, 'missing epochs stored')
-      onStep()
-    })
+    await follower
+      .fill(epochs, signal, (left) => {
+        context.log.info({ network, ...epochs, epochsLeft: left }, 'missing epochs stored')
+        run.recordFill(left)
+        onStep()
+      })
+      .finally(() => run.recordFill(0))
     return
   }
   try {
@@ -218,7 +221,8 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const comparison = notCompared.length === 0 ? '' : `; nodes not compared: ${notCompared.join('; ')}`
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
-      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${gaps}`
+      const filling = `; ${health.fillingEpochs} earlier epochs are still being read`
+      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${health.fillingEpochs > 0 ? filling : gaps}`
       return { name: `beacon ${network}`, ok: isFresh || isProgressing, message }
     }),
   )
