@@ -22,6 +22,9 @@ import { showEpochs } from './show-epochs.ts'
 import { untilStopped } from './stop.ts'
 import { writeLogLine } from './terminal-log.ts'
 
+/** Days of the demo's validators that are read before the server listens. */
+const recentDays = 7
+
 interface ServeOptions extends CommonOptions {
   readonly host?: string
   readonly port?: string
@@ -56,7 +59,12 @@ async function serve(options: ServeOptions): Promise<void> {
     checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
       // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.
-      samples = await demo?.load(context, { networks: ['mainnet'], ...(!options.json && { onEpochs: showEpochs }) })
+      // It reads the earlier days of mainnet then too, except for a script, which may request them at once.
+      samples = await demo?.load(context, {
+        networks: ['mainnet'],
+        ...(!options.json && { onEpochs: showEpochs }),
+        ...(!options.json && settings.ingest.enabled && { recentDays }),
+      })
     },
     ...(simulator && {
       createDemoKey: async (context) => {
@@ -70,8 +78,12 @@ async function serve(options: ServeOptions): Promise<void> {
     throw error
   })
   const stopping = new AbortController()
+  const finishing = demo?.finish(server.context, stopping.signal).catch((error: unknown) => {
+    log.warn({ reason: (error as Error).message }, 'the demo data could not be completed')
+  })
   const close = async () => {
     stopping.abort()
+    await finishing
     await server.close()
     await demo?.close()
   }
@@ -82,7 +94,8 @@ async function serve(options: ServeOptions): Promise<void> {
   // Print a sign-in link only on a terminal, so that it does not end up in a log file.
   const canSignIn = pages.enabled && process.stdout.isTTY && !options.json
   const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
-  const greeting = samples && demoKey !== undefined ? { samples, key: demoKey } : undefined
+  const share = demo ? await simulator?.loadedShare(server.context) : undefined
+  const greeting = samples && demoKey !== undefined ? { samples, key: demoKey, share: share ?? 1 } : undefined
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
   await stopped
@@ -126,6 +139,8 @@ const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
 
 interface DemoGreeting {
   readonly key: string
+  /** How much of the demo data is stored, from 0 to 1. */
+  readonly share: number
   readonly samples: DemoSamples
 }
 
@@ -140,6 +155,10 @@ async function buildPages(signal: AbortSignal): Promise<void> {
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because no source of data is configured' : ''}`)
   if (demo) await printCalls(url, demo)
+  if (demo && demo.share < 1) {
+    const percent = Math.floor(100 * demo.share)
+    print(`Demo data is still being loaded: ${percent} %. The earlier days of validators follow within seconds.`)
+  }
   if (demo && !signIn) print(`To open the console as the operator, run: ${ownCommand()} console link`)
   // Last, so that it is still visible.
   if (signIn) print(`Open the console, signed in as the operator (works once, within 15 minutes):\n${bold(signIn)}`)

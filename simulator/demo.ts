@@ -19,6 +19,8 @@ import { openNodesThread } from './validators/open-nodes-thread.ts'
 import { demoNetworks } from './validators/windows.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
+export { loadedShare } from './validators.ts'
+
 /** Existing data, for example calls. */
 export interface DemoSamples {
   readonly address: string
@@ -36,6 +38,8 @@ export interface Demo {
   settingsOver(settings: Settings): Settings
   /** Fills the databases, unless that was done before. */
   load(context: AppContext, options?: LoadOptions): Promise<DemoSamples>
+  /** Waits until a running server has read what `load` left out (`recentDays`), or until the signal aborts. */
+  finish(context: AppContext, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,6 +63,7 @@ export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): P
       await adoptStoredChains(context)
       return samples
     },
+    finish: validators.finish,
     close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
   }
 }

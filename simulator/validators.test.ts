@@ -7,12 +7,13 @@ import { after, before, describe, test } from 'node:test'
 import { type AggregateRecord, aggregateFields, type Network } from '#api/wire/validators.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { trail } from '#explorer/endpoints/trail.ts'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock, nextEventLoopTurn } from '#runtime/clock.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { simulateScenario } from '#test/simulator/simulate-network.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { networkId } from '#validators/duties/layout.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
@@ -25,7 +26,13 @@ import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains, loadExplorer } from './explorer.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
 import { openDemoNodes } from './validators/nodes.ts'
-import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
+import {
+  type DemoValidators,
+  type LoadOptions,
+  loadedShare,
+  startDemoValidators,
+  validatorSamples,
+} from './validators.ts'
 
 // The tests' present is at noon, when a chain day ends; three epochs more are needed to make the last one final.
 const finalEpochs = { mainnet: daysBefore * epochsPerDay - 3, hoodi: 27 } as const
@@ -300,6 +307,40 @@ describe('validators of the demo', () => {
       const sum = transfers.filter(({ to }) => to === address).reduce((total, { valueWei }) => total + valueWei, 0n)
       assert(sum >= gwei * 10n ** 9n, `${address} received enough`)
     }
+  })
+
+  test('if only recent days are loaded, the ingest reads the others, with the same result', async () => {
+    await using plain = await openContext(demo.settings)
+    const recent = { ...plain, clock, settings: await withChainTimes({ ...plain, clock }) }
+    await demo.load(recent, { networks: ['mainnet'], recentDays: 7 })
+    const until = finalEpochs.mainnet
+    const from = (daysBefore - 8) * epochsPerDay
+    assert.deepEqual(await coveredEpochs(recent.duties, 'mainnet'), [{ from, until }])
+    assert.equal(await loadedShare(recent), 1 - from / until)
+
+    const { signal } = new AbortController()
+    let isFinished = false
+    const finishing = demo.finish(recent, signal).then(() => {
+      isFinished = true
+    })
+    const follower = await openFollower(recent, 'mainnet')
+    while (await follower.fillGaps(signal));
+    while (!isFinished) {
+      clock.advance(1000)
+      await nextEventLoopTurn()
+    }
+    await finishing
+    assert.deepEqual(await coveredEpochs(recent.duties, 'mainnet'), [{ from: 0, until }])
+    assert.deepEqual(await daysOf(recent, 'mainnet'), await daysOf(context, 'mainnet'))
+    const mainnetRows = async ({ state, duties }: TestContext) => [
+      await state.all("select * from validators where network = 'mainnet' order by validator_index"),
+      await state.all("select * from validator_deposits where network = 'mainnet' order by validator_index, address"),
+      await duties.all(
+        'select day, kind, name, validators, data from duty_summaries where network = ? order by day, kind, name',
+        networkId('mainnet'),
+      ),
+    ]
+    assert.deepEqual(await mainnetRows(recent), await mainnetRows(context))
   })
 
   test('a restart continues from the stored epochs, and a second load changes nothing', async () => {
