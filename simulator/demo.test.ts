@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { complete, fillDefaults } from '#core/schema-check.ts'
 import { systemClock } from '#runtime/clock.ts'
+import { SettingsSchema } from '#runtime/settings.ts'
 import { moveCursor } from '#storage/coverage.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
@@ -10,6 +12,7 @@ import { onlyInLongRun } from '#test/long.ts'
 import { updateDuties } from '#validators/duties/store.ts'
 import { type Demo, startDemo } from './demo.ts'
 import { contentsOf, finishedCursor, startedCursor } from './demo-mark.ts'
+import { startStandaloneSimulator } from './standalone.ts'
 
 test('a folder with keys only is empty; one with incomplete demo data is a demo', async () => {
   await withInterruptedLoad(async (context) => assert.equal(await contentsOf(context.state), 'demo'))
@@ -38,6 +41,13 @@ test('a server whose nodes responded late gets the times of the stored chain', a
   }
   const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
   assert.deepEqual({ ...chain, genesisUnix, slotSeconds, slotsPerEpoch }, chain)
+})
+
+test('the settings of the simulator are valid, and defaults are filled in without checking them', async () => {
+  await using simulator = await startStandaloneSimulator()
+  const { value, problems } = complete(SettingsSchema, simulator.settings)
+  assert.deepEqual(problems, [])
+  assert.deepEqual(fillDefaults(SettingsSchema, simulator.settings), value)
 })
 
 async function withInterruptedLoad(work: (context: TestContext, demo: Demo) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 // The prediction markets of the demo: about forty markets of twelve events, with all related records. Every field has a
 // value in some record. The server reads them over HTTP from a simulated feed, like real markets.
-import { complete } from '#core/schema-check.ts'
+import { fillDefaults } from '#core/schema-check.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import type { KindName } from '#markets/records/kinds.ts'
 import type { MarketRecord } from '#markets/records/normalize.ts'
@@ -80,8 +80,7 @@ export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> =
       createdMs = atMs
     },
     async load(context) {
-      const { value: source, problems } = complete(MarketFeed, feedSettings)
-      if (problems.length > 0) throw new Error(`invalid settings of the demo feed: ${JSON.stringify(problems)}`)
+      const source = fillDefaults(MarketFeed, feedSettings)
       const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
       for (const hours of hoursAgo) {
         shownMs = context.clock.now() - hours * 3_600_000

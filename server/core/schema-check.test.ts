@@ -5,7 +5,7 @@ import { extensions } from '#api/extensions.ts'
 import { PatternText, Type, withDefault } from '#api/kit.ts'
 import { fxSettings } from '#runtime/settings/fx.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { checker, complete } from './schema-check.ts'
+import { checker, complete, fillDefaults } from './schema-check.ts'
 
 const Inner = withDefault(
   Type.Object(
@@ -28,10 +28,15 @@ test('defaults are filled in at every depth, and given values are kept', () => {
   })
 })
 
-test('both ways of filling in defaults give the same result', () => {
+test('all ways of filling in defaults give the same result', () => {
   const checked: Record<string, unknown> = {}
   assert.deepEqual(checker(SettingsSchema)(checked), [])
   assert.deepEqual(complete(SettingsSchema, {}).value, checked)
+  assert.deepEqual(fillDefaults(SettingsSchema, {}), checked)
+  for (const value of [{ id: 'x' }, { id: 'x', inner: { name: 'n' }, list: [] }, { id: 'x', list: ['b'] }])
+    assert.deepEqual(fillDefaults(Outer, value), complete(Outer, value).value)
+  const List = Type.Array(Inner)
+  assert.deepEqual(fillDefaults(List, [{}, { port: 1 }]), complete(List, [{}, { port: 1 }]).value)
 })
 
 test('a default is never shared between two values', () => {

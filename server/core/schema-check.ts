@@ -76,6 +76,21 @@ export function complete<S extends TSchema>(
   return { value: members as Static<S>, problems: problems.slice(0, problemsMax) }
 }
 
+/**
+ * The value with the defaults that `complete` fills in. Nothing is checked, so no schema has to be compiled: for
+ * values that are part of the program.
+ */
+export function fillDefaults<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const { properties, items } = schema as ObjectSchema & { readonly items?: TSchema }
+  if (value === undefined) return defaultOf(schema) as Static<S>
+  if (Array.isArray(value)) return (items ? value.map((item) => fillDefaults(items, item)) : value) as Static<S>
+  if (typeof value !== 'object' || value === null || !properties) return value as Static<S>
+  const filled = Object.entries(properties)
+    .map(([name, member]) => [name, fillDefaults(member, (value as Record<string, unknown>)[name])] as const)
+    .filter(([, member]) => member !== undefined)
+  return { ...value, ...Object.fromEntries(filled) } as Static<S>
+}
+
 /** The default of a schema, including the defaults of its members. */
 function defaultOf(schema: TSchema): unknown {
   const { default: value, properties } = schema as ObjectSchema
