@@ -8,7 +8,6 @@ export type Sort = 'question' | 'game' | 'range'
 export type EventState = 'open' | 'live' | 'over' | 'planned'
 
 export interface MarketPlan {
-  /** In the table, `{ends}` stands for the last day. */
   readonly question: string
   /** Its name among the markets of the event. */
   readonly short: string
@@ -70,11 +69,12 @@ const [harbours, league, index, sky] = seriesTitles
 
 /** The events and their markets, with the dates in their questions. */
 export const createEventPlans = (dates: DemoDates): readonly EventPlan[] =>
-  eventTable(dates).map((event) => ({
+  eventTable(dates).map(({ ends: lastDay, markets, ...event }) => ({
     ...event,
-    markets: event.markets.map((market) => ({
+    markets: markets.map(({ ends = lastDay, ...market }) => ({
       ...market,
-      question: market.question.replace('{ends}', dayName(market.ends)),
+      ends,
+      question: market.question.replace('{ends}', dayName(ends)),
     })),
   }))
 
@@ -84,7 +84,22 @@ export const slugOf = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-const eventTable = (dates: DemoDates): readonly EventPlan[] => [
+/** In questions, `{ends}` stands for the last day, which is that of the event unless the market has its own. */
+type MarketRow = Omit<MarketPlan, 'ends'> & { readonly ends?: string }
+type EventRow = Omit<EventPlan, 'markets'> & { readonly ends: string; readonly markets: readonly MarketRow[] }
+
+const market = (question: string, short: string, odds: number, more: Partial<MarketPlan> = {}): MarketRow => ({
+  question,
+  short,
+  odds,
+  ...more,
+})
+const exclusive: typeof market = (question, short, odds, more) =>
+  market(question, short, odds, { relation: 'exclusive', ...more })
+const nested: typeof market = (question, short, odds, more) =>
+  market(question, short, odds, { relation: 'nested', ...more })
+
+const eventTable = (dates: DemoDates): readonly EventRow[] => [
   {
     title: 'Harbour bridge opening',
     category: 'Infrastructure',
@@ -93,33 +108,14 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'open',
     tags: ['Infrastructure', 'Transport', 'All'],
+    ends: dates.monthEnd(1),
     markets: [
-      {
-        question: sampleQuestion,
-        short: 'On time',
-        ends: dates.monthEnd(1),
-        odds: 0.38,
-        relation: 'nested',
-      },
-      {
-        question: 'Will the harbour bridge open before the ferry line closes on {ends}?',
-        short: 'Before the ferry closes',
+      nested(sampleQuestion, 'On time', 0.38),
+      nested('Will the harbour bridge open before the ferry line closes on {ends}?', 'Before the ferry closes', 0.57, {
         ends: dates.monthEnd(2),
-        odds: 0.57,
-        relation: 'nested',
-      },
-      {
-        question: 'Will the harbour bridge charge a toll by {ends}?',
-        short: 'Toll',
-        ends: dates.monthEnd(7),
-        odds: 0.71,
-      },
-      {
-        question: 'Will a ship be delayed by the harbour bridge before {ends}?',
-        short: 'Ship delayed',
-        ends: dates.monthEnd(1),
-        odds: 0.16,
-      },
+      }),
+      market('Will the harbour bridge charge a toll by {ends}?', 'Toll', 0.71, { ends: dates.monthEnd(7) }),
+      market('Will a ship be delayed by the harbour bridge before {ends}?', 'Ship delayed', 0.16),
     ],
   },
   {
@@ -130,25 +126,11 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'planned',
     tags: ['Infrastructure', 'Energy'],
+    ends: dates.monthEnd(13),
     markets: [
-      {
-        question: 'Will the deep water terminal be approved by {ends}?',
-        short: 'Approved',
-        ends: dates.monthEnd(4),
-        odds: 0.5,
-      },
-      {
-        question: 'Will the deep water terminal run on shore power by {ends}?',
-        short: 'Shore power',
-        ends: dates.monthEnd(13),
-        odds: 0.5,
-      },
-      {
-        question: 'Will the deep water terminal receive its first ship by {ends}?',
-        short: 'First ship',
-        ends: dates.monthEnd(13),
-        odds: 0.5,
-      },
+      market('Will the deep water terminal be approved by {ends}?', 'Approved', 0.5, { ends: dates.monthEnd(4) }),
+      market('Will the deep water terminal run on shore power by {ends}?', 'Shore power', 0.5),
+      market('Will the deep water terminal receive its first ship by {ends}?', 'First ship', 0.5),
     ],
   },
   {
@@ -159,28 +141,14 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'over',
     tags: ['Transport'],
+    ends: dates.day(-45),
     markets: [
-      {
-        question: 'Will the night train run daily by {ends}?',
-        short: 'Daily',
-        ends: dates.day(-45),
-        odds: 0.64,
-        cameTrue: true,
-      },
-      {
-        question: 'Will the night train sell out in the week to {ends}?',
-        short: 'Sold out',
+      market('Will the night train run daily by {ends}?', 'Daily', 0.64, { cameTrue: true }),
+      market('Will the night train sell out in the week to {ends}?', 'Sold out', 0.45, {
         ends: dates.day(-36),
-        odds: 0.45,
         cameTrue: true,
-      },
-      {
-        question: 'Will the night train be late on {ends}?',
-        short: 'Late',
-        ends: dates.day(-43),
-        odds: 0.3,
-        cameTrue: false,
-      },
+      }),
+      market('Will the night train be late on {ends}?', 'Late', 0.3, { ends: dates.day(-43), cameTrue: false }),
     ],
   },
   {
@@ -192,49 +160,16 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     state: 'open',
     tags: ['Football', 'All'],
     starts: `${dates.day(34)}T17:30:00Z`,
+    ends: dates.day(34),
     markets: [
-      {
-        question: 'Will the Gulls beat the Lighthouse on {ends}?',
-        short: 'Gulls',
-        ends: dates.day(34),
-        odds: 0.44,
-        relation: 'exclusive',
-      },
-      {
-        question: 'Will Gulls vs. Lighthouse on {ends} end in a draw?',
-        short: 'Draw',
-        ends: dates.day(34),
-        odds: 0.27,
-        relation: 'exclusive',
-      },
-      {
-        question: 'Will the Lighthouse beat the Gulls on {ends}?',
-        short: 'Lighthouse',
-        ends: dates.day(34),
-        odds: 0.29,
-        relation: 'exclusive',
-      },
-      {
-        question: 'Will Gulls vs. Lighthouse on {ends} have more than 1.5 goals?',
-        short: 'Over 1.5',
-        ends: dates.day(34),
-        odds: 0.76,
-        relation: 'nested',
-      },
-      {
-        question: 'Will Gulls vs. Lighthouse on {ends} have more than 2.5 goals?',
-        short: 'Over 2.5',
-        ends: dates.day(34),
-        odds: 0.52,
-        relation: 'nested',
-      },
-      {
-        question: 'Which team will score first on {ends}, the Gulls or the Lighthouse?',
-        short: 'First goal',
-        ends: dates.day(34),
-        odds: 0.56,
+      exclusive('Will the Gulls beat the Lighthouse on {ends}?', 'Gulls', 0.44),
+      exclusive('Will Gulls vs. Lighthouse on {ends} end in a draw?', 'Draw', 0.27),
+      exclusive('Will the Lighthouse beat the Gulls on {ends}?', 'Lighthouse', 0.29),
+      nested('Will Gulls vs. Lighthouse on {ends} have more than 1.5 goals?', 'Over 1.5', 0.76),
+      nested('Will Gulls vs. Lighthouse on {ends} have more than 2.5 goals?', 'Over 2.5', 0.52),
+      market('Which team will score first on {ends}, the Gulls or the Lighthouse?', 'First goal', 0.56, {
         outcomes: ['Gulls', 'Lighthouse'],
-      },
+      }),
     ],
   },
   {
@@ -247,39 +182,12 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     tags: ['Football'],
     starts: `${dates.day(-15)}T15:00:00Z`,
     score: '2-1',
+    ends: dates.day(-15),
     markets: [
-      {
-        question: 'Will the Anchors beat the Tide on {ends}?',
-        short: 'Anchors',
-        ends: dates.day(-15),
-        odds: 0.41,
-        relation: 'exclusive',
-        cameTrue: true,
-      },
-      {
-        question: 'Will Anchors vs. Tide on {ends} end in a draw?',
-        short: 'Draw',
-        ends: dates.day(-15),
-        odds: 0.28,
-        relation: 'exclusive',
-        cameTrue: false,
-      },
-      {
-        question: 'Will the Tide beat the Anchors on {ends}?',
-        short: 'Tide',
-        ends: dates.day(-15),
-        odds: 0.31,
-        relation: 'exclusive',
-        cameTrue: false,
-      },
-      {
-        question: 'Will Anchors vs. Tide on {ends} have more than 3.5 goals?',
-        short: 'Over 3.5',
-        ends: dates.day(-15),
-        odds: 0.3,
-        relation: 'nested',
-        cameTrue: false,
-      },
+      exclusive('Will the Anchors beat the Tide on {ends}?', 'Anchors', 0.41, { cameTrue: true }),
+      exclusive('Will Anchors vs. Tide on {ends} end in a draw?', 'Draw', 0.28, { cameTrue: false }),
+      exclusive('Will the Tide beat the Anchors on {ends}?', 'Tide', 0.31, { cameTrue: false }),
+      nested('Will Anchors vs. Tide on {ends} have more than 3.5 goals?', 'Over 3.5', 0.3, { cameTrue: false }),
     ],
   },
   {
@@ -291,25 +199,11 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     state: 'planned',
     tags: ['Sailing'],
     starts: `${dates.day(174)}T09:00:00Z`,
+    ends: dates.day(174),
     markets: [
-      {
-        question: 'Will the record of the Two Islands Regatta fall on {ends}?',
-        short: 'Record',
-        ends: dates.day(174),
-        odds: 0.5,
-      },
-      {
-        question: 'Will the Two Islands Regatta be postponed beyond {ends}?',
-        short: 'Postponed',
-        ends: dates.day(174),
-        odds: 0.5,
-      },
-      {
-        question: 'Will a catamaran win the Two Islands Regatta on {ends}?',
-        short: 'Catamaran',
-        ends: dates.day(174),
-        odds: 0.5,
-      },
+      market('Will the record of the Two Islands Regatta fall on {ends}?', 'Record', 0.5),
+      market('Will the Two Islands Regatta be postponed beyond {ends}?', 'Postponed', 0.5),
+      market('Will a catamaran win the Two Islands Regatta on {ends}?', 'Catamaran', 0.5),
     ],
   },
   {
@@ -321,39 +215,16 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     state: 'open',
     tags: ['Inflation', 'All'],
     unit: 'Change in percent',
+    ends: dates.monthEnd(1),
     markets: [
-      {
-        question: `Will consumer prices rise by less than 2.0% in the year to ${dates.monthName(0)}?`,
-        short: 'Less than 2.0%',
-        ends: dates.monthEnd(1),
-        odds: 0.14,
-        relation: 'exclusive',
-        bounds: { upper: '2.0' },
-      },
-      {
-        question: `Will consumer prices rise by 2.0% to 2.4% in the year to ${dates.monthName(0)}?`,
-        short: '2.0% to 2.4%',
-        ends: dates.monthEnd(1),
-        odds: 0.39,
-        relation: 'exclusive',
+      exclusive(consumerPrices(dates, 'rise by less than 2.0%'), 'Less than 2.0%', 0.14, { bounds: { upper: '2.0' } }),
+      exclusive(consumerPrices(dates, 'rise by 2.0% to 2.4%'), '2.0% to 2.4%', 0.39, {
         bounds: { lower: '2.0', upper: '2.4' },
-      },
-      {
-        question: `Will consumer prices rise by 2.5% to 2.9% in the year to ${dates.monthName(0)}?`,
-        short: '2.5% to 2.9%',
-        ends: dates.monthEnd(1),
-        odds: 0.33,
-        relation: 'exclusive',
+      }),
+      exclusive(consumerPrices(dates, 'rise by 2.5% to 2.9%'), '2.5% to 2.9%', 0.33, {
         bounds: { lower: '2.5', upper: '2.9' },
-      },
-      {
-        question: `Will consumer prices rise by 3.0% or more in the year to ${dates.monthName(0)}?`,
-        short: '3.0% or more',
-        ends: dates.monthEnd(1),
-        odds: 0.14,
-        relation: 'exclusive',
-        bounds: { lower: '3.0' },
-      },
+      }),
+      exclusive(consumerPrices(dates, 'rise by 3.0% or more'), '3.0% or more', 0.14, { bounds: { lower: '3.0' } }),
     ],
   },
   {
@@ -365,31 +236,17 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     state: 'open',
     tags: ['Inflation'],
     unit: 'Price of a cubic metre',
+    ends: dates.monthEnd(1),
     markets: [
-      {
-        question: 'Will oak timber cost more than 400 a cubic metre on {ends}?',
-        short: 'Above 400',
-        ends: dates.monthEnd(1),
-        odds: 0.83,
-        relation: 'nested',
+      nested('Will oak timber cost more than 400 a cubic metre on {ends}?', 'Above 400', 0.83, {
         bounds: { lower: '400' },
-      },
-      {
-        question: 'Will oak timber cost more than 450 a cubic metre on {ends}?',
-        short: 'Above 450',
-        ends: dates.monthEnd(1),
-        odds: 0.54,
-        relation: 'nested',
+      }),
+      nested('Will oak timber cost more than 450 a cubic metre on {ends}?', 'Above 450', 0.54, {
         bounds: { lower: '450' },
-      },
-      {
-        question: 'Will oak timber cost more than 500 a cubic metre on {ends}?',
-        short: 'Above 500',
-        ends: dates.monthEnd(1),
-        odds: 0.19,
-        relation: 'nested',
+      }),
+      nested('Will oak timber cost more than 500 a cubic metre on {ends}?', 'Above 500', 0.19, {
         bounds: { lower: '500' },
-      },
+      }),
     ],
   },
   {
@@ -401,34 +258,20 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     state: 'over',
     tags: ['Energy'],
     unit: 'Price of a megawatt hour',
+    ends: dates.day(-14),
     markets: [
-      {
-        question: 'Will power cost less than 0 at noon on {ends}?',
-        short: 'Below 0',
-        ends: dates.day(-14),
-        odds: 0.12,
-        relation: 'exclusive',
+      exclusive('Will power cost less than 0 at noon on {ends}?', 'Below 0', 0.12, {
         bounds: { upper: '0' },
         cameTrue: false,
-      },
-      {
-        question: 'Will power cost 0 to 60 at noon on {ends}?',
-        short: '0 to 60',
-        ends: dates.day(-14),
-        odds: 0.61,
-        relation: 'exclusive',
+      }),
+      exclusive('Will power cost 0 to 60 at noon on {ends}?', '0 to 60', 0.61, {
         bounds: { lower: '0', upper: '60' },
         cameTrue: true,
-      },
-      {
-        question: 'Will power cost more than 60 at noon on {ends}?',
-        short: 'Above 60',
-        ends: dates.day(-14),
-        odds: 0.27,
-        relation: 'exclusive',
+      }),
+      exclusive('Will power cost more than 60 at noon on {ends}?', 'Above 60', 0.27, {
         bounds: { lower: '60' },
         cameTrue: false,
-      },
+      }),
     ],
   },
   {
@@ -439,27 +282,11 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'open',
     tags: ['Space', 'All'],
+    ends: dates.monthEnd(1),
     markets: [
-      {
-        question: 'Will the comet be visible to the naked eye by {ends}?',
-        short: 'Naked eye',
-        ends: dates.monthEnd(1),
-        odds: 0.62,
-        relation: 'nested',
-      },
-      {
-        question: 'Will the comet break apart before {ends}?',
-        short: 'Breaks apart',
-        ends: dates.monthEnd(1),
-        odds: 0.09,
-      },
-      {
-        question: 'Will the comet be brighter than magnitude 4 on {ends}?',
-        short: 'Magnitude 4',
-        ends: dates.day(25),
-        odds: 0.35,
-        relation: 'nested',
-      },
+      nested('Will the comet be visible to the naked eye by {ends}?', 'Naked eye', 0.62),
+      market('Will the comet break apart before {ends}?', 'Breaks apart', 0.09),
+      nested('Will the comet be brighter than magnitude 4 on {ends}?', 'Magnitude 4', 0.35, { ends: dates.day(25) }),
     ],
   },
   {
@@ -470,25 +297,13 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'live',
     tags: ['Weather'],
+    ends: dates.day(21),
     markets: [
-      {
-        question: 'Will the harbour have a storm by {ends}?',
-        short: 'Storm',
-        ends: dates.day(21),
-        odds: 0.88,
-      },
-      {
-        question: 'Will a ship run aground in the harbour before {ends}?',
-        short: 'Runs aground',
+      market('Will the harbour have a storm by {ends}?', 'Storm', 0.88),
+      market('Will a ship run aground in the harbour before {ends}?', 'Runs aground', 0.11, {
         ends: dates.monthEnd(3),
-        odds: 0.11,
-      },
-      {
-        question: 'Will it rain at the harbour on {ends}?',
-        short: 'Rain',
-        ends: dates.day(22),
-        odds: 0.24,
-      },
+      }),
+      market('Will it rain at the harbour on {ends}?', 'Rain', 0.24, { ends: dates.day(22) }),
     ],
   },
   {
@@ -499,31 +314,15 @@ const eventTable = (dates: DemoDates): readonly EventPlan[] => [
     sort: 'question',
     state: 'planned',
     tags: ['Film', 'Books'],
+    ends: dates.day(104),
     markets: [
-      {
-        question: 'Will an animated film win the Short Film Festival on {ends}?',
-        short: 'Animated',
-        ends: dates.day(104),
-        odds: 0.5,
-      },
-      {
-        question: 'Will the Short Film Festival of {ends} move to the old mill?',
-        short: 'Old mill',
-        ends: dates.day(104),
-        odds: 0.5,
-      },
-      {
-        question: 'Will a film based on a book win the Short Film Festival on {ends}?',
-        short: 'From a book',
-        ends: dates.day(104),
-        odds: 0.5,
-      },
-      {
-        question: 'Will the Short Film Festival sell every ticket by {ends}?',
-        short: 'Sold out',
-        ends: dates.day(104),
-        odds: 0.5,
-      },
+      market('Will an animated film win the Short Film Festival on {ends}?', 'Animated', 0.5),
+      market('Will the Short Film Festival of {ends} move to the old mill?', 'Old mill', 0.5),
+      market('Will a film based on a book win the Short Film Festival on {ends}?', 'From a book', 0.5),
+      market('Will the Short Film Festival sell every ticket by {ends}?', 'Sold out', 0.5),
     ],
   },
 ]
+
+const consumerPrices = (dates: DemoDates, change: string): string =>
+  `Will consumer prices ${change} in the year to ${dates.monthName(0)}?`
