@@ -80,32 +80,16 @@ export interface MetricsOptions {
 
 export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   if (ofProcess) collectDefaultMetrics({ register: registry })
-  const build = new Gauge({
-    name: 'tetrad_build_info',
-    help: 'Always 1; the labels are the versions of Tetrad and Node.',
-    labelNames: ['version', 'node'],
-    registers,
-  })
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name: `tetrad_${name}`, help, labelNames, registers: [registry] })
+  const build = gauge('build_info', 'Always 1; the labels are the versions of Tetrad and Node.', 'version', 'node')
   build.labels(version, process.version).set(1)
-  const readyGauge = new Gauge({
-    name: 'tetrad_ready',
-    help: '1 if all readiness checks pass, otherwise 0.',
-    registers,
-  })
-  const limitsGauge = new Gauge({
-    name: 'tetrad_limits_shared',
-    help: '1 normally, 0 while Redis does not respond and limits are counted per process.',
-    registers,
-  })
+  const readyGauge = gauge('ready', '1 if all readiness checks pass, otherwise 0.')
+  const limitsHelp = '1 normally, 0 while Redis does not respond and limits are counted per process.'
+  const limitsGauge = gauge('limits_shared', limitsHelp)
   limitsGauge.set(1)
-  const leases = new Gauge({
-    name: 'tetrad_ingest_leased',
-    help: '1 if this process runs the ingester, 0 if another one does.',
-    labelNames: ['ingester'],
-    registers,
-  })
+  const leases = gauge('ingest_leased', '1 if this process runs the ingester, 0 if another one does.', 'ingester')
   const requests = counterCells(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
     'endpoint',
     'outcome',

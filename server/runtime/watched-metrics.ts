@@ -68,8 +68,12 @@ const seriesLabels = ['network', 'pool', 'operator', 'validator']
 
 export function createWatchedMetrics(registry: Registry): WatchedMetrics {
   const registers = [registry]
-  const gauge = (name: string, help: string, labelNames = seriesLabels) =>
-    new NetworkGauge(new Gauge({ name: `tetrad_watched_${name}`, help, labelNames, registers }))
+  const gauges: NetworkGauge[] = []
+  const gauge = (name: string, help: string, labelNames = seriesLabels) => {
+    const created = new NetworkGauge(new Gauge({ name: `tetrad_watched_${name}`, help, labelNames, registers }))
+    gauges.push(created)
+    return created
+  }
   const missed = new Counter({
     name: 'tetrad_watched_missed_duties_total',
     help: 'Missed, late and wrong duties of watched validators.',
@@ -139,18 +143,7 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
     },
     addDelivery: (webhook, outcome) => deliveries.inc({ webhook, outcome }),
     clear() {
-      for (const metric of [
-        head,
-        examined,
-        statuses,
-        effectiveness,
-        proposerDuties,
-        proposed,
-        syncSignatures,
-        upcoming,
-        queueEpoch,
-      ])
-        metric.clear()
+      for (const metric of gauges) metric.clear()
     },
   }
 }

@@ -15,7 +15,7 @@ import { strict as assert } from 'node:assert'
 import { type Network, networks } from '#api/wire/networks.ts'
 import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, overlap, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { type Measure, measures, penalties, rewards } from '../ratings/measures.ts'
 import type { Cells } from './chunk-format.ts'
 
 /** Stored as the index in the contract's list, from 1: append new networks to that list. */
@@ -164,20 +164,7 @@ const expected: readonly (readonly [measure: number, from: readonly number[]])[]
     ['correct_source', ['included']],
     ['correct_target', ['included']],
     ['correct_head', ['included']],
-    [
-      'earnings',
-      [
-        'attestation_reward',
-        'sync_reward',
-        'block_reward',
-        'late_source_penalty',
-        'late_target_penalty',
-        'wrong_target_penalty',
-        'wrong_head_penalty',
-        'missed_attestation_penalty',
-        'sync_penalty',
-      ],
-    ],
+    ['earnings', [...rewards, ...penalties]],
   ] satisfies [Measure, Measure[]][]
 ).map(([measure, from]) => [columnOf(measure), from.map(columnOf)])
 

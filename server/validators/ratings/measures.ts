@@ -23,17 +23,21 @@ export const counts = [
   'execution_unknown',
 ] as const
 
-/** In gwei. Penalties are zero or negative, as on the wire. */
-export const amounts = [
-  'attestation_reward',
-  'sync_reward',
-  'block_reward',
+export const rewards = ['attestation_reward', 'sync_reward', 'block_reward'] as const
+/** Zero or negative, as on the wire. */
+export const penalties = [
   'late_source_penalty',
   'late_target_penalty',
   'wrong_target_penalty',
   'wrong_head_penalty',
   'missed_attestation_penalty',
   'sync_penalty',
+] as const
+
+/** In gwei. */
+export const amounts = [
+  ...rewards,
+  ...penalties,
   'missed_attestation_reward',
   'missed_sync_reward',
   'missed_block_reward',

@@ -6,7 +6,7 @@
 //    proposer duties for the proposer figure, do not count.
 // 3. Correctness, delay and uptime are ratios of sums. All other figures are sums.
 import type { AggregateField } from '#api/wire/validators.ts'
-import type { Measure } from './measures.ts'
+import { type Measure, penalties, rewards } from './measures.ts'
 
 /** Sent with every response that has figures, so that stored figures can be attributed to a method. */
 export const methodHeaders = { 'x-tetrad-method': '1' } as const
@@ -158,15 +158,8 @@ export const aggregateFigures: Readonly<Record<Exclude<AggregateField, TimeField
   uptime: figures.uptime,
   validatorEffectiveness: figures.validatorEffectiveness,
   earnings: sum('earnings'),
-  estimatedPenalties: sum(
-    'late_source_penalty',
-    'late_target_penalty',
-    'wrong_target_penalty',
-    'wrong_head_penalty',
-    'missed_attestation_penalty',
-    'sync_penalty',
-  ),
-  estimatedRewards: sum('attestation_reward', 'sync_reward', 'block_reward'),
+  estimatedPenalties: sum(...penalties),
+  estimatedRewards: sum(...rewards),
   executionProposedEmptyCount: sum('proposed_empty'),
   proposedCount: sum('proposed'),
   proposerDutiesCount: sum('proposer_duties'),
