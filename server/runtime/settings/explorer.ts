@@ -1,6 +1,6 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { integer, section } from './server.ts'
+import { boolean, integer, list, section, wholeNumber } from './server.ts'
 
 export const Rpc = Type.Object(
   {
@@ -18,13 +18,7 @@ const Chain = Type.Object(
   {
     id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as in `chainid`.' }),
     name: Type.String({ minLength: 1, description: 'Display name.' }),
-    firstBlock: withDefault(
-      Type.Integer({
-        minimum: 0,
-        description: 'First block that can contain a transfer. Earlier blocks are not read.',
-      }),
-      0,
-    ),
+    firstBlock: wholeNumber(0, 'First block that can contain a transfer. Earlier blocks are not read.'),
     mode: withDefault(
       oneOf(['probe', 'index', 'both'], {
         description:
@@ -32,17 +26,14 @@ const Chain = Type.Object(
       }),
       'probe',
     ),
-    archive: withDefault(Type.Boolean({ description: 'The nodes are archive nodes. Probing needs them.' }), true),
+    archive: boolean(true, 'The nodes are archive nodes. Probing needs them.'),
     finalityBlocks: integer(
       0,
       0,
       1_000_000,
       "Blocks behind the head that count as final. 0: use the node's 'finalized' block.",
     ),
-    rpc: withDefault(
-      Type.Array(Rpc, { maxItems: 16, description: 'Nodes, best first. The next one is used when one fails.' }),
-      [],
-    ),
+    rpc: list(Rpc, 16, 'Nodes, best first. The next one is used when one fails.'),
   },
   { additionalProperties: false },
 )
@@ -89,13 +80,10 @@ export const explorerSettings = section(
         rangeBlocks: integer(100, 1, 10_000, 'Blocks read and committed together.'),
         unfinalizedMax: integer(2048, 1, 100_000, 'Unfinalized blocks that are stored, at most.'),
         everyMs: integer(4000, 100, 600_000, 'How often the head is polled.'),
-        compareNodes: withDefault(
-          Type.Boolean({
-            description:
-              'Whether several nodes of a chain are compared with each other before a range is stored: the hash and the ' +
-              'transfers of one block. If they differ, nothing is stored until they agree.',
-          }),
+        compareNodes: boolean(
           true,
+          'Whether several nodes of a chain are compared with each other before a range is stored: the hash and the ' +
+            'transfers of one block. If they differ, nothing is stored until they agree.',
         ),
       },
       'The index: reading every block ahead of time.',
@@ -108,23 +96,11 @@ export const explorerSettings = section(
     ),
     labels: section(
       {
-        inlineMax: withDefault(
-          Type.Integer({
-            minimum: 0,
-            description: 'Longest list that is returned as an array. A longer one is a download link.',
-          }),
-          5000,
-        ),
-        linkSeconds: withDefault(
-          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Lifetime of a download link.' }),
-          300,
-        ),
-        csvForSpreadsheets: withDefault(
-          Type.Boolean({
-            description:
-              'Put an apostrophe before values of the CSV download that a spreadsheet would run as a formula (= + - @). false: values are unchanged.',
-          }),
+        inlineMax: wholeNumber(5000, 'Longest list that is returned as an array. A longer one is a download link.'),
+        linkSeconds: integer(300, 1, 86_400, 'Lifetime of a download link.'),
+        csvForSpreadsheets: boolean(
           false,
+          'Put an apostrophe before values of the CSV download that a spreadsheet would run as a formula (= + - @). false: values are unchanged.',
         ),
       },
       'Label lists.',

@@ -3,7 +3,7 @@
 import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { type ClosedHours, formatOf, weekPattern } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
-import { section } from './server.ts'
+import { integer, list, section } from './server.ts'
 
 const path = (value: string, description: string) =>
   withDefault(
@@ -37,12 +37,10 @@ const Closed = Type.Object(
       oneOf(['none', 'target'], { description: 'Public holidays. `target`: those of the euro payment system.' }),
       'none',
     ),
-    dates: withDefault(
-      Type.Array(PatternText('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a date such as 2026-12-24 or 12-24'), {
-        maxItems: 400,
-        description: 'More closed days: `2026-12-24`, or `12-24` for every year.',
-      }),
-      [],
+    dates: list(
+      PatternText('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a date such as 2026-12-24 or 12-24'),
+      400,
+      'More closed days: `2026-12-24`, or `12-24` for every year.',
     ),
   },
   { additionalProperties: false },
@@ -80,10 +78,7 @@ export const Source = Type.Object(
         description: 'Polling interval. Default: 5 s, `aggregator` 15 s, `ecb` 10 min.',
       }),
     ),
-    timeoutMs: withDefault(
-      Type.Integer({ minimum: 100, maximum: 600_000, description: 'Timeout of one request.' }),
-      4000,
-    ),
+    timeoutMs: integer(4000, 100, 600_000, 'Timeout of one request.'),
     staleMs: Type.Optional(
       Type.Integer({
         minimum: 1000,

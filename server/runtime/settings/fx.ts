@@ -4,7 +4,7 @@ import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
 import { duplicateProblems } from './duplicate-problems.ts'
 import { type FxSource, Source, sourceProblems } from './fx-sources.ts'
-import { section } from './server.ts'
+import { boolean, integer, list, section } from './server.ts'
 
 export type { FxSource } from './fx-sources.ts'
 
@@ -75,7 +75,7 @@ const Pair = Type.Object(
   {
     from: Type.String({ description: 'Currency that the taker pays.' }),
     to: Type.String({ description: 'Currency that the recipient gets.' }),
-    offered: withDefault(Type.Boolean({ description: 'False: requests for this direction are refused.' }), true),
+    offered: boolean(true, 'False: requests for this direction are refused.'),
     min: Type.Optional(minAmount),
     max: Type.Optional(maxAmount),
     instant: PairTerms,
@@ -110,36 +110,24 @@ export const fxSettings = section(
       { min: withDefault(minAmount, '1'), max: withDefault(maxAmount, '10000000') },
       'Range of amounts that are quoted.',
     ),
-    pairs: withDefault(
-      Type.Array(Pair, {
-        maxItems: 4096,
-        description:
-          'Overrides for single pairs. By default, every pair is offered, unless both tokens track the same currency.',
-      }),
-      [],
+    pairs: list(
+      Pair,
+      4096,
+      'Overrides for single pairs. By default, every pair is offered, unless both tokens track the same currency.',
     ),
     expirySeconds: section(
       {
-        tradable: withDefault(
-          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds until a tradable quote expires.' }),
-          30,
-        ),
-        reference: withDefault(
-          Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds until a reference quote expires.' }),
-          300,
-        ),
+        tradable: integer(30, 1, 86_400, 'Seconds until a tradable quote expires.'),
+        reference: integer(300, 1, 86_400, 'Seconds until a reference quote expires.'),
       },
       'How long a quote is valid.',
     ),
-    sources: withDefault(Type.Array(Source, { maxItems: 64, description: 'Rate sources.' }), []),
+    sources: list(Source, 64, 'Rate sources.'),
     outlierBps: withDefault(
       BasisPoints(9999, 'A rate that differs from the median of the others by more than this is excluded.'),
       200,
     ),
-    historyDays: withDefault(
-      Type.Integer({ minimum: 1, maximum: 36_500, description: 'How long the history of rates is kept.' }),
-      30,
-    ),
+    historyDays: integer(30, 1, 36_500, 'How long the history of rates is kept.'),
     rpcUrl: withDefault(
       PatternText('^$|^https?://', 'begin with http:// or https://', {
         description:

@@ -1,6 +1,6 @@
 // Settings of the markets group: access, caching, history, streams and feeds.
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { integer, section } from './server.ts'
+import { boolean, integer, list, section, wholeNumber } from './server.ts'
 
 const parameter = (value: string, description: string) =>
   withDefault(Type.String({ pattern: '^[A-Za-z0-9_.~-]{0,64}$', description }), value)
@@ -35,11 +35,9 @@ const Paging = section(
 const Recent = section(
   {
     since: parameter('', 'Query parameter for the time of the oldest change to list; empty: the source has none.'),
-    newestFirst: withDefault(
-      Type.Boolean({
-        description: 'The source lists the newest changes first (see `query`), so reading can stop at known ones.',
-      }),
+    newestFirst: boolean(
       false,
+      'The source lists the newest changes first (see `query`), so reading can stop at known ones.',
     ),
     query: withDefault(
       Type.Record(Type.String(), Type.String(), {
@@ -108,12 +106,9 @@ export type MarketFeed = Static<typeof MarketFeed>
 
 export const marketsSettings = section(
   {
-    requireKey: withDefault(
-      Type.Boolean({ description: 'Require a key (`Bearer` or `apikey`). By default, markets are public.' }),
-      false,
-    ),
+    requireKey: boolean(false, 'Require a key (`Bearer` or `apikey`). By default, markets are public.'),
     cacheMegabytes: integer(64, 0, 65_536, 'Size of the response cache.'),
-    maxAgeSeconds: withDefault(Type.Integer({ minimum: 0, description: '`max-age` of responses, in seconds.' }), 5),
+    maxAgeSeconds: wholeNumber(5, '`max-age` of responses, in seconds.'),
     historyDays: integer(365, 0, 36_500, 'How long the history of changes is kept; 0: for ever.'),
     streamsMax: integer(200, 0, 10_000, 'Maximum number of concurrent change streams.'),
     streamsPerCaller: integer(
@@ -122,7 +117,7 @@ export const marketsSettings = section(
       10_000,
       'Maximum number of concurrent change streams per key, or per network address without a key.',
     ),
-    feeds: withDefault(Type.Array(MarketFeed, { maxItems: 32, description: 'Market feeds.' }), []),
+    feeds: list(MarketFeed, 32, 'Market feeds.'),
   },
   'Prediction markets.',
 )

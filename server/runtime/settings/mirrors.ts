@@ -1,6 +1,6 @@
 // Settings of copies of the data in other databases, for analysis.
-import { PatternText, Type, withDefault } from '#api/kit.ts'
-import { section } from './server.ts'
+import { PatternText, withDefault } from '#api/kit.ts'
+import { boolean, section } from './server.ts'
 
 export const mirrorsSettings = section(
   {
@@ -18,10 +18,7 @@ export const mirrorsSettings = section(
           ),
           '',
         ),
-        hours: withDefault(
-          Type.Boolean({ description: 'Send hours as well as days. Hours are 25 times as many rows.' }),
-          true,
-        ),
+        hours: boolean(true, 'Send hours as well as days. Hours are 25 times as many rows.'),
       },
       'Copy of validator duties in ClickHouse.',
     ),

@@ -1,24 +1,29 @@
 // Settings of the server itself: network, log, console, MCP, groups, aliases, plans, keys, limits and ingest.
-import { oneOf, PatternText, Type, withDefault } from '#api/kit.ts'
+import { oneOf, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 
 /** An optional object whose members all have defaults. */
 export const section = <P extends Parameters<typeof Type.Object>[0]>(members: P, description: string) =>
   withDefault(Type.Object(members, { additionalProperties: false, description }), {} as never)
 
+export const boolean = (value: boolean, description: string) => withDefault(Type.Boolean({ description }), value)
+
+/** Value by default, minimum and maximum. */
 export const integer = (value: number, minimum: number, maximum: number, description: string) =>
   withDefault(Type.Integer({ minimum, maximum, description }), value)
 
-const wholeNumber = (value: number, description: string, minimum = 0) =>
+/** Without a maximum. */
+export const wholeNumber = (value: number, description: string, minimum = 0) =>
   withDefault(Type.Integer({ minimum, description }), value)
+
+/** Empty by default. */
+export const list = <S extends TSchema>(items: S, maxItems: number, description: string) =>
+  withDefault(Type.Array(items, { maxItems, description }), [])
 
 export const serverSettings = section(
   {
     host: withDefault(Type.String({ description: 'Address to listen on.' }), '127.0.0.1'),
-    port: withDefault(
-      Type.Integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; 0: any free port.' }),
-      8080,
-    ),
+    port: integer(8080, 0, 65535, 'Port to listen on; 0: any free port.'),
     publicUrl: withDefault(
       Type.String({
         pattern: '^$|^https?://[^/]+$',
@@ -27,16 +32,13 @@ export const serverSettings = section(
       }),
       '',
     ),
-    proxyHops: withDefault(
-      Type.Integer({
-        minimum: 0,
-        maximum: 16,
-        description:
-          'Number of your proxies in front of the server. The caller is the address that the outermost one sees.',
-      }),
+    proxyHops: integer(
       0,
+      0,
+      16,
+      'Number of your proxies in front of the server. The caller is the address that the outermost one sees.',
     ),
-    cors: withDefault(Type.Boolean({ description: 'Allow cross-origin requests.' }), true),
+    cors: boolean(true, 'Allow cross-origin requests.'),
     bodyBytesMax: wholeNumber(65_536, 'Maximum size of a request body.', 1024),
     connectionsMax: wholeNumber(
       4096,
@@ -52,14 +54,12 @@ export const serverSettings = section(
     headersTimeoutMs: wholeNumber(10_000, 'Time limit for receiving the headers.', 100),
     requestTimeoutMs: wholeNumber(30_000, 'Time limit for receiving the whole request.', 100),
     responseTimeoutMs: wholeNumber(30_000, 'Time limit for computing a response.', 100),
-    stopTimeoutMs: wholeNumber(10_000, 'Time for requests in flight when the server stops.', 0),
-    anonymousPerSecond: withDefault(
-      Type.Integer({
-        minimum: 0,
-        maximum: 100_000,
-        description: 'Calls per rolling second of one address without a key, over all open paths; 0: no limit.',
-      }),
+    stopTimeoutMs: wholeNumber(10_000, 'Time for requests in flight when the server stops.'),
+    anonymousPerSecond: integer(
       100,
+      0,
+      100_000,
+      'Calls per rolling second of one address without a key, over all open paths; 0: no limit.',
     ),
     stopDelayMs: wholeNumber(
       0,
@@ -86,22 +86,16 @@ export const logSettings = section(
 
 export const consoleSettings = section(
   {
-    enabled: withDefault(
-      Type.Boolean({ description: 'Serve the pages at / and /docs, and the calls for operators.' }),
-      true,
-    ),
+    enabled: boolean(true, 'Serve the pages at / and /docs, and the calls for operators.'),
   },
   'The web console.',
 )
 
 export const mcpSettings = section(
   {
-    enabled: withDefault(
-      Type.Boolean({
-        description:
-          'Offer the endpoints that read to AI agents at /mcp (streamable HTTP), with the same keys and limits.',
-      }),
+    enabled: boolean(
       false,
+      'Offer the endpoints that read to AI agents at /mcp (streamable HTTP), with the same keys and limits.',
     ),
   },
   'The Model Context Protocol over HTTP.',
@@ -113,7 +107,7 @@ const hostName = '^$|^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$|^\\[[0-9A-Fa-f
 const groupSettings = (name: string) =>
   section(
     {
-      enabled: withDefault(Type.Boolean({ description: `Serve the ${name} interface.` }), true),
+      enabled: boolean(true, `Serve the ${name} interface.`),
       host: withDefault(
         PatternText(hostName, 'be a host name such as data.example.net, without scheme, port or path', {
           description: 'Serve it only under this host name; empty: under any.',
@@ -199,12 +193,9 @@ export const limitsSetting = withDefault(
 
 export const ingestSettings = section(
   {
-    enabled: withDefault(
-      Type.Boolean({
-        description:
-          'Read nodes, sources and feeds, and delete old data. Of several servers, one does each of these. If false, this server only answers requests.',
-      }),
+    enabled: boolean(
       true,
+      'Read nodes, sources and feeds, and delete old data. Of several servers, one does each of these. If false, this server only answers requests.',
     ),
   },
   'Reading of data.',

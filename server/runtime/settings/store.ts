@@ -1,6 +1,6 @@
 // Settings of the databases.
 import { Type, withDefault } from '#api/kit.ts'
-import { section } from './server.ts'
+import { integer, list, section } from './server.ts'
 
 /** May contain several hosts, separated by commas. The one that accepts writes is used. */
 const postgresUrl = '^postgres(ql)?://[^\\s]+$'
@@ -15,30 +15,18 @@ export const storeSettings = section(
       }),
       '',
     ),
-    stateReplicas: withDefault(
-      Type.Array(Type.String({ pattern: postgresUrl }), {
-        maxItems: 16,
-        description: 'Read replicas, for queries whose result may be a second old.',
-      }),
-      [],
+    stateReplicas: list(
+      Type.String({ pattern: postgresUrl }),
+      16,
+      'Read replicas, for queries whose result may be a second old.',
     ),
-    stateConnections: withDefault(
-      Type.Integer({
-        minimum: 1,
-        maximum: 200,
-        description: 'Connections of each server for reads. Writing and listening need two more.',
-      }),
-      8,
-    ),
-    stateWaitMs: withDefault(
-      Type.Integer({
-        minimum: 0,
-        maximum: 600_000,
-        description:
-          'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
-          'Requests also end after `server.responseTimeoutMs`.',
-      }),
+    stateConnections: integer(8, 1, 200, 'Connections of each server for reads. Writing and listening need two more.'),
+    stateWaitMs: integer(
       15_000,
+      0,
+      600_000,
+      'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
+        'Requests also end after `server.responseTimeoutMs`.',
     ),
   },
   'The databases.',

@@ -1,53 +1,35 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
 import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { Rpc } from './explorer.ts'
-import { section } from './server.ts'
+import { boolean, integer, list, section, wholeNumber } from './server.ts'
 import { webhooksSettings } from './webhooks.ts'
 
 const beaconSettings = section(
   {
-    urls: withDefault(
-      Type.Array(PatternText('^https?://', 'begin with http:// or https://'), {
-        maxItems: 16,
-        description:
-          'Beacon API URLs in order of preference. If one fails, the next one is used. Empty: the network is not read.',
-      }),
-      [],
+    urls: list(
+      PatternText('^https?://', 'begin with http:// or https://'),
+      16,
+      'Beacon API URLs in order of preference. If one fails, the next one is used. Empty: the network is not read.',
     ),
-    timeoutMs: withDefault(
-      Type.Integer({ minimum: 100, maximum: 600_000, description: 'Timeout of a request.' }),
-      60_000,
-    ),
-    everyMs: withDefault(
-      Type.Integer({ minimum: 100, maximum: 3_600_000, description: 'Interval of polls for new epochs.' }),
-      12_000,
-    ),
-    fromEpoch: withDefault(
-      Type.Integer({
-        minimum: -1,
-        description:
-          'First epoch to read. −1: the first epoch of the chain day of the first start. Epochs whose states no node ' +
-          'has are skipped and read later, when a node has them.',
-      }),
+    timeoutMs: integer(60_000, 100, 600_000, 'Timeout of a request.'),
+    everyMs: integer(12_000, 100, 3_600_000, 'Interval of polls for new epochs.'),
+    fromEpoch: wholeNumber(
+      -1,
+      'First epoch to read. −1: the first epoch of the chain day of the first start. Epochs whose states no node ' +
+        'has are skipped and read later, when a node has them.',
       -1,
     ),
-    auditValidators: withDefault(
-      Type.Integer({
-        minimum: 0,
-        maximum: 10_000,
-        description:
-          "Number of validators per epoch whose rewards are compared with the node's own, if the node reports them. " +
-          '0: none.',
-      }),
+    auditValidators: integer(
       64,
+      0,
+      10_000,
+      "Number of validators per epoch whose rewards are compared with the node's own, if the node reports them. " +
+        '0: none.',
     ),
-    compareNodes: withDefault(
-      Type.Boolean({
-        description:
-          'Whether several nodes are compared with each other before epochs are stored: the last block and the ' +
-          'proposers. If they differ, nothing is stored until they agree.',
-      }),
+    compareNodes: boolean(
       true,
+      'Whether several nodes are compared with each other before epochs are stored: the last block and the ' +
+        'proposers. If they differ, nothing is stored until they agree.',
     ),
   },
   'Beacon nodes.',
@@ -60,11 +42,11 @@ export const watchNamesMax = 100_000
 const network = (genesisUnix: number, chainId: string) =>
   section(
     {
-      genesisUnix: withDefault(Type.Integer({ minimum: 0, description: 'Genesis, Unix seconds.' }), genesisUnix),
-      slotSeconds: withDefault(Type.Integer({ minimum: 1, description: 'Seconds per slot.' }), 12),
-      slotsPerEpoch: withDefault(Type.Integer({ minimum: 1, description: 'Slots per epoch.' }), 32),
-      epochsPerHour: withDefault(Type.Integer({ minimum: 1, description: 'Epochs per chain hour.' }), 9),
-      epochsPerDay: withDefault(Type.Integer({ minimum: 1, description: 'Epochs per chain day.' }), 225),
+      genesisUnix: wholeNumber(genesisUnix, 'Genesis, Unix seconds.'),
+      slotSeconds: wholeNumber(12, 'Seconds per slot.', 1),
+      slotsPerEpoch: wholeNumber(32, 'Slots per epoch.', 1),
+      epochsPerHour: wholeNumber(9, 'Epochs per chain hour.', 1),
+      epochsPerDay: wholeNumber(225, 'Epochs per chain day.', 1),
       beacon: beaconSettings,
       execution: section(
         {
@@ -72,32 +54,24 @@ const network = (genesisUnix: number, chainId: string) =>
             Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id of the execution layer.' }),
             chainId,
           ),
-          rpc: withDefault(
-            Type.Array(Rpc, {
-              maxItems: 16,
-              description:
-                'Execution nodes for priority fees, builder payments and deposit addresses. Empty: these fields are unknown.',
-            }),
-            [],
+          rpc: list(
+            Rpc,
+            16,
+            'Execution nodes for priority fees, builder payments and deposit addresses. Empty: these fields are unknown.',
           ),
-          feeRecipients: withDefault(
-            Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), {
-              maxItems: 1000,
-              description:
-                'Addresses that your validators registered with builders as fee recipients. A payment to one of them ' +
-                "counts like a payment to the proposer's withdrawal address.",
-            }),
-            [],
+          feeRecipients: list(
+            Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+            1000,
+            'Addresses that your validators registered with builders as fee recipients. A payment to one of them ' +
+              "counts like a payment to the proposer's withdrawal address.",
           ),
         },
         'Execution nodes.',
       ),
-      watch: withDefault(
-        Type.Array(Type.String({ pattern: watchNamePattern }), {
-          maxItems: watchNamesMax,
-          description: 'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
-        }),
-        [],
+      watch: list(
+        Type.String({ pattern: watchNamePattern }),
+        watchNamesMax,
+        'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
       ),
       watchFile: withDefault(
         Type.String({
@@ -108,39 +82,21 @@ const network = (genesisUnix: number, chainId: string) =>
         }),
         '',
       ),
-      watchPastDays: withDefault(
-        Type.Integer({
-          minimum: 0,
-          maximum: 10_000,
-          description:
-            'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
-            'states. A day costs as much as reading it for the first time. 0: none.',
-        }),
+      watchPastDays: integer(
         7,
+        0,
+        10_000,
+        'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
+          'states. A day costs as much as reading it for the first time. 0: none.',
       ),
-      showProvisional: withDefault(
-        Type.Boolean({
-          description:
-            'Whether responses about one validator include epochs that are not final yet, marked with ' +
-            '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
-            '20 000 validators. The server needs about twice the memory for processing epochs.',
-        }),
+      showProvisional: boolean(
         false,
+        'Whether responses about one validator include epochs that are not final yet, marked with ' +
+          '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
+          '20 000 validators. The server needs about twice the memory for processing epochs.',
       ),
-      hoursKeptDays: withDefault(
-        Type.Integer({
-          minimum: 0,
-          description: 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.',
-        }),
-        90,
-      ),
-      missedKeptDays: withDefault(
-        Type.Integer({
-          minimum: 0,
-          description: 'Chain days to keep single late, wrong and missing duties. 0: forever.',
-        }),
-        400,
-      ),
+      hoursKeptDays: wholeNumber(90, 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.'),
+      missedKeptDays: wholeNumber(400, 'Chain days to keep single late, wrong and missing duties. 0: forever.'),
     },
     'One network. If a beacon node is configured, genesis and slots are read from it.',
   )

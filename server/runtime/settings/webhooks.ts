@@ -2,6 +2,7 @@
 
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { networks } from '#api/wire/validators.ts'
+import { integer, list, wholeNumber } from './server.ts'
 
 /** In the order of the documentation (docs/alerts.md). */
 export const webhookEvents = [
@@ -32,25 +33,9 @@ export const Webhook = Type.Object(
       Type.Array(oneOf(webhookEvents), { minItems: 1, uniqueItems: true, description: 'Events to send.' }),
       [...webhookEvents],
     ),
-    minMissedInARow: withDefault(
-      Type.Integer({
-        minimum: 1,
-        maximum: 32,
-        description: 'Missed attestations in a row after which `attestations_missed` is sent.',
-      }),
-      2,
-    ),
-    minLossGwei: withDefault(
-      Type.Integer({
-        minimum: 1,
-        description: 'Loss of a validator in one chain hour from which `balance_decreased` is sent.',
-      }),
-      1,
-    ),
-    timeoutMs: withDefault(
-      Type.Integer({ minimum: 100, maximum: 60_000, description: 'Timeout of a delivery.' }),
-      10_000,
-    ),
+    minMissedInARow: integer(2, 1, 32, 'Missed attestations in a row after which `attestations_missed` is sent.'),
+    minLossGwei: wholeNumber(1, 'Loss of a validator in one chain hour from which `balance_decreased` is sent.', 1),
+    timeoutMs: integer(10_000, 100, 60_000, 'Timeout of a delivery.'),
   },
   { additionalProperties: false },
 )
@@ -86,37 +71,27 @@ const Relay = Type.Object(
 )
 
 export const webhooksSettings = {
-  webhooks: withDefault(
-    Type.Array(Webhook, {
-      maxItems: 16,
-      description: 'Webhooks for events of watched validators. Networks without a watch list have no events.',
-    }),
-    [],
+  webhooks: list(
+    Webhook,
+    16,
+    'Webhooks for events of watched validators. Networks without a watch list have no events.',
   ),
-  alertMaxAgeMinutes: withDefault(
-    Type.Integer({
-      minimum: 30,
-      maximum: 10_080,
-      description: 'Epochs that ended longer ago cause no events, for example while the server catches up.',
-    }),
+  alertMaxAgeMinutes: integer(
     180,
+    30,
+    10_080,
+    'Epochs that ended longer ago cause no events, for example while the server catches up.',
   ),
-  expectedFeeRecipients: withDefault(
-    Type.Array(ExpectedFeeRecipients, {
-      maxItems: 1000,
-      description:
-        'Fee recipients that the blocks of watched validators must have. The first entry that matches a validator ' +
-        'applies. Validators without an entry are not checked.',
-    }),
-    [],
+  expectedFeeRecipients: list(
+    ExpectedFeeRecipients,
+    1000,
+    'Fee recipients that the blocks of watched validators must have. The first entry that matches a validator ' +
+      'applies. Validators without an entry are not checked.',
   ),
-  relays: withDefault(
-    Type.Array(Relay, {
-      maxItems: 32,
-      description:
-        'MEV relays that your validators use. Blocks of watched validators that none of them delivered are reported. ' +
-        'Empty: relays are not asked.',
-    }),
-    [],
+  relays: list(
+    Relay,
+    32,
+    'MEV relays that your validators use. Blocks of watched validators that none of them delivered are reported. ' +
+      'Empty: relays are not asked.',
   ),
 }
