@@ -37,3 +37,12 @@ test('dates and their numbers convert in both directions', () => {
   assert.equal(parseDate('1970-01-02'), 1)
   assert.equal(formatDate(dateAt(Date.UTC(2026, 10, 15, 23, 59, 59, 999))), '2026-11-15')
 })
+
+test('a date is formatted like in ISO 8601', () => {
+  const dates = [0, -1, 10_956, 11_016, 20_772, parseDate('0999-12-31'), parseDate('1000-01-01'), 2_932_896, 2_932_897]
+  fc.assert(
+    fc.property(fc.oneof(fc.constantFrom(...dates), fc.integer({ min: -1_000_000, max: 5_000_000 })), (date) => {
+      assert.equal(formatDate(date as DateNumber), new Date(date * 86_400_000).toISOString().slice(0, 10))
+    }),
+  )
+})
