@@ -185,6 +185,11 @@ function copyWindows(values: Float64Array, firstGrain: Int32Array, into: Float64
 const countMax = 2 ** 20
 
 function addByWindow(into: Int32Array, values: Int32Array, windowOf: Int32Array): void {
+  // With one grain in each window, no lookup is needed.
+  if (into.length === values.length) {
+    for (let at = 0; at < values.length; at++) into[at] = (into[at] as number) + (values[at] as number)
+    return
+  }
   for (let at = 0; at < values.length; at++) {
     const window = windowOf[at] as number
     into[window] = (into[window] as number) + (values[at] as number)
