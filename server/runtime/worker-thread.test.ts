@@ -1,9 +1,10 @@
-// Tests calls on a worker thread: results, errors, aborting, and a thread that dies.
+// Tests calls on a worker thread: results, errors, aborting, and a thread that dies or is idle.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
@@ -16,10 +17,12 @@ const code = `
   import { Fault } from ${JSON.stringify(faultFile)}
   import { readFileSync } from 'node:fs'
   let calls = 0
+  let isHolding = false
   const kept = new Float64Array(4)
   serveThread({
     add: async ({ a, b }) => ({ value: a + b + threadStart().more }),
     count: async () => ({ value: ++calls }),
+    hold: async (is) => { isHolding = is; return { value: undefined } },
     column: async () => { const column = Float64Array.of(1, 2, 3); return { value: { column }, transfer: [column.buffer] } },
     gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
     left: async () => ({ value: kept.length }),
@@ -35,7 +38,7 @@ const code = `
       setImmediate(() => { Atomics.store(sent, 0, 1); Atomics.notify(sent, 0) })
       return { value: 'sent' }
     },
-  })
+  }, () => isHolding)
 `
 
 async function open(options: ThreadOptions = {}): Promise<WorkerThread & AsyncDisposable> {
@@ -114,6 +117,42 @@ test('calls fail if the thread dies, and the next call starts a new one', async 
   await assert.rejects(thread.call('die', undefined), /ended with code 3/)
   await assert.rejects(waiting, /ended with code 3/)
   assert.equal(await thread.call('count', undefined), 1)
+})
+
+test('an idle thread ends, and the next call starts a new one', async () => {
+  await using thread = await open({ idleMs: 1 })
+  assert.equal(await thread.call('count', undefined), 1)
+  await untilEnded(thread)
+})
+
+/** Each thread counts its calls from one. */
+async function untilEnded(thread: WorkerThread): Promise<void> {
+  do await setTimeout(20)
+  while ((await thread.call<number>('count', undefined)) > 1)
+}
+
+test('a thread with a running call is not idle', async () => {
+  await using thread = await open({ idleMs: 1 })
+  const stop = new AbortController()
+  const waiting = thread.call('wait', undefined, stop.signal)
+  for (const count of [1, 2, 3]) {
+    assert.equal(await thread.call('count', undefined), count)
+    await setTimeout(20)
+  }
+  stop.abort()
+  await assert.rejects(waiting, /aborted/)
+})
+
+test('a thread that holds state does not end, not after an error either', async () => {
+  await using thread = await open({ idleMs: 1 })
+  await thread.call('hold', true)
+  for (const count of [1, 2, 3]) {
+    assert.equal(await thread.call('count', undefined), count)
+    await assert.rejects(thread.call('fail', undefined))
+    await setTimeout(20)
+  }
+  await thread.call('hold', false)
+  await untilEnded(thread)
 })
 
 test('closing fails running calls', async () => {

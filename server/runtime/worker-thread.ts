@@ -1,7 +1,8 @@
 // Calls functions on a worker thread, so that heavy work does not block requests. Buffers are transferred instead of
 // copied.
 //
-// 1. `openThread` creates one thread. It starts with the first call, and again with the first call after it has died.
+// 1. `openThread` creates one thread. It starts with the first call, and again with the first call after it has died or
+//    ended because it was idle.
 // 2. Every call ends: with the result, with the error that was thrown, or with the end of the thread.
 // 3. An aborted call aborts the signal of its handler and waits for it, so that no abandoned work goes on.
 // 4. A background thread has a lower priority than the main thread, so that requests are handled first if there are fewer
@@ -34,9 +35,10 @@ type ThreadRequest =
   | { readonly is: 'ask'; readonly id: number; readonly name: string; readonly input: unknown }
   | { readonly is: 'stop'; readonly id: number }
 
-type ThreadReply =
-  | { readonly id: number; readonly is: 'value'; readonly value: unknown }
-  | { readonly id: number; readonly is: 'error'; readonly error: SerializedError }
+type ThreadReply = { readonly id: number; readonly holdsState: boolean } & (
+  | { readonly is: 'value'; readonly value: unknown }
+  | { readonly is: 'error'; readonly error: SerializedError }
+)
 
 interface SerializedError {
   readonly name: string
@@ -56,6 +58,8 @@ export interface ThreadOptions {
   readonly resourceLimits?: ResourceLimits
   /** For work that no request waits for (4). */
   readonly isBackground?: boolean
+  /** Ends the thread after this time without a call, which frees its memory, unless it holds state. Default: never. */
+  readonly idleMs?: number
 }
 
 interface ThreadData {
@@ -67,15 +71,22 @@ interface ThreadData {
 export function openThread(
   file: URL,
   start: unknown,
-  { resourceLimits = {}, isBackground = false }: ThreadOptions = {},
+  { resourceLimits = {}, isBackground = false, idleMs }: ThreadOptions = {},
 ): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
+  let idleTimer: NodeJS.Timeout | undefined
+  /** Of the thread that was idle. */
+  let termination: Promise<unknown> | undefined
   const ended = (error: Error) => {
     worker = undefined
     for (const { reject } of waiting.values()) reject(error)
     waiting.clear()
+  }
+  const endIdle = () => {
+    termination = worker?.terminate()
+    worker = undefined
   }
   const begin = (): Worker => {
     const data: ThreadData = { start, isBackground }
@@ -85,17 +96,21 @@ export function openThread(
       // A reply during close(): calling unref() now could end the process before the thread has terminated.
       if (!pendingCall) return
       waiting.delete(reply.id)
-      if (waiting.size === 0) begun.unref()
+      if (waiting.size === 0) {
+        begun.unref()
+        if (idleMs !== undefined && !reply.holdsState) idleTimer = setTimeout(endIdle, idleMs).unref()
+      }
       if (reply.is === 'value') pendingCall.resolve(reply.value as never)
       else pendingCall.reject(errorOf(reply.error))
     })
-    begun.on('error', (error) => ended(error as Error))
+    begun.on('error', (error) => worker === begun && ended(error as Error))
     begun.on('exit', (code) => worker === begun && ended(new Error(`the thread ended with code ${code}`)))
     return begun
   }
   return {
     call<T>(name: string, input: unknown, signal?: AbortSignal, transfer: readonly Transferable[] = []): Promise<T> {
       if (signal?.aborted) return Promise.reject(signal.reason)
+      clearTimeout(idleTimer)
       worker ??= begin()
       const request = worker
       const id = nextId++
@@ -108,9 +123,10 @@ export function openThread(
       }).finally(() => signal?.removeEventListener('abort', stop))
     },
     async close() {
+      clearTimeout(idleTimer)
       const closing = worker
       ended(new Error('the thread was closed'))
-      await closing?.terminate()
+      await Promise.all([closing?.terminate(), termination])
     },
   }
 }
@@ -118,8 +134,8 @@ export function openThread(
 /** In the thread: the `start` of `openThread`. */
 export const threadStart = <T>(): T => (workerData as ThreadData).start as T
 
-/** In the thread: handles calls until it is closed. */
-export function serveThread(handlers: ThreadHandlers): void {
+/** In the thread: handles calls until it is closed. It holds state if a later call needs what an earlier one has kept. */
+export function serveThread(handlers: ThreadHandlers, holdsState = () => false): void {
   if ((workerData as ThreadData).isBackground) lowerPriority()
   const running = new Map<number, AbortController>()
   parentPort?.on('message', async (request: ThreadRequest) => {
@@ -131,9 +147,11 @@ export function serveThread(handlers: ThreadHandlers): void {
       const handler = handlers[request.name]
       if (!handler) throw new Error(`this thread has no handler for ${request.name}`)
       const { value, transfer } = await handler(request.input as never, stop.signal)
-      parentPort?.postMessage({ id, is: 'value', value } satisfies ThreadReply, [...(transfer ?? [])])
+      const reply: ThreadReply = { id, holdsState: holdsState(), is: 'value', value }
+      parentPort?.postMessage(reply, [...(transfer ?? [])])
     } catch (error) {
-      parentPort?.postMessage({ id, is: 'error', error: serializeError(error) } satisfies ThreadReply)
+      const reply: ThreadReply = { id, holdsState: holdsState(), is: 'error', error: serializeError(error) }
+      parentPort?.postMessage(reply)
     } finally {
       running.delete(id)
     }

@@ -10,6 +10,8 @@ import type { Connection } from './connection.ts'
 
 /** The default of SQLite for its own checkpoints. */
 const pagesMin = 1000
+/** Without many writes, there are minutes or hours between checkpoints. */
+const idleMs = 10_000
 /** About 64 MB. */
 export const pagesMax = 16_000
 
@@ -22,7 +24,7 @@ export class Checkpointer {
 
   constructor(file: string) {
     const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
-    this.#thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits })
+    this.#thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits, idleMs })
   }
 
   /** Call after every commit of the writer. */

@@ -5,6 +5,7 @@ import { openContext } from '#test/context.ts'
 import { perfect, segmentsOf } from '#test/validators-world.ts'
 import { partsIn, plainTime } from './layout.ts'
 import { countChanges, lastRevision, nextChange } from './past-changes.ts'
+import { hasStages } from './stage.ts'
 import { updateDuties } from './store.ts'
 
 const network = 'hoodi'
@@ -38,9 +39,11 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
   assert.ok(first)
   for (const segment of segments(first.epochs.from, first.epochs.until))
     await updateDuties(duties, 'stageSegment', { id: 1_000_000, time, segment })
+  assert.equal(hasStages(), true)
   const replaced = { from: first.part, until: first.part + 1 }
   await updateDuties(duties, 'replacePart', { id: 1_000_000, network, time, epochs: first.epochs, parts: replaced })
   await updateDuties(duties, 'dropStage', { id: 1_000_000 })
+  assert.equal(hasStages(), false)
   // The part has one entry, with its last revision.
   assert.equal(await countChanges(duties, network, 0), parts.length)
   assert.deepEqual(

@@ -65,6 +65,8 @@ export async function dropStage(_: StateWriter, { id }: { readonly id: number })
   stages.delete(id)
 }
 
+export const hasStages = (): boolean => stages.size > 0
+
 /** In order. */
 export const stagedSegments = (id: number): readonly StagedSegment[] =>
   [...(stages.get(id)?.values() ?? [])].sort((a, b) => a.epochs.from - b.epochs.from)

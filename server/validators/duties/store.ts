@@ -55,6 +55,8 @@ export interface DutiesLocation {
 
 /** Threads for queries. A large query is divided among them. */
 const readersMax = 4
+/** More than a segment of a million validators takes, so that the thread stays while epochs of the past are read. */
+const writerIdleMs = 60_000
 /** Queries about at least this many validators are divided. */
 const dividedFrom = 64
 
@@ -62,7 +64,7 @@ const dividedFrom = 64
 export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
   const file = new URL('./thread.ts', import.meta.url)
   const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, location))
-  const writer = openThread(file, location, { isBackground: true })
+  const writer = openThread(file, location, { isBackground: true, idleMs: writerIdleMs })
   const waiting = readers.map(() => 0)
   const change = (at: number, by: number) => {
     waiting[at] = (waiting[at] as number) + by

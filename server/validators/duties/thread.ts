@@ -3,6 +3,7 @@ import { serveThread, threadStart } from '#runtime/worker-thread.ts'
 import type { LeaseToken } from '#storage/duties.ts'
 import { openDuties } from '#storage/open.ts'
 import { runQuery, runUpdate } from './operations.ts'
+import { hasStages } from './stage.ts'
 import type { DutiesLocation } from './store.ts'
 
 const { dir, options } = threadStart<DutiesLocation>()
@@ -14,9 +15,12 @@ interface Call {
   readonly lease?: LeaseToken
 }
 
-serveThread({
-  query: async ({ name, input }: Call, signal) => ({ value: await runQuery(await opening, name, input, signal) }),
-  update: async ({ name, input, lease }: Call, signal) => ({
-    value: await runUpdate(await opening, name, input, { signal, lease }),
-  }),
-})
+serveThread(
+  {
+    query: async ({ name, input }: Call, signal) => ({ value: await runQuery(await opening, name, input, signal) }),
+    update: async ({ name, input, lease }: Call, signal) => ({
+      value: await runUpdate(await opening, name, input, { signal, lease }),
+    }),
+  },
+  hasStages,
+)
