@@ -124,9 +124,12 @@ export class RecordAccumulator {
   /** Moves the windows that have figures to the finished records. */
   #finishWindows(validator: number): void {
     for (const reader of this.#readers) reader.flush(this.#byWindow, this.#windowSums)
-    const sums = this.#windowSums.map((column) => column?.flush())
+    // From the first to the last window with figures: often these are few of many hours.
+    const from = Math.max(0, this.#firstGrain.findIndex(isGrain))
+    const until = this.#firstGrain.findLastIndex(isGrain) + 1
+    const firstGrain = this.#firstGrain.subarray(from, until)
+    const sums = this.#windowSums.map((column) => column?.flush(from, until))
     toMeasures(sums, this.#byWindow)
-    const firstGrain = this.#firstGrain
     this.#reserveRecords(firstGrain.length)
     const [windows, validators, days, hours, ...figures] = this.#done as [
       ...[Float64Array, Float64Array, Float64Array, Float64Array],
@@ -134,7 +137,9 @@ export class RecordAccumulator {
     ]
     const columns = [
       ...this.#wanted.measures.map((measure) => sums[measures.indexOf(measure)] as Float64Array),
-      ...this.#wanted.scores.flatMap((score) => [this.#scores[score].sums, this.#scores[score].counts]),
+      ...this.#wanted.scores.flatMap((score) =>
+        [this.#scores[score].sums, this.#scores[score].counts].map((column) => column.subarray(from, until)),
+      ),
     ]
     for (const [at, column] of columns.entries())
       copyWindows(column, firstGrain, figures[at] as Float64Array, this.#doneCount)
@@ -148,7 +153,7 @@ export class RecordAccumulator {
       this.#doneCount += 1
     }
     firstGrain.fill(-1)
-    for (const column of sums) column?.fill(0)
+    for (const column of this.#windowSums) column?.large.fill(0)
     for (const { sums: scored, counts } of Object.values(this.#scores)) {
       scored.fill(0)
       counts.fill(0)
@@ -173,6 +178,8 @@ export class RecordAccumulator {
     )
   }
 }
+
+const isGrain = (grain: number): boolean => grain >= 0
 
 /** Copies the values of the windows that have figures. */
 function copyWindows(values: Float64Array, firstGrain: Int32Array, into: Float64Array, from: number): void {
@@ -228,13 +235,13 @@ class WindowSums {
     this.#bound = most
   }
 
-  /** Adds the small sums to the large ones. */
-  flush(): Float64Array {
+  /** Adds the small sums to the large ones, and discards those outside of the range. Returns the large sums of the range. */
+  flush(from = 0, until = this.small.length): Float64Array {
     const { small, large } = this
-    for (let at = 0; at < small.length; at++) large[at] = (large[at] as number) + (small[at] as number)
+    for (let at = from; at < until; at++) large[at] = (large[at] as number) + (small[at] as number)
     small.fill(0)
     this.#bound = 0
-    return large
+    return large.subarray(from, until)
   }
 }
 
@@ -247,6 +254,7 @@ export class SourceReader {
   readonly cellsMax: number
   /** By column: the sum of all validators' bases, to be added once for every cell. */
   readonly #bases = new Float64Array(measures.length)
+  #hasBases = false
   readonly #chunk = new ChunkReader(measures.length)
   #data: Uint8Array | undefined
 
@@ -265,9 +273,12 @@ export class SourceReader {
 
   addBase(column: number, base: number): void {
     this.#bases[column] = (this.#bases[column] as number) + base
+    this.#hasBases = true
   }
 
   flush(columns: readonly number[], sums: readonly (WindowSums | undefined)[]): void {
+    if (!this.#hasBases) return
+    this.#hasBases = false
     for (const column of columns) {
       const base = this.#bases[column] as number
       if (base === 0) continue

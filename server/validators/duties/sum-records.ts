@@ -72,10 +72,19 @@ export async function sumRecords(
         if (source) readers.push(accumulator.addSource(source))
       }
     }
-    const rowsOfReader = readers.map(({ source }) => rows.get(source.level.table))
+    const hours = new Set(
+      rows
+        .get(levels.hours.table)
+        ?.keys()
+        .map((id) => unitIn(levels.hours, id)),
+    )
+    const readersOfBatch = readers.filter(
+      ({ source: { level, firstId } }) => level !== levels.hours || hours.has(unitIn(level, firstId)),
+    )
+    const rowsOfReader = readersOfBatch.map(({ source }) => rows.get(source.level.table))
     for (const validator of batch) {
-      for (let at = 0; at < readers.length; at++) {
-        const sourceReader = readers[at] as SourceReader
+      for (let at = 0; at < readersOfBatch.length; at++) {
+        const sourceReader = readersOfBatch[at] as SourceReader
         const { level, firstId } = sourceReader.source
         const data = rowsOfReader[at]?.get(firstId + groupOf(level, validator))
         if (data) accumulator.add(sourceReader, data, validator)
