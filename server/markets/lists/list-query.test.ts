@@ -1,6 +1,6 @@
 // Pages of lists against a plain filter and sort in memory, on either engine (test/on-postgres.test.ts).
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { StateReader, Value } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
@@ -208,9 +208,14 @@ function recordReads(state: TestContext['state']): { reader: StateReader; statem
 }
 
 describe('query plans', () => {
-  test('every order walks its index, without sorting and without scanning a table', async () => {
-    await using context = await openContext()
+  let context: TestContext
+  before(async () => {
+    context = await openContext()
     await fillList(context)
+  })
+  after(() => context[Symbol.asyncDispose]())
+
+  test('every order walks its index, without sorting and without scanning a table', async () => {
     const { reader, statements } = recordReads(context.state)
     const after = { value: 500, number: 500, id: '500' }
     // A part is a small share of the table, as in a large store. Of a large share, PostgreSQL scans the table.
@@ -234,8 +239,6 @@ describe('query plans', () => {
   })
 
   test('named records and tags are found by index', async () => {
-    await using context = await openContext()
-    await fillList(context)
     const { reader, statements } = recordReads(context.state)
     const query = { kind: 'market', order: 'volume', ascending: false } as const
     for (const named of [
