@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
@@ -15,7 +15,7 @@ import { openReplay } from './beacon-replay.ts'
 import { settingsWith } from './context.ts'
 import { inject } from './inject.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
-import { noRedis, startRedis } from './redis.ts'
+import { noRedis, type RedisServer, startRedis } from './redis.ts'
 
 interface Server extends AsyncDisposable {
   readonly running: RunningServer
@@ -59,82 +59,92 @@ const waitUntil = async (event: string, isTrue: () => Promise<boolean>): Promise
   }
 }
 
-test('one server ingests, all serve; the rate limit of 4.3 is shared', { skip: noPostgres || noRedis }, async () => {
-  await using postgres = await startPostgres()
-  await using redis = await startRedis()
-  const overrides = { store: { state: await postgres.schema() }, limits: redis.url, retention: { quotesDays: 30 } }
-  await using first = await openServer(overrides)
-  await waitUntil('the first ingests', async () => {
-    const { retention, markets } = await first.leases()
-    return retention === true && markets === true
+describe('three servers', { skip: noPostgres }, () => {
+  const cleanup = new AsyncDisposableStack()
+  let redis: RedisServer | undefined
+  let [first, second, third]: Server[] = []
+  let network: object
+  before(async () => {
+    const postgres = cleanup.use(await startPostgres())
+    redis = noRedis ? undefined : cleanup.use(await startRedis())
+    const node = cleanup.use(await openReplay())
+    const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], everyMs: 3_600_000 } }
+    network = { server: { port: 0, publicUrl: 'http://tetrad.test' }, validators: { networks: { hoodi } } }
+    const store = { state: await postgres.schema() }
+    const overrides = { ...network, store, limits: redis?.url ?? '', retention: { quotesDays: 30 } }
+    const open = async (more: object = {}) => cleanup.use(await openServer({ ...overrides, ...more }))
+    first = await open()
+    await waitUntil('the first ingests', async () => {
+      const { retention, markets } = (await first?.leases()) ?? {}
+      return retention === true && markets === true
+    })
+    second = await open()
+    third = await open({ ingest: { enabled: false } })
   })
-  await using second = await openServer(overrides)
-  await using third = await openServer({ ...overrides, ingest: { enabled: false } })
-  assert.deepEqual(await third.leases(), {})
-  assert.equal((await second.leases()).retention, false)
-  assert.equal((await first.leases()).markets, true)
+  after(() => cleanup.disposeAsync())
 
-  const { context } = first.running
-  const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)
-  const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
-  const call = async ({ running }: Server) => {
-    const { statusCode, body } = await inject(running, { url })
-    assert.ok(statusCode < 500, body)
-    if (body.includes(faults['limit.unavailable'].message)) return 'unavailable'
-    return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
-  }
-  const startMs = performance.now()
-  await waitUntil('a call passes', async () => (await call(first)) === 'passed')
-  const outcomes = await Promise.all(Array.from({ length: 8 }, () => [first, second, third].map(call)).flat())
-  const seconds = Math.ceil((performance.now() - startMs) / 1000)
-  const passed = 1 + outcomes.filter((outcome) => outcome === 'passed').length
-  assert.ok(passed <= 2 * seconds, `${passed} in ${seconds} s`)
+  test('all return what one of them reads, byte for byte like an embedded server', async () => {
+    assert(first && second && third)
+    const isRead = async ({ running }: Server) =>
+      (await coveredEpochs(running.context.duties, 'hoodi')).at(-1)?.until === 13
+    await using alone = await openServer(network)
+    for (const server of [first, second, third, alone]) await waitUntil('the network is read', () => isRead(server))
+    const responsesOf = async ({ running }: Server) => {
+      const { state, clock, random } = running.context
+      const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
+      const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
+      const paths = [
+        '/v0/eth/validators/effectiveness?indices=1,2,3,4&size=50&groupBy=validator',
+        '/v1/eth/validators/1/effectiveness?limit=50&granularity=hour',
+        '/v1/eth/validators/1/explain',
+        '/v0/eth/validators/2',
+      ]
+      const responses = await Promise.all(paths.map((url) => inject(running, { url, headers })))
+      return responses.map(({ statusCode, body }) => `${statusCode} ${body}`)
+    }
+    const expected = await responsesOf(alone)
+    assert.ok(
+      expected.every((response) => response.startsWith('200 ')),
+      String(expected),
+    )
+    for (const server of [first, second, third]) assert.deepEqual(await responsesOf(server), expected)
+  })
 
-  await redis.kill()
-  assert.equal(await call(second), 'unavailable')
-  await waitUntil('the metric shows it', async () =>
-    /^tetrad_limits_shared 0/m.test((await inject(second.running, '/metrics')).body),
-  )
-  await redis.start()
-  await waitUntil('Redis is back', async () => (await call(second)) === 'passed')
+  test('one ingests, all serve; the rate limit of 4.3 is shared', { skip: noRedis }, async () => {
+    assert(first && second && third && redis)
+    const standby = second
+    assert.deepEqual(await third.leases(), {})
+    assert.equal((await standby.leases()).retention, false)
+    assert.equal((await first.leases()).markets, true)
 
-  await first.close()
-  await waitUntil('the second takes over', async () => (await second.leases()).retention === true)
-  assert.deepEqual(await third.leases(), {})
-})
+    const { context } = first.running
+    const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)
+    const url = `/v2/api?module=account&action=fundedby&chainid=1&address=0x${'1'.repeat(40)}&apikey=${key}`
+    const call = async ({ running }: Server) => {
+      const { statusCode, body } = await inject(running, { url })
+      assert.ok(statusCode < 500, body)
+      if (body.includes(faults['limit.unavailable'].message)) return 'unavailable'
+      return body.includes('Max calls per sec rate limit reached (2/sec)') ? 'refused' : 'passed'
+    }
+    const startMs = performance.now()
+    const leader = first
+    await waitUntil('a call passes', async () => (await call(leader)) === 'passed')
+    const servers = [first, second, third]
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => servers.map(call)).flat())
+    const seconds = Math.ceil((performance.now() - startMs) / 1000)
+    const passed = 1 + outcomes.filter((outcome) => outcome === 'passed').length
+    assert.ok(passed <= 2 * seconds, `${passed} in ${seconds} s`)
 
-test('all servers return what one of them reads, byte for byte like an embedded server', {
-  skip: noPostgres,
-}, async () => {
-  await using postgres = await startPostgres()
-  await using node = await openReplay()
-  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], everyMs: 3_600_000 } }
-  const network = { server: { port: 0, publicUrl: 'http://tetrad.test' }, validators: { networks: { hoodi } } }
-  const shared = { ...network, store: { state: await postgres.schema() } }
-  const isRead = async ({ running }: Server) =>
-    (await coveredEpochs(running.context.duties, 'hoodi')).at(-1)?.until === 13
-  await using first = await openServer(shared)
-  await using second = await openServer(shared)
-  await using third = await openServer({ ...shared, ingest: { enabled: false } })
-  await using alone = await openServer(network)
-  for (const server of [first, second, third, alone]) await waitUntil('the network is read', () => isRead(server))
-  const responsesOf = async ({ running }: Server) => {
-    const { state, clock, random } = running.context
-    const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
-    const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
-    const paths = [
-      '/v0/eth/validators/effectiveness?indices=1,2,3,4&size=50&groupBy=validator',
-      '/v1/eth/validators/1/effectiveness?limit=50&granularity=hour',
-      '/v1/eth/validators/1/explain',
-      '/v0/eth/validators/2',
-    ]
-    const responses = await Promise.all(paths.map((url) => inject(running, { url, headers })))
-    return responses.map(({ statusCode, body }) => `${statusCode} ${body}`)
-  }
-  const expected = await responsesOf(alone)
-  assert.ok(
-    expected.every((response) => response.startsWith('200 ')),
-    String(expected),
-  )
-  for (const server of [first, second, third]) assert.deepEqual(await responsesOf(server), expected)
+    await redis.kill()
+    assert.equal(await call(standby), 'unavailable')
+    await waitUntil('the metric shows it', async () =>
+      /^tetrad_limits_shared 0/m.test((await inject(standby.running, '/metrics')).body),
+    )
+    await redis.start()
+    await waitUntil('Redis is back', async () => (await call(standby)) === 'passed')
+
+    await first.close()
+    await waitUntil('the second takes over', async () => (await standby.leases()).retention === true)
+    assert.deepEqual(await third.leases(), {})
+  })
 })

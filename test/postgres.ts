@@ -89,13 +89,17 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
   const sql = <R>(statement: string) => runSql<R>(url, statement, purpose)
   // The backends end with the postmaster, without notice to clients.
   const kill = () => end(child, 'SIGQUIT')
+  const spareSchemas: string[] = []
   return {
     url,
     dir,
     port,
     sql,
     kill,
-    schema: async () => (await openSchema(url)).url,
+    async schema() {
+      if (spareSchemas.length === 0) spareSchemas.push(...(await createSchemas(url)))
+      return spareSchemas.pop() as string
+    },
     async start() {
       child = await begin(dir, port)
     },
@@ -116,16 +120,11 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
 
 let schemas = 0
 
-/** An empty schema of a running server. */
-async function openSchema(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
-  schemas += 1
-  const name = `t${process.pid}_${schemas}`
-  await runSql(url, `create schema ${name}`)
-  return {
-    url: `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`,
-    [Symbol.asyncDispose]: async () =>
-      void (await runSql(url, `drop schema ${name} cascade; drop schema if exists ${name}_duties cascade`)),
-  }
+/** URLs of empty schemas. A connection costs the server as much as ten schemas. */
+async function createSchemas(url: string): Promise<string[]> {
+  const names = Array.from({ length: 10 }, () => `t${process.pid}_${++schemas}`)
+  await runSql(url, names.map((name) => `create schema ${name}`).join(';'))
+  return names.map((name) => `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`)
 }
 
 let template: Promise<string> | undefined

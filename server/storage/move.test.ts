@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { seededRandom } from '#test/context.ts'
+import { isLongRun, seedsOf } from '#test/long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { copyEmptyStores } from '#test/template.ts'
 import { addCoverage, coverageOf, moveCursor } from './coverage.ts'
 import {
   identifySource,
@@ -23,8 +25,14 @@ import type { State, StateWriter } from './state.ts'
 
 const never = new AbortController().signal
 
+/** Rows are moved in ranges of 1000. */
+const moreThanRange = 1020
+/** Steps between two interruptions of a move. Which steps are interrupted follows from the seed of the run. */
+const stepsBetween = isLongRun ? 1 : 12
+
 async function createDataFolder() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
+  await copyEmptyStores(dir)
   return {
     dir,
     /** A snapshot of the database. */
@@ -87,11 +95,11 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     await using dataFolder = await createDataFolder()
     const live = await openState(dataFolder.dir)
     const target = await openState(dataFolder.dir, { state: await server.schema() })
-    await live.write((tx) => fill(tx, 'one', 1500))
+    await live.write((tx) => fill(tx, 'one', moreThanRange))
     const first = await dataFolder.snapshot(live)
     const report = await moveState(first, target, () => {}, never)
     assert.deepEqual(await contents(target, first), await contents(first, first))
-    assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, 1500)
+    assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, moreThanRange)
     await first.close()
 
     await live.write(async (tx) => {
@@ -102,7 +110,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
       await tx.run("delete from fx_quotes where id = 'one-9'")
       await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
-      await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 1200")
+      await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 900")
     })
     const second = await dataFolder.snapshot(live)
     const again = await moveState(second, target, () => {}, never)
@@ -124,9 +132,10 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     await using dataFolder = await createDataFolder()
     const live = await openState(dataFolder.dir)
     const target = await openState(dataFolder.dir, { state: await server.schema() })
-    await live.write((tx) => fill(tx, 'one', 1200))
+    await live.write((tx) => fill(tx, 'one', moreThanRange))
     const snapshot = await dataFolder.snapshot(live)
-    for (let steps = 1; ; steps += 7) {
+    const [first = 0] = seedsOf(stepsBetween, 1)
+    for (let steps = 1 + first; ; steps += stepsBetween) {
       const stop = new AbortController()
       let seen = 0
       const work = moveState(
@@ -179,7 +188,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       const { live, snapshot, serve, close } = await openBoth(dataFolder)
       await live.state.write((tx) => fill(tx, 'one', 50))
       await live.duties.write(async (tx) => {
-        await fillDuties(tx, 'one', 1500)
+        await fillDuties(tx, 'one', moreThanRange)
         await addCoverage(tx, 'duties/mainnet', 3, 9)
       })
       const moves = await snapshot()
@@ -204,7 +213,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       const stores = await serve()
       for (const { source, target } of moves)
         assert.deepEqual(await contents(target, source), await contents(source, source))
-      assert.equal((await stores.duties.all('select id from duty_days')).length, 1500)
+      assert.equal((await stores.duties.all('select id from duty_days')).length, moreThanRange)
       assert.deepEqual(await coverageOf(stores.duties, 'duties/mainnet'), [{ from: 3, until: 9 }])
       assert.deepEqual(await coverageOf(stores.state, 'duties/mainnet'), [])
       await stores.close()
@@ -214,7 +223,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     test('days that were merged into spans since the last move are deleted from the target', async () => {
       await using dataFolder = await createDataFolder()
       const { live, snapshot, target, close } = await openBoth(dataFolder)
-      await live.duties.write((tx) => fillDuties(tx, 'one', 1200))
+      await live.duties.write((tx) => fillDuties(tx, 'one', moreThanRange))
       const first = await snapshot()
       await moveStores(first, () => {}, never)
       await live.duties.write(async (tx) => {
