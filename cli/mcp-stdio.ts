@@ -1,5 +1,5 @@
 // Serves the Model Context Protocol over standard input and output. The tools call a running server.
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { type ServeStdioOptions, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createClient } from '#api/client.ts'
 import { createMcpServer } from '#operations/mcp/mcp-server.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -17,9 +17,14 @@ export async function serveMcpOnStdio({ baseUrl, key }: McpOptions): Promise<voi
     note('Waiting for the messages of a host. To configure one, see docs/agents.md. Stop with Ctrl+C.')
   // A file or /dev/null as standard input ends without being closed.
   const closed = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve))
-  const client = createClient({ baseUrl, key })
-  const unreachableAdvice = `. Is a server running at ${baseUrl}?`
-  const connection = serveStdio(() => createMcpServer({ version: manifest.version, client, unreachableAdvice }))
+  const connection = serveMcp({ baseUrl, key })
   await closed
   await connection.close()
+}
+
+/** `options.transport`: instead of standard input and output. */
+export function serveMcp({ baseUrl, key }: McpOptions, options: ServeStdioOptions = {}) {
+  const client = createClient({ baseUrl, key })
+  const unreachableAdvice = `. Is a server running at ${baseUrl}?`
+  return serveStdio(() => createMcpServer({ version: manifest.version, client, unreachableAdvice }), options)
 }

@@ -1,25 +1,38 @@
-// Tests `tetrad mcp` with the client of the protocol's own package, over standard input and output.
+// Tests `tetrad mcp` with the client of the protocol's own package, over standard input and output. Cases that do not
+// concern the process run in this one: the command takes a second of CPU time to start.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import { Client } from '@modelcontextprotocol/client'
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
-import { launcher } from '#test/run-command.ts'
+import { commandEnv, launcher } from '#test/run-command.ts'
 import { serveScript } from '#test/scripted-server.ts'
+import { type McpOptions, serveMcp } from './mcp-stdio.ts'
 
-async function connect(env: Record<string, string>) {
-  const client = new Client({ name: 'test', version: '1' })
+const newClient = (): Client => new Client({ name: 'test', version: '1' })
+
+async function startCommand(env: Record<string, string>): Promise<Client> {
+  const client = newClient()
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [launcher, 'mcp'],
-    env,
+    env: { ...commandEnv(), ...env },
     stderr: 'inherit',
   })
   await client.connect(transport)
+  return client
+}
+
+/** Closing the client closes the server too. */
+async function connect(options: McpOptions): Promise<Client> {
+  const [transport, other] = InMemoryTransport.createLinkedPair()
+  serveMcp(options, { transport })
+  const client = newClient()
+  await client.connect(other)
   return client
 }
 
@@ -32,7 +45,7 @@ describe('tetrad mcp', () => {
   let client: Client
   before(async () => {
     demo = await openDemoServer()
-    client = await connect({ TETRAD_URL: demo.url, TETRAD_KEY: demo.key })
+    client = await startCommand({ TETRAD_URL: demo.url, TETRAD_KEY: demo.key })
   })
   after(async () => {
     await client.close()
@@ -100,7 +113,7 @@ describe('tetrad mcp', () => {
   })
 
   test('calls need the same key as over HTTP', async () => {
-    const anonymous = await connect({ TETRAD_URL: demo.url })
+    const anonymous = await connect({ baseUrl: demo.url, key: undefined })
     const input = { validator_index_or_pubkey: '1' }
     const refused = await anonymous.callTool({ name: 'validators_metadata', arguments: input })
     await anonymous.close()
@@ -109,7 +122,7 @@ describe('tetrad mcp', () => {
   })
 
   test('if no server is running, the tool error names its address', async () => {
-    const alone = await connect({ TETRAD_URL: 'http://127.0.0.1:9' })
+    const alone = await connect({ baseUrl: 'http://127.0.0.1:9', key: undefined })
     const failed = await alone.callTool({ name: 'markets_search', arguments: { q: 'harbour' } })
     await alone.close()
     assert.equal(failed.isError, true)
@@ -119,7 +132,7 @@ describe('tetrad mcp', () => {
   test('the key is sent, integers keep all digits, and a second text describes incomplete data', async () => {
     const headers = { 'x-tetrad-coverage': '0-99', 'x-tetrad-as-of': '2026-11-15T12:00:00Z' }
     await using scripted = await serveScript({ body: '{"validatorIndex":9007199254740993}', headers })
-    const host = await connect({ TETRAD_URL: scripted.url, TETRAD_KEY: 'tetrad:a:b' })
+    const host = await connect({ baseUrl: scripted.url, key: 'tetrad:a:b' })
     const input = { validator_index_or_pubkey: '1' }
     const result = await host.callTool({ name: 'validators_metadata', arguments: input })
     await host.close()
