@@ -15,6 +15,7 @@ import { type DemoSamples, startDemo } from '#simulator/demo.ts'
 import type { Manifest } from '#storage/backup.ts'
 import { createKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
+import { openDemoNodes } from './demo-nodes.ts'
 import { inject } from './inject.ts'
 import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
@@ -62,7 +63,7 @@ test('a restored backup of a running server returns the same responses', async (
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(dir, { recursive: true, force: true }))
   await copyDemo(join(dir, 'here'))
-  const demo = await startDemo()
+  const demo = await startDemo(openDemoNodes())
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
   let samples: DemoSamples | undefined
