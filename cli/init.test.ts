@@ -8,7 +8,7 @@ import { loadConfig } from '#runtime/config.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
 import { isInstalled } from '#test/programs.ts'
-import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 const noTerminal = !isInstalled('script', '--version') && 'the program `script` is not installed'
 
@@ -96,7 +96,7 @@ describe('tetrad init', () => {
     await using home = await openFolder()
     const terminal = spawn('script', ['-qfec', `'${process.execPath}' '${launcher}' init`, '/dev/null'], {
       cwd: home.dir,
-      env: { PATH: process.env.PATH, HOME: home.dir },
+      env: { ...commandEnv(), HOME: home.dir },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const answers: [question: string, answer: string][] = [
@@ -128,7 +128,7 @@ describe('tetrad init', () => {
       await using home = await openFolder()
       const terminal = spawn('script', ['-qfec', `'${process.execPath}' '${launcher}' init`, '/dev/null'], {
         cwd: home.dir,
-        env: { PATH: process.env.PATH, HOME: home.dir },
+        env: { ...commandEnv(), HOME: home.dir },
         stdio: ['pipe', 'pipe', 'inherit'],
       })
       const ended = once(terminal, 'exit')

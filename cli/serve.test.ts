@@ -10,13 +10,13 @@ import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openState, openStores } from '#storage/open.ts'
 import { isInstalled } from '#test/programs.ts'
-import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 /** A configured server, which needs no demo data. */
 async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' | 'pipe' = 'inherit') {
   const home = await openFolder()
   await writeFile(join(home.dir, 'tetrad.yaml'), config)
-  const env = { PATH: process.env.PATH, HOME: home.dir }
+  const env = { ...commandEnv(), HOME: home.dir }
   const child = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
     cwd: home.dir,
     env,
@@ -176,7 +176,7 @@ test('on a terminal, the last line is a short link that signs in, and the log is
   const command = `'${process.execPath}' '${launcher}' serve --port 0`
   const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd: home.dir,
-    env: { PATH: process.env.PATH, HOME: home.dir },
+    env: { ...commandEnv(), HOME: home.dir },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   try {

@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import { ManualClock } from '#runtime/clock.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { startStandaloneSimulator } from '#simulator/standalone.ts'
-import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 test('the command prints a configuration that passes all checks, and stops with exit code 0', async () => {
   await using home = await openFolder()
   const child = spawn(process.execPath, [launcher, 'simulator', '--json'], {
     cwd: home.dir,
-    env: { PATH: process.env.PATH, HOME: home.dir },
+    env: { ...commandEnv(), HOME: home.dir },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
