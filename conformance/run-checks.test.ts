@@ -8,6 +8,7 @@ import { httpDefects } from '#test/broken-servers/http.ts'
 import { marketDefects } from '#test/broken-servers/markets.ts'
 import { ratingDefects } from '#test/broken-servers/ratings.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { fetchFrom } from '#test/inject.ts'
 import { formatResult, summaryOf } from './report.ts'
 import { checkIds, runChecks } from './run-checks.ts'
 
@@ -72,7 +73,7 @@ describe('conformance suite', () => {
 
   for (const [name, checkId, change] of defects) {
     test(`${checkId} fails if ${name}`, async () => {
-      const broken = { fetch: createBrokenFetch(change, demo.key) }
+      const broken = { fetch: createBrokenFetch(change, demo.key, fetchFrom(demo.server)) }
       const { results } = await runChecks({ ...options(), samples: samples(), only: [checkId] }, undefined, broken)
       assert.deepEqual(
         results.map(({ id, outcome }) => [id, outcome]),
@@ -121,7 +122,7 @@ describe('optional checks', () => {
       only.map((id) => [id, 'passed']),
       report.results.map(formatResult).join('\n'),
     )
-    const broken = { fetch: createBrokenFetch(neverExpiringLinks(), demo.key), now, sleep }
+    const broken = { fetch: createBrokenFetch(neverExpiringLinks(), demo.key, fetchFrom(demo.server)), now, sleep }
     const { results } = await runChecks({ ...options, only: ['explorer.link.expires'] }, undefined, broken)
     assert.deepEqual(
       results.map(({ outcome, notes }) => [outcome, notes]),

@@ -25,7 +25,12 @@ export interface Change {
 /** A description, the id of the check that must find it, and the change. */
 export type Defect = readonly [name: string, checkId: string, change: Change]
 
-export function createBrokenFetch({ alterRequest, alterReply }: Change, goodKey: string): typeof globalThis.fetch {
+/** `send`: how requests reach the correct server. */
+export function createBrokenFetch(
+  { alterRequest, alterReply }: Change,
+  goodKey: string,
+  send: typeof globalThis.fetch,
+): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const request: ClientRequest = {
       url: new URL(String(input)),
@@ -35,7 +40,7 @@ export function createBrokenFetch({ alterRequest, alterReply }: Change, goodKey:
       goodKey,
     }
     const body = alterRequest?.(request) ?? init.body
-    const response = await fetch(request.url, { ...init, headers: request.headers, ...(body != null && { body }) })
+    const response = await send(request.url, { ...init, headers: request.headers, ...(body != null && { body }) })
     const correct: ServerReply = {
       status: response.status,
       headers: new Headers(response.headers),
