@@ -1,5 +1,6 @@
-// A process that makes as many calls as possible with one key for a few seconds and reports when they were accepted, by
-// the clock of Redis. `node limit-load.ts <redis url> <limits>`; starts on a message of its parent.
+// A process that makes as many calls as possible with one key until the limit of the day is reached, and some more. It
+// reports when they were accepted, by the clock of Redis. `node limit-load.ts <redis url> <limits>`; starts on a message
+// of its parent.
 import { once } from 'node:events'
 import { contract } from '#api/contract.ts'
 import { SharedLimits } from '#http/shared-limits.ts'
@@ -7,7 +8,10 @@ import { UsageCounter } from '#http/usage-counter.ts'
 import { openContext } from './context.ts'
 
 const [, , url = '', limits = '{}'] = process.argv
-const lastMs = 4500
+/** After the first one that the limit of the day refuses. */
+const callsAfterLimit = 200
+/** Reached only if there is no limit of the day. */
+const roundsMax = 1_000_000
 const caller = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perDay: number }) }
 
 await using context = await openContext()
@@ -24,10 +28,13 @@ usage.count = (...call) => {
 const shared = await SharedLimits.open(context, usage, { url })
 process.send?.('ready')
 await once(process, 'message')
-const endMs = performance.now() + lastMs
-for (let round = 0; performance.now() < endMs; round++) {
+let left = callsAfterLimit
+let isLimitReached = false
+for (let round = 0; left > 0 && round < roundsMax; round++) {
   which = round % 2 === 0 ? 'limited' : 'other'
-  await shared.consume(caller, contract[which === 'limited' ? 'explorer.fundedBy' : 'fx.createQuote'])
+  const fault = await shared.consume(caller, contract[which === 'limited' ? 'explorer.fundedBy' : 'fx.createQuote'])
+  isLimitReached ||= fault?.code === 'limit.day'
+  if (isLimitReached) left -= 1
 }
 await shared.close()
 await usage.close()
