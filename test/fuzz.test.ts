@@ -19,7 +19,7 @@ import { isLongRun } from './long.ts'
 
 const manyRuns = 300
 /** Every run draws other requests. */
-const runs = Number(process.env.FUZZ_RUNS ?? (isLongRun ? manyRuns : 75))
+const runs = Number(process.env.FUZZ_RUNS ?? (isLongRun ? manyRuns : 150))
 
 const failureProblems: Record<Group, (value: unknown) => readonly unknown[]> = {
   explorer: checker(ExplorerFailure),
