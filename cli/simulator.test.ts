@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { startStandaloneSimulator } from '#simulator/standalone.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 test('the command prints a configuration that passes all checks, and stops with exit code 0', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { untilStopped } from './stop.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rateHistory } from '#fx/rates/rate-store.ts'
-import { ManualClock } from '#runtime/clock.ts'
 import { openContext } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { loadPastRates, ratesAt, startRateFeed } from './fx.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)

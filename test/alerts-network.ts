@@ -8,7 +8,6 @@
 // | 5 | validator 5 is slashed in slot 42 |
 // | 5 | validator 7 asks to exit in slot 44 |
 import type { Range } from '#core/ranges.ts'
-import { ManualClock } from '#runtime/clock.ts'
 import { type Behaviour, noMistakes, noOperations } from '#simulator/beacon/behaviour.ts'
 import type { SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
@@ -16,6 +15,7 @@ import { addCoverage } from '#storage/coverage.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { catchUp } from '#test/ingest-oracle.ts'
+import { ManualClock } from './manual-clock.ts'
 import { type CompletedNetwork, simulateScenario } from './simulator/simulate-network.ts'
 
 const slotsPerEpoch = 8

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ServerHistory } from '#api/console.ts'
-import { ManualClock } from '#runtime/clock.ts'
 import { openMetrics } from '#runtime/metrics.ts'
 import { openConsole } from '#test/console.ts'
 import { testNowMs } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { HistoryRecorder, percentileMs } from './history.ts'
 
 const stream = (ageSeconds: number | null) => ({ group: 'fx', name: 'rates desk', ageSeconds }) as never

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { type Deadline, openDeadlines } from './deadline.ts'
 
 test('work that ends in time returns its result; other work ends with server.timeout', async () => {

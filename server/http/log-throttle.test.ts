@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { LogThrottle } from './log-throttle.ts'
 
 test('a message is logged at once, then once a minute with a count', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { writeStream } from './stream.ts'
 
 interface Pouring {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ManualClock } from '#runtime/clock.ts'
 import type { Random } from '#runtime/random.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { type PollOutcome, PollTimeout, poll, WakeSignal, waitMs } from './poll.ts'
 
 const steady = (byte: number): Random => ({ bytes: (count) => new Uint8Array(count).fill(byte), uuid: () => '' })

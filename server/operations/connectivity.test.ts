@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, systemClock } from '#runtime/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { settingsWith } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
 import { connectivityFindings } from './connectivity.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from '#test/simulator/seeded-behaviour.ts'
 import { drawNetworkPlan, simulateScenario } from '#test/simulator/simulate-network.ts'
 import { createSeededRandom } from '../seeded-random.ts'

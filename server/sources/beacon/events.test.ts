@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ManualClock, nextEventLoopTurn } from '#runtime/clock.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { listenToEvents } from './events.ts'
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse]

@@ -1,9 +1,10 @@
 // Several nodes of one chain with different capabilities and failures; behaviour/explorer.md#node-capabilities.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Clock, ManualClock, systemClock } from '#runtime/clock.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { FetchError } from '../http-client.ts'
 import { describeLimitations } from './capabilities.ts'
 import { CapabilityTracker } from './capability-tracker.ts'

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, systemClock } from '#runtime/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { epochEndMs, simulateAlertsNetwork } from '#test/alerts-network.ts'
 import { openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { DepositQueue, lastAppliedEpoch, registryQueues } from './queues.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 

@@ -1,7 +1,7 @@
 // Small segments share a transaction, but a slow node must not delay stored epochs for long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { type BatchMember, inBatches } from './batches.ts'
 
 /** `count` segments of one epoch with `validators` rows, each processed in `ms`. */
