@@ -9,172 +9,100 @@ export interface FaultRule {
   readonly message: string
 }
 
+const faultRule =
+  (retry: FaultRule['retry']) =>
+  (status: number, message: string): FaultRule => ({ status, retry, message })
+const [never, later, changed] = [faultRule('never'), faultRule('later'), faultRule('changed')]
+
 export const faults = {
-  'route.unknown': { status: 404, retry: 'never', message: 'No such path.' },
-  'route.method': {
-    status: 405,
-    retry: 'changed',
-    message: 'This path does not support that method. See the allow header.',
-  },
-  'route.disabled': { status: 404, retry: 'never', message: 'This interface is disabled on this server.' },
-  'input.invalid': { status: 400, retry: 'changed', message: 'A parameter is missing or malformed.' },
-  'input.url_too_long': { status: 414, retry: 'changed', message: 'The request line is too long.' },
-  'input.headers_too_large': { status: 431, retry: 'changed', message: 'The request headers are too large.' },
-  'body.too_large': { status: 413, retry: 'changed', message: 'The request body is too large.' },
-  'body.type': { status: 415, retry: 'changed', message: 'The content type is not supported. Send application/json.' },
-  'body.invalid_json': { status: 400, retry: 'changed', message: 'The request body is not valid JSON.' },
-  'key.missing': { status: 401, retry: 'changed', message: 'An API key is required.' },
-  'key.invalid': { status: 401, retry: 'changed', message: 'This API key is not valid.' },
-  'key.throttled': { status: 429, retry: 'later', message: 'Too many invalid API keys from this address.' },
-  'key.group': { status: 403, retry: 'changed', message: 'This API key may not use this interface.' },
-  'plan.too_low': { status: 403, retry: 'changed', message: 'This endpoint needs a higher plan.' },
-  'console.session': {
-    status: 401,
-    retry: 'changed',
-    message: 'Sign in first: open the sign-in link that the server printed, or create one with `tetrad console link`.',
-  },
-  'console.link': {
-    status: 401,
-    retry: 'changed',
-    message: 'This sign-in link is invalid, used or expired. Create a new one with `tetrad console link`.',
-  },
-  'console.origin': {
-    status: 403,
-    retry: 'changed',
-    message: 'This call is only accepted from pages of this server.',
-  },
-  'console.key': {
-    status: 403,
-    retry: 'changed',
-    message: 'The key of this session was revoked or replaced. Sign out and sign in again.',
-  },
-  'limit.second': { status: 429, retry: 'later', message: 'Too many calls in one second.' },
-  'limit.day': { status: 429, retry: 'later', message: 'The daily call limit is used up.' },
-  'limit.unavailable': {
-    status: 503,
-    retry: 'later',
-    message: 'The rate limit of this endpoint cannot be checked at the moment. Try again in a second.',
-  },
-  'explorer.module': { status: 400, retry: 'changed', message: 'The module name is missing or unknown.' },
-  'explorer.action': { status: 400, retry: 'changed', message: 'The action name is missing or unknown.' },
-  'explorer.chain_unsupported': { status: 400, retry: 'changed', message: 'This server does not serve this chain.' },
-  'explorer.chain_unavailable': { status: 503, retry: 'later', message: 'This chain is temporarily unavailable.' },
-  'explorer.not_covered': {
-    status: 503,
-    retry: 'later',
-    message: 'No funding is known, but some blocks of this chain have not been read yet.',
-  },
-  'explorer.node_unavailable': {
-    status: 503,
-    retry: 'later',
-    message: 'No node of this chain returned a usable response at the moment.',
-  },
-  'explorer.not_archive': {
-    status: 503,
-    retry: 'never',
-    message: 'The node of this chain has no old state. Configure an archive node, or index the chain.',
-  },
-  'explorer.no_traces': {
-    status: 503,
-    retry: 'never',
-    message: 'The node of this chain cannot trace internal transfers. Configure a node that can.',
-  },
-  'explorer.probe_bounds': {
-    status: 503,
-    retry: 'never',
-    message: 'The search for the first funding of this address reached its limits.',
-  },
-  'explorer.needs_index': {
-    status: 503,
-    retry: 'never',
-    message:
-      'The state of this address does not show its first funding. Use a node with trace_filter, or index the chain (mode: index or both).',
-  },
-  'explorer.unexplained_block': {
-    status: 503,
-    retry: 'never',
-    message: 'A block changed this account, but its transfers, withdrawals and rewards do not explain the change.',
-  },
-  'explorer.link': {
-    status: 403,
-    retry: 'changed',
-    message: 'This download link is invalid or expired. Request a new one.',
-  },
-  'fx.amount_range': {
-    status: 400,
-    retry: 'changed',
-    message: 'The amount is outside the range offered for this pair.',
-  },
-  'fx.pair_unknown': { status: 400, retry: 'changed', message: 'This currency or pair is not offered.' },
-  'fx.no_spender': {
-    status: 501,
-    retry: 'never',
-    message: 'Tradable quotes are not available, only reference quotes. Set fx.spender to the settlement contract.',
-  },
-  'fx.rate_stale': { status: 503, retry: 'later', message: 'No fresh rate for this pair.' },
-  'fx.rate_disputed': {
-    status: 503,
-    retry: 'later',
-    message: 'The rate sources of this pair disagree. There is no price until they agree again.',
-  },
-  'fx.idempotency': {
-    status: 409,
-    retry: 'changed',
-    message: 'This idempotency key was used with another body. Use a new key.',
-  },
-  'validators.not_covered': {
-    status: 503,
-    retry: 'later',
-    message: 'No epoch of this network has been read yet, so it is unknown whether this validator exists.',
-  },
-  'validators.not_watched': {
-    status: 404,
-    retry: 'never',
-    message: 'This server records only selected validators of this network, and this is not one of them.',
-  },
-  'validators.windows_changed': {
-    status: 503,
-    retry: 'never',
-    message: 'The stored data of this network uses other hours or days than configured. Restore the old settings.',
-  },
-  'markets.not_covered': {
-    status: 503,
-    retry: 'later',
-    message: 'Not all feeds have been read completely, so it is unknown whether this market exists.',
-  },
-  'markets.history_expired': {
-    status: 410,
-    retry: 'never',
-    message: 'The stored history does not contain that time or cursor.',
-  },
-  'markets.too_many_changes': {
-    status: 400,
-    retry: 'changed',
-    message: 'Too many changes since then for one response. Request a later time.',
-  },
-  'markets.streams_full': {
-    status: 503,
-    retry: 'later',
-    message: 'The server has no free change stream at the moment.',
-  },
-  'markets.streams_per_caller': {
-    status: 429,
-    retry: 'later',
-    message: 'You have the maximum number of open change streams. Close one first.',
-  },
-  'record.not_found': { status: 404, retry: 'never', message: 'Not found.' },
-  'store.unavailable': {
-    status: 503,
-    retry: 'later',
-    message: 'The database cannot be read or written at the moment.',
-  },
-  'server.timeout': { status: 504, retry: 'later', message: 'The request took too long and was aborted.' },
-  'server.internal': {
-    status: 500,
-    retry: 'later',
-    message: 'Internal error. The log has details under the request id.',
-  },
-} as const satisfies Record<string, FaultRule>
+  'route.unknown': never(404, 'No such path.'),
+  'route.method': changed(405, 'This path does not support that method. See the allow header.'),
+  'route.disabled': never(404, 'This interface is disabled on this server.'),
+  'input.invalid': changed(400, 'A parameter is missing or malformed.'),
+  'input.url_too_long': changed(414, 'The request line is too long.'),
+  'input.headers_too_large': changed(431, 'The request headers are too large.'),
+  'body.too_large': changed(413, 'The request body is too large.'),
+  'body.type': changed(415, 'The content type is not supported. Send application/json.'),
+  'body.invalid_json': changed(400, 'The request body is not valid JSON.'),
+  'key.missing': changed(401, 'An API key is required.'),
+  'key.invalid': changed(401, 'This API key is not valid.'),
+  'key.throttled': later(429, 'Too many invalid API keys from this address.'),
+  'key.group': changed(403, 'This API key may not use this interface.'),
+  'plan.too_low': changed(403, 'This endpoint needs a higher plan.'),
+  'console.session': changed(
+    401,
+    'Sign in first: open the sign-in link that the server printed, or create one with `tetrad console link`.',
+  ),
+  'console.link': changed(
+    401,
+    'This sign-in link is invalid, used or expired. Create a new one with `tetrad console link`.',
+  ),
+  'console.origin': changed(403, 'This call is only accepted from pages of this server.'),
+  'console.key': changed(403, 'The key of this session was revoked or replaced. Sign out and sign in again.'),
+  'limit.second': later(429, 'Too many calls in one second.'),
+  'limit.day': later(429, 'The daily call limit is used up.'),
+  'limit.unavailable': later(
+    503,
+    'The rate limit of this endpoint cannot be checked at the moment. Try again in a second.',
+  ),
+  'explorer.module': changed(400, 'The module name is missing or unknown.'),
+  'explorer.action': changed(400, 'The action name is missing or unknown.'),
+  'explorer.chain_unsupported': changed(400, 'This server does not serve this chain.'),
+  'explorer.chain_unavailable': later(503, 'This chain is temporarily unavailable.'),
+  'explorer.not_covered': later(503, 'No funding is known, but some blocks of this chain have not been read yet.'),
+  'explorer.node_unavailable': later(503, 'No node of this chain returned a usable response at the moment.'),
+  'explorer.not_archive': never(
+    503,
+    'The node of this chain has no old state. Configure an archive node, or index the chain.',
+  ),
+  'explorer.no_traces': never(
+    503,
+    'The node of this chain cannot trace internal transfers. Configure a node that can.',
+  ),
+  'explorer.probe_bounds': never(503, 'The search for the first funding of this address reached its limits.'),
+  'explorer.needs_index': never(
+    503,
+    'The state of this address does not show its first funding. Use a node with trace_filter, or index the chain (mode: index or both).',
+  ),
+  'explorer.unexplained_block': never(
+    503,
+    'A block changed this account, but its transfers, withdrawals and rewards do not explain the change.',
+  ),
+  'explorer.link': changed(403, 'This download link is invalid or expired. Request a new one.'),
+  'fx.amount_range': changed(400, 'The amount is outside the range offered for this pair.'),
+  'fx.pair_unknown': changed(400, 'This currency or pair is not offered.'),
+  'fx.no_spender': never(
+    501,
+    'Tradable quotes are not available, only reference quotes. Set fx.spender to the settlement contract.',
+  ),
+  'fx.rate_stale': later(503, 'No fresh rate for this pair.'),
+  'fx.rate_disputed': later(503, 'The rate sources of this pair disagree. There is no price until they agree again.'),
+  'fx.idempotency': changed(409, 'This idempotency key was used with another body. Use a new key.'),
+  'validators.not_covered': later(
+    503,
+    'No epoch of this network has been read yet, so it is unknown whether this validator exists.',
+  ),
+  'validators.not_watched': never(
+    404,
+    'This server records only selected validators of this network, and this is not one of them.',
+  ),
+  'validators.windows_changed': never(
+    503,
+    'The stored data of this network uses other hours or days than configured. Restore the old settings.',
+  ),
+  'markets.not_covered': later(
+    503,
+    'Not all feeds have been read completely, so it is unknown whether this market exists.',
+  ),
+  'markets.history_expired': never(410, 'The stored history does not contain that time or cursor.'),
+  'markets.too_many_changes': changed(400, 'Too many changes since then for one response. Request a later time.'),
+  'markets.streams_full': later(503, 'The server has no free change stream at the moment.'),
+  'markets.streams_per_caller': later(429, 'You have the maximum number of open change streams. Close one first.'),
+  'record.not_found': never(404, 'Not found.'),
+  'store.unavailable': later(503, 'The database cannot be read or written at the moment.'),
+  'server.timeout': later(504, 'The request took too long and was aborted.'),
+  'server.internal': later(500, 'Internal error. The log has details under the request id.'),
+} satisfies Record<string, FaultRule>
 
 export type FaultCode = keyof typeof faults
 
