@@ -45,19 +45,6 @@ export const receiptJson = (block: SimulatedBlock, tx: SimulatedTransaction, at:
   contractAddress: tx.to === null ? tx.frame.to : null,
 })
 
-/** The block that traces and receipts must match, as the client knows it. */
-export const tracedBlock = ({ number, hash, transactions }: SimulatedBlock) => ({
-  number,
-  hash,
-  transactions: transactions.map((tx, index) => ({
-    hash: tx.hash,
-    index,
-    from: tx.from,
-    to: tx.to,
-    valueWei: tx.value,
-  })),
-})
-
 /** callTracer: a failed call has an error and still lists its inner calls. */
 export function nestedJson(frame: Frame, input = '0x'): object {
   return {

@@ -1,4 +1,5 @@
 // The datasets that are read from tables of the state: fundings, labels, markets and quotes.
+import type { StoredFunding } from '#explorer/funding/fundings.ts'
 import type { State, Value } from '#storage/state.ts'
 import { type Dataset, datasetColumns, type Row, type TableName, type TimeRange } from './dataset.ts'
 
@@ -55,16 +56,9 @@ function tableRows(state: State, tables: readonly Table[], range: TimeRange): Om
 const hexText = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 const textOrNull = (text: string): string | null => (text === '' ? null : text)
 
-interface FundingRow {
+interface FundingRow extends StoredFunding {
   readonly chain: string
   readonly address: Uint8Array
-  readonly block: number
-  readonly tx_index: number
-  readonly position: number
-  readonly time_unix: number
-  readonly funder: Uint8Array
-  readonly tx: Uint8Array
-  readonly value_wei: string
   readonly proven: number
 }
 
