@@ -23,7 +23,7 @@ import { untilStopped } from './stop.ts'
 import { writeLogLine } from './terminal-log.ts'
 
 /** Days of the demo's validators that are read before the server listens. */
-const recentDays = 7
+const recentDays = 3
 
 interface ServeOptions extends CommonOptions {
   readonly host?: string
