@@ -6,9 +6,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StreamView } from '#api/console.ts'
 import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openState, openStores } from '#storage/open.ts'
+import { onlyInLongRun } from '#test/long.ts'
 import { isInstalled } from '#test/programs.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
@@ -125,6 +128,56 @@ test('a demo that cannot start exits', async () => {
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', 'file/data'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.match(stderr, /the data folder file\/data cannot be created/)
+})
+
+/** A demo without --json, up to the last line that it prints. */
+async function openDemo(dir: string) {
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0'], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, HOME: dir },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout as Readable)) {
+    lines.push(line)
+    if (line.startsWith('To open the console')) break
+  }
+  return {
+    url: /listens on (\S+)/.exec(lines.join('\n'))?.[1] ?? assert.fail(lines.join('\n')),
+    lines,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+const isLoading = (line: string): boolean => /^Demo data is still being loaded: \d+ %\. /.test(line)
+
+test('the first start of the demo has recent days, and the next one reads the others', {
+  skip: onlyInLongRun,
+}, async () => {
+  await using home = await openFolder()
+  {
+    await using demo = await openDemo(home.dir)
+    assert(demo.lines.some(isLoading), demo.lines.join('\n'))
+    const calls = demo.lines.flatMap((line) => [...line.matchAll(/^curl -s '([^']+)' -H 'authorization: ([^']+)'$/g)])
+    assert(calls.length >= 4, demo.lines.join('\n'))
+    for (const [, url = '', authorization = ''] of calls) {
+      const response = await fetch(url, { headers: { authorization } })
+      assert.equal(response.status, 200, url)
+    }
+  }
+  await using demo = await openDemo(home.dir)
+  const mainnet = async () => {
+    const { streams } = (await (await fetch(`${demo.url}/coverage`)).json()) as { streams: StreamView[] }
+    return streams.find(({ name }) => name === 'network mainnet')
+  }
+  const giveUpMs = performance.now() + 120_000
+  while ((await mainnet())?.from !== 0 || (await mainnet())?.status !== 'healthy') {
+    assert(performance.now() < giveUpMs, JSON.stringify(await mainnet()))
+    await sleep(200)
+  }
 })
 
 test('a configured server refuses a folder with demo data', async () => {

@@ -74,6 +74,8 @@ export async function startDemoValidators(seed: string, nodes: DemoNodes): Promi
     },
     async finish(context, signal) {
       if ((await loadedShare(context)) < 1) {
+        // At a later start too: otherwise, reading past epochs and the head in turns simulates them again and again.
+        await nodes.simulatePast()
         await waitUntilLoaded(context, signal)
         if (signal.aborted) return
         await summarizeAllDays(context, signal)
