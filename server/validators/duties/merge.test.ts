@@ -6,6 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { openContext, type TestContext } from '#test/context.ts'
+import { isLongRun } from '#test/long.ts'
 import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
@@ -45,9 +46,8 @@ class PlainSums {
       for (const grain of grains) {
         const key = { validator, day: grain.startsWith('utc') ? utcDay : day, hour: /hours/i.test(grain) ? hour : -1 }
         const text = Object.values(key).join(' ')
-        const sum = this.#rows[grain].get(text) ?? key
-        for (const name of measures)
-          Object.assign(sum, { [name]: ((sum as Record<string, number>)[name] ?? 0) + (values[name] ?? 0) })
+        const sum: Record<string, number> = this.#rows[grain].get(text) ?? key
+        for (const name of measures) sum[name] = (sum[name] ?? 0) + (values[name] ?? 0)
         this.#rows[grain].set(text, sum)
       }
     }
@@ -223,7 +223,7 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
 
   let longSpans = 0
   for (let from = 0; from < epochs; ) {
-    const until = Math.min(epochs, from + draws.whole(1, 14))
+    const until = Math.min(epochs, from + draws.whole(1, isLongRun ? 14 : 28))
     for (const [at, span] of outside(gaps, { from, until }).entries()) {
       await write(span)
       await assertStored(context, sums, [draws.pick(grains)], `after epoch ${span.until}`)

@@ -36,8 +36,10 @@ import { ProvisionalFollower, unwatchedValidatorsMax } from './provisional-follo
 const signal = new AbortController().signal
 const slotsPerEpoch = 4
 const calm = { missed: 0, orphaned: 0, slashing: 0, outage: { from: 0, until: 0 }, hasExecution: false }
+const small = { slotsPerEpoch, epochs: 16, validators: 24, committeesPerSlot: 1, syncSeats: 8 }
+const chains = new Map<string, CompletedNetwork>()
 const simulate = (seed: string, calmEpochs = 2): CompletedNetwork =>
-  simulateNetwork(seed, { ...calm, slotsPerEpoch, epochs: 16, calmEpochs })
+  chains.getOrInsertComputed(`${seed} ${calmEpochs}`, () => simulateNetwork(seed, { ...calm, ...small, calmEpochs }))
 
 interface Options {
   readonly branches?: readonly Branch[]
@@ -160,7 +162,7 @@ test('after a reorganization the figures are those of the new chain', async () =
 })
 
 test('an epoch that becomes final is never counted twice', async () => {
-  const chain = simulate('provisional/once')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 8 * slotsPerEpoch })
   await world.step()
   const [before, shown] = [await coverageEnd(world), epochsOf(world.shown())]
@@ -211,7 +213,7 @@ function assertDays(days: readonly ExplainedDay[], truth: Truth, validator: numb
 }
 
 test('responses about a validator include epochs that are not final, and are marked', async () => {
-  const chain = simulate('provisional/responses')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
   await world.step()
   const { context } = world
@@ -245,7 +247,7 @@ test('responses about a validator include epochs that are not final, and are mar
 })
 
 test('metadata has the status at the end of the newest epoch', async () => {
-  const chain = simulate('provisional/responses')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
   await world.step()
   const { context } = world
@@ -262,7 +264,7 @@ test('metadata has the status at the end of the newest epoch', async () => {
 })
 
 test('without the setting, nothing is computed and responses have finalized epochs only', async () => {
-  const chain = simulate('provisional/off')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, showProvisional: false })
   await world.follower.catchUp(signal)
   const requests = world.node.requestCount()
@@ -279,7 +281,7 @@ test('without the setting, nothing is computed and responses have finalized epoc
 })
 
 test('only validators on the watch list have figures, also after a change of the list', async () => {
-  const chain = simulate('provisional/watched')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, watch: ['3', '5'] })
   await world.step()
   for (const { watched } of world.shown()) assert.deepEqual([...(watched ?? [])], [3, 5])
@@ -296,7 +298,7 @@ test('only validators on the watch list have figures, also after a change of the
 })
 
 test('a head that has not changed costs one request, and a new block no epochs', async () => {
-  await using world = await openWorld(simulate('provisional/requests'), { headSlot: 9 * slotsPerEpoch })
+  await using world = await openWorld(simulate('provisional/chain'), { headSlot: 9 * slotsPerEpoch })
   await world.step()
   const shown = world.shown()
   const requests = world.node.requestCount()
@@ -311,7 +313,7 @@ test('a head that has not changed costs one request, and a new block no epochs',
 })
 
 test('a failure removes the epochs and is logged once; a later success shows them again', async () => {
-  await using world = await openWorld(simulate('provisional/failure'), { headSlot: 9 * slotsPerEpoch })
+  await using world = await openWorld(simulate('provisional/chain'), { headSlot: 9 * slotsPerEpoch })
   await world.step()
   const shown = world.shown()
   const warnings: string[] = []
@@ -337,7 +339,7 @@ test('a failure removes the epochs and is logged once; a later success shows the
 })
 
 test('a large network without a watch list has no provisional epochs', async () => {
-  await using world = await openWorld(simulate('provisional/large'), { headSlot: 9 * slotsPerEpoch })
+  await using world = await openWorld(simulate('provisional/chain'), { headSlot: 9 * slotsPerEpoch })
   await world.step()
   assert(world.shown().length > 0)
   await register(world.context, 'hoodi', [unwatchedValidatorsMax])
@@ -346,7 +348,7 @@ test('a large network without a watch list has no provisional epochs', async () 
 })
 
 test('a server computes provisional epochs on its thread, and drops them when it stops ingesting', async () => {
-  const chain = simulate('provisional/server')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch })
   const { context } = world
   const stop = new AbortController()
@@ -411,7 +413,7 @@ test('current duties follow the head, also after a reorganization', async () => 
 })
 
 test('without provisional data, current duties are not known', async () => {
-  const chain = simulate('provisional/off')
+  const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, showProvisional: false })
   await world.step()
   const { body, confidence } = await callHandler(duties, world.context, inputOf(2))
