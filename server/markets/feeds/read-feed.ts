@@ -2,12 +2,12 @@
 // changed since the last pass. The cursor moves after all parts of a page have been written (feed-state.ts), so a stop
 // loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { createPause } from '#runtime/pause-while-busy.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
 import type { StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
-import { createPause } from '../pause-while-busy.ts'
 import { decompose, Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'

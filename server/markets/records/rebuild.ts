@@ -1,10 +1,10 @@
 // Finds the markets that show a changed record and writes their documents, plain and gzipped, at once or deferred.
 import { gzipSync } from 'node:zlib'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { createPause } from '#runtime/pause-while-busy.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { VersionLog } from '../history/versions.ts'
-import { createPause } from '../pause-while-busy.ts'
 import { putSearchRow } from '../search/search.ts'
 import { type Document, type WrittenTexts, writeMarket } from './documents.ts'
 import { type KindName, kindNames } from './kinds.ts'

@@ -5,7 +5,7 @@
 // 1. A pause ends as soon as the event loop has time. An idle server pauses for a millisecond.
 // 2. It is at most twice as long as the work before it, so the work gets a third of the time and always goes on.
 import { performance } from 'node:perf_hooks'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { nextEventLoopTurn } from './clock.ts'
 
 export interface EventLoop {
   nowMs(): number
