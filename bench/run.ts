@@ -7,6 +7,7 @@ const all = [
   'ladder',
   'tails',
   'start',
+  'console',
   'probe',
   'chain-index',
   'labels',

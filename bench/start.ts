@@ -11,7 +11,8 @@ import { median } from './measure.ts'
 const root = join(import.meta.dirname, '..')
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-start-'))
 const runs = 5
-const restMs = 10_000
+/** Threads that are idle end after a minute. */
+const restMs = 120_000
 /** In this time, a first start has read the past of the simulated networks, unless the machine is busy. */
 const readMs = 30_000
 /** Of the times in /proc. */
