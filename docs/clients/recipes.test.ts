@@ -86,6 +86,8 @@ async function runRecipe(page: string): Promise<string> {
   const env = {
     ...{ HOME: folder, TETRAD_KEY: await demo.keyFor('enterprise'), NO_COLOR: '1' },
     PATH: [join(modules, '.bin'), process.env.PATH].join(delimiter),
+    // Compiling the packages takes more CPU time than most recipes.
+    ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
     ...(script.includes('openapi-typescript') && { NODE_OPTIONS: `--import ${join(folder, 'typescript-5.mjs')}` }),
   }
   // What npx runs is installed.
