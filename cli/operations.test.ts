@@ -1,40 +1,27 @@
 // `doctor`, `coverage`, `backup`, `restore` and `conformance`, with and without a running server.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
-import { copyDemo } from '#test/template.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { openFolder, runCommand } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
 
 describe('next to a running server', () => {
   let home: Awaited<ReturnType<typeof openFolder>>
-  let server: ReturnType<typeof spawn>
+  let demo: DemoServer
   let url = ''
   let key = ''
   before(async () => {
     home = await openFolder()
-    await copyDemo(join(home.dir, 'data'))
-    server = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
-      cwd: home.dir,
-      env: commandEnv(),
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const ended = once(server, 'exit').then(([code]) => {
-      throw new Error(`the server ended with ${code} before it listened`)
-    })
-    const [chunk] = (await Promise.race([once(server.stdout as NodeJS.ReadableStream, 'data'), ended])) as [Buffer]
-    const { signIn, ...greeting } = JSON.parse(chunk.toString('utf8'))
-    assert.equal(signIn, undefined, 'no sign-in link without a terminal')
-    ;({ url, key } = greeting)
+    demo = await openDemoServer({}, systemClock, join(home.dir, 'data'))
+    ;({ url, key } = demo)
   })
   after(async () => {
-    const ended = once(server, 'exit')
-    server.kill('SIGTERM')
-    await ended
+    await demo[Symbol.asyncDispose]()
     await home[Symbol.asyncDispose]()
   })
 

@@ -14,6 +14,7 @@ import { openState, openStores } from '#storage/open.ts'
 import { onlyInLongRun } from '#test/long.ts'
 import { isInstalled } from '#test/programs.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { copyDemo } from '#test/template.ts'
 
 /** A configured server, which needs no demo data. */
 async function openServer(config = 'log: { level: error }\n', stderr: 'inherit' | 'pipe' = 'inherit') {
@@ -178,6 +179,27 @@ test('the first start of the demo has recent days, and the next one reads the ot
     assert(performance.now() < giveUpMs, JSON.stringify(await mainnet()))
     await sleep(200)
   }
+})
+
+test('with demo data, --json prints the URL and a key that works, and no sign-in link', async () => {
+  await using home = await openFolder()
+  await copyDemo(join(home.dir, 'data'))
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
+    cwd: home.dir,
+    env: commandEnv(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'exit')
+  try {
+    const [line] = (await once(createInterface(child.stdout as Readable), 'line')) as [string]
+    const { url, key, ...more } = JSON.parse(line) as { url: string; key: string }
+    assert.deepEqual(more, {})
+    const headers = { authorization: `Bearer ${key}` }
+    assert.equal((await fetch(`${url}/v0/eth/validators/12`, { headers })).status, 200)
+  } finally {
+    child.kill('SIGTERM')
+  }
+  assert.deepEqual(await ended, [0, null])
 })
 
 test('a configured server refuses a folder with demo data', async () => {

@@ -27,12 +27,13 @@ export interface DemoServer extends AsyncDisposable {
   keyFor(plan: Plan, more?: Partial<NewKey>): Promise<string>
 }
 
-/** `overrides` replace whole sections of the demo's settings, or are made from them. */
+/** `overrides` replace whole sections of the demo's settings, or are made from them. Deletes the data folder at the end. */
 export async function openDemoServer(
   overrides: object | ((settings: object) => object) = {},
   clock: Clock = systemClock,
+  dataDir?: string,
 ): Promise<DemoServer> {
-  const dir = await mkdtemp(join(tmpdir(), 'tetrad-world-'))
+  const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'tetrad-world-')))
   await copyDemo(dir)
   const lines: string[] = []
   const demo = await startDemo(openDemoNodes())
