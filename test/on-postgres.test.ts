@@ -232,6 +232,7 @@ async function callsOf({ state, clock, random }: AppContext): Promise<Call[]> {
     `/markets/search?q=the`,
     `/markets/changes?limit=50`,
     ...['id', 'volume', 'endDate'].map((order) => `/markets?limit=500&order=${order}`),
+    `/markets?limit=5&offset=7&order=volume`,
     `/markets/keyset?limit=7&tag_slug=infrastructure&order=liquidity&ascending=false`,
     `/events?limit=100`,
     `/events/keyset?limit=7&order=volume`,
