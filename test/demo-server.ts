@@ -37,12 +37,13 @@ export async function openDemoServer(
   await copyDemo(dir)
   const lines: string[] = []
   const demo = await startDemo(openDemoNodes())
+  const settings = readLessOften(demo.settings as DemoSettings)
   let samples: DemoSamples | undefined
   const server = await startServer({
     settings: settingsWith({
-      ...demo.settings,
+      ...settings,
       server: { port: 0 },
-      ...(typeof overrides === 'function' ? overrides(demo.settings) : overrides),
+      ...(typeof overrides === 'function' ? overrides(settings) : overrides),
     }),
     dataDir: dir,
     clock,
@@ -83,6 +84,23 @@ export async function openDemoServer(
     },
   }
 }
+
+interface Source {
+  readonly everyMs?: number
+}
+
+interface DemoSettings {
+  readonly fx: { readonly sources: readonly Source[] }
+  readonly markets: { readonly feeds: readonly Source[] }
+}
+
+/** Every source is read at the start. To read them as often as the demo does takes most CPU time of an idle server. */
+const readLessOften = ({ fx, markets, ...others }: DemoSettings): object => ({
+  ...others,
+  // Rates expire after a minute.
+  fx: { ...fx, sources: fx.sources.map((source) => ({ ...source, everyMs: 15_000 })) },
+  markets: { ...markets, feeds: markets.feeds.map((feed) => ({ ...feed, everyMs: 60_000 })) },
+})
 
 const readyWithinMs = 120_000
 
