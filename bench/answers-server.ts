@@ -2,8 +2,10 @@
 // of 4.3 (two calls per second and key) is never reached. Arguments: the data folder and, as JSON, settings of sources to
 // ingest; default: none. For a line `epochs` on stdin it prints how many epochs of mainnet are stored, for `feed` how many
 // markets of feeds are stored and whether a feed is being read, for `turns` the longest turn of the event loop since the
-// last such line and how much CPU time it took. For a line `profile` it starts a CPU profile; for any other line it stops
-// it and prints the microseconds of each stage of a request.
+// last such line, how much CPU time it took, and the share of the time since then in which the main thread could run but
+// had no core. For a line `profile` it starts a CPU profile; for any other line it stops it and prints the microseconds of
+// each stage of a request.
+import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
@@ -65,9 +67,19 @@ if (sources !== undefined) {
   }, 5)
 }
 
+/** How long the main thread has waited for a core since the process started; 0 on systems that do not tell. */
+function readWaitedMs(): number {
+  if (process.platform !== 'linux') return 0
+  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+}
+let lastTaken = { atMs: performance.now(), waitedMs: readWaitedMs() }
+
 const takeLongestTurn = () => {
-  const taken = longest
+  const now = { atMs: performance.now(), waitedMs: readWaitedMs() }
+  const waitedShare = (now.waitedMs - lastTaken.waitedMs) / (now.atMs - lastTaken.atMs)
+  const taken = { ...longest, waitedShare }
   longest = { wallMs: 0, cpuMs: 0 }
+  lastTaken = now
   return taken
 }
 

@@ -2,7 +2,8 @@
 // records, epochs of a million validators. Each stage begins when the one before has written everything. Goals: p99 of
 // 4.3 and 4.8 ≤ 50 ms, p99 of quotes while epochs are written ≤ 2 × without, ingest of epochs ≥ 80 × real time. The
 // server, its sources and the load generator are processes of their own; on two cores they compete, as on a small machine.
-// Prints the longest turn of the server's event loop too: with little CPU time, the server waited for a core or a disk.
+// Prints the longest turn of the server's event loop too: with little CPU time, the server waited for a core or a disk. And
+// the share of the time in which its main thread could run but had no core.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -35,6 +36,12 @@ interface Load {
   readonly seconds: number
   readonly p50Ms: number
   readonly p99Ms: number
+}
+
+interface Turns {
+  readonly wallMs: number
+  readonly cpuMs: number
+  readonly waitedShare: number
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -85,7 +92,7 @@ try {
     return nextLine<T>()
   }
   const storedEpochs = () => ask<number>('epochs')
-  const longestTurn = () => ask<{ readonly wallMs: number; readonly cpuMs: number }>('turns')
+  const longestTurn = () => ask<Turns>('turns')
   const feedProgress = () => ask<{ readonly markets: number; readonly isReading: boolean }>('feed')
 
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
@@ -120,8 +127,9 @@ try {
       await longestTurn()
       const others = sendOthers(name)
       const { failed, p50Ms, p99Ms } = await load(requests, seconds, rates[at])
-      const { wallMs, cpuMs } = await longestTurn()
-      const longest = `, longest turn ${wallMs.toFixed(0)} ms with ${cpuMs.toFixed(0)} ms CPU`
+      const { wallMs, cpuMs, waitedShare } = await longestTurn()
+      const waited = `no core for ${(100 * waitedShare).toFixed(0)} % of the time`
+      const longest = `, longest turn ${wallMs.toFixed(0)} ms with ${cpuMs.toFixed(0)} ms CPU, ${waited}`
       const refused = failed > 0 ? `, ${failed} refused` : ''
       console.log(
         `${during}: ${name} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms${longest}${refused}${await others}`,
