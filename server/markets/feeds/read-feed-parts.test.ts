@@ -6,7 +6,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { readFeedState } from './feed-state.ts'
-import { readFeed } from './read-feed.ts'
+import { type PassOptions, readFeed } from './read-feed.ts'
 
 /** Events of 20 markets, 22 records each; one market has no slug. */
 const events = (bestBid: number, count = 30) =>
@@ -32,8 +32,8 @@ async function contextFor(url: string, size = 30): Promise<{ context: TestContex
   return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
 }
 
-const pass = async (context: TestContext, feed: MarketFeed) => {
-  const reading = readFeed(context, feed, { holder: 'test', signal: new AbortController().signal })
+const pass = async (context: TestContext, feed: MarketFeed, options: Partial<PassOptions> = {}) => {
+  const reading = readFeed(context, feed, { holder: 'test', signal: new AbortController().signal, ...options })
   const clock = setInterval(() => context.clock.advance(10), 1)
   return reading.finally(() => clearInterval(clock))
 }
@@ -74,6 +74,27 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   assert.ok(largest !== undefined && largest <= 44 && largest >= 30, `${largest} records`)
   // The lock, 15 parts of the first page, and the cursor.
   assert.deepEqual(pages.slice(0, 17), [...Array.from({ length: 16 }, () => 0), 1])
+  await context[Symbol.asyncDispose]()
+})
+
+test('a pass pauses after each part', async () => {
+  await using server = await serveScript({ body: events(0.5, 6) }, { body: [] })
+  const { context, feed } = await contextFor(server.url)
+  let [nowMs, pauses] = [0, 0]
+  const eventLoop = {
+    // Each part seems to take long enough for a pause.
+    nowMs: () => {
+      nowMs += 100
+      return nowMs
+    },
+    wait: async () => {
+      pauses += 1
+      return 0
+    },
+  }
+  await pass(context, feed, { eventLoop })
+  // Three parts of two events, and the empty last page.
+  assert.equal(pauses, 4)
   await context[Symbol.asyncDispose]()
 })
 

@@ -2,7 +2,7 @@
 // changed since the last pass. The cursor moves after all parts of a page have been written (feed-state.ts), so a stop
 // loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { createPause } from '#runtime/pause-while-busy.ts'
+import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
 import type { StateWriter } from '#storage/state.ts'
@@ -54,6 +54,8 @@ export interface PassOptions {
   readonly full?: boolean
   readonly signal: AbortSignal
   readonly onPage?: (report: PassReport) => void
+  /** For tests. Default: that of the process. */
+  readonly eventLoop?: EventLoop
 }
 
 /** Another process reads this feed. */
@@ -103,7 +105,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
       const newRecords = newRecordsIn(feed, page, before)
       before = overlapKeys(feed, page)
       previous = page
-      const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last }, signal)
+      const written = await writePage(context, feed, renames, feedState, { ...page, newRecords, last }, options)
       feedState = written.feedState
       total.pages += 1
       total.records += newRecords.length
@@ -265,12 +267,12 @@ async function writePage(
   renames: Renames,
   feedState: FeedState,
   page: PageOfPass,
-  signal: AbortSignal,
+  { signal, eventLoop }: Pick<PassOptions, 'signal' | 'eventLoop'>,
 ) {
   const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
-  const pause = createPause()
+  const pause = createPause(eventLoop)
   for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
     const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
     total.changed += report.changed

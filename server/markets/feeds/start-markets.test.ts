@@ -36,7 +36,7 @@ test('writing deferred documents is retried after a failure, and feeds are read 
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     for (let tries = 0; !(await isSo()); tries++) {
       assert.ok(tries < 5000, 'in time')
-      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise((resolve) => setTimeout(resolve, 1))
       context.clock.advance(100)
     }
   }
