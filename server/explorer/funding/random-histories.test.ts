@@ -20,10 +20,9 @@ import { findUnfinalizedFunding } from './index/unfinalized.ts'
 import { AccountReader } from './probe/account-reader.ts'
 import { searchFunding } from './probe/funding-search.ts'
 
-/** So many that every case of the test occurs. */
 const seeds = seedsOf(200, 25)
-/** Seeds that failed before. */
-const keptSeeds: readonly number[] = []
+/** Seeds of every run: these three meet every case of the test. Add seeds that failed. */
+const keptSeeds: readonly number[] = [101, 141, 150]
 
 const faultKinds: readonly SimulatedFault[] = [
   'status 500',
