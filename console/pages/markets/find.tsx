@@ -1,5 +1,5 @@
 // Market search as you type; without a search, the most traded open markets.
-import { useCallback, useEffect, useRef, useState } from 'preact/compat'
+import { useEffect, useRef, useState } from 'preact/compat'
 import type { FoundMarket } from '#api/wire/market-search.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
@@ -55,26 +55,31 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   /** The search that this field put into the address. Any other value came from a link or the back button. */
   const written = useRef(initialText)
   const isTyping = useRef(false)
+  const timer = useRef<number>()
+  useEffect(() => () => window.clearTimeout(timer.current), [])
   useEffect(() => {
     if (written.current === initialText) return
     // The field has changed the address since this search was rendered.
     if (initialText !== textOf(parseRoute(window.location.hash))) return
+    window.clearTimeout(timer.current)
     written.current = initialText
     isTyping.current = false
     setText(initialText)
   }, [initialText])
-  const search = useCallback((query: string) => {
+  const search = (query: string) => {
+    window.clearTimeout(timer.current)
     if (query === written.current) return
     written.current = query
     const href = hrefOf('markets', [], { q: query })
     if (isTyping.current) window.location.replace(href)
     else window.location.assign(href)
     isTyping.current = true
-  }, [])
-  useEffect(() => {
-    const timer = setTimeout(() => search(text.trim()), debounceMs)
-    return () => clearTimeout(timer)
-  }, [text, search])
+  }
+  const type = (typed: string) => {
+    setText(typed)
+    window.clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => search(typed.trim()), debounceMs)
+  }
   /** The next letter starts a new history entry. */
   const endTyping = () => {
     isTyping.current = false
@@ -93,7 +98,7 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
           autoComplete="off"
           maxLength={200}
           value={text}
-          onText={setText}
+          onText={type}
           onBlur={endTyping}
         />
         <button type="submit" className="main">
