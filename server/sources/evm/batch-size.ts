@@ -1,5 +1,5 @@
 // The number of calls in one request to a node: the configured maximum, fewer after the node refused them or took too
-// long.
+// long. Requests for large results begin with few calls, and get more of them as long as the responses are small.
 
 /** Successful requests in a row before the size grows again. */
 const successesBeforeGrowth = 32
@@ -7,15 +7,27 @@ const successesBeforeGrowth = 32
 export class BatchSize {
   #max: number
   #now: number
+  readonly #first: number
+  /** As many calls as have a response of the intended size. */
+  #fitting: number
   #successes = 0
 
-  constructor(max: number) {
+  /** `first`: the size of the first requests. `measure` may raise it up to `max`. */
+  constructor(max: number, first = max) {
     this.#max = max
     this.#now = max
+    this.#first = first
+    this.#fitting = first
   }
 
   get now(): number {
-    return this.#now
+    return Math.min(this.#now, this.#fitting)
+  }
+
+  /** Adapts the size to the response, so that the next one has about `goalBytes`. It at most doubles. */
+  measure(calls: number, bytes: number, goalBytes: number): void {
+    const fitting = Math.floor((goalBytes * calls) / bytes)
+    this.#fitting = Math.max(this.#first, Math.min(fitting, Math.max(this.#fitting, 2 * calls)))
   }
 
   /** The node never accepts this many calls. */

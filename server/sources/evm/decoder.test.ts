@@ -62,12 +62,20 @@ for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceFo
   })
 }
 
-test('a request contains at most four whole blocks, whatever the batch size', async () => {
-  const node = new SimulatedNode(chain, { traces: ['trace_block'] })
-  const batches: number[] = []
-  node.meanwhile = (body) => batches.push([JSON.parse(body)].flat().length)
-  await readBlocks(rpcTo(node, false), 'trace_block', blocks)
-  assert.equal(Math.max(...batches), 4)
+test('whole blocks are requested four at a time if they are large, and in growing batches if they are small', async () => {
+  const sizesOf = async (inputBytes: number) => {
+    const node = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes })
+    const sizes: Record<string, number[]> = { eth_getBlockByNumber: [], trace_block: [] }
+    node.meanwhile = (body) => {
+      const calls = [JSON.parse(body)].flat() as { readonly method: string }[]
+      sizes[calls[0]?.method ?? '']?.push(calls.length)
+    }
+    await readBlocks(rpcTo(node, false), 'trace_block', blocks)
+    return sizes
+  }
+  // The goal is 256 kiB per response. The first four traces have about 1.4 MB together, then 150 kB.
+  assert.deepEqual(await sizesOf(2000), { eth_getBlockByNumber: [4, 8], trace_block: [4, 4, 4] })
+  assert.deepEqual(await sizesOf(0), { eth_getBlockByNumber: [4, 8], trace_block: [4, 7, 1] })
 })
 
 test('large responses are not parsed on this thread', async () => {

@@ -6,7 +6,7 @@ import { FetchError } from '../http-client.ts'
 import { type BatchOutcomes, type DecodableCall, outcomesIn } from './batch-results.ts'
 
 /** Takes about two milliseconds here; passing it to the thread costs as much. */
-const inlineBytesMax = 256 * 1024
+export const inlineBytesMax = 256 * 1024
 
 let thread: WorkerThread | undefined
 

@@ -4,14 +4,16 @@
 // 2. A node is used only after it has reported the right chain id. After a failure, the id is checked again.
 // 3. A node that failed is not used for a while, longer each time, and is then tried again. It is never given up.
 // 4. A request that is too large for the node, or takes too long, is repeated with half as many calls (batch-size.ts).
+// 5. Whole blocks are requested four at a time, or more if their results are small: receiving a large response delays
+//    other requests (decisions/decode-large-node-answers-on-a-thread.md).
 
 import type { Clock } from '#runtime/clock.ts'
 import type { RpcSettings } from '#runtime/settings/explorer.ts'
 import { FetchError, type FetchOptions } from '../http-client.ts'
 import type { DecodableCall, RpcOutcome } from './batch-results.ts'
 import { BatchSize } from './batch-size.ts'
-import { decodeBatch } from './decoder.ts'
-import { isWholeBlock } from './large-results.ts'
+import { decodeBatch, inlineBytesMax } from './decoder.ts'
+import { isWholeBlock, type ResultKind } from './large-results.ts'
 import { kindOf } from './node-errors.ts'
 
 export interface RpcCall extends DecodableCall {
@@ -33,10 +35,8 @@ export interface Counts {
 
 /** Larger responses are refused. */
 const bytesMax = 256 * 1024 * 1024
-/**
- * Whole blocks per request: receiving more blocks the event loop (decisions/decode-large-node-answers-on-a-thread.md).
- */
-const wholeBlocksMax = 4
+/** Whole blocks in the first request, and in every request if their results are large (5). */
+const wholeBlocksMin = 4
 const backoffMaxMs = 15_000
 /** A refused connection costs nothing, so it is retried often. */
 const unreachableBackoffMaxMs = 1000
@@ -65,7 +65,8 @@ export class RpcEndpoint {
   readonly #backoffMs: number
   #sent: SentCalls[] = []
   readonly #batch: BatchSize
-  readonly #wholeBatch: BatchSize
+  /** Blocks, traces and receipts differ in size. */
+  readonly #wholeBatches = new Map<ResultKind['as'], BatchSize>()
   #nextId = 1
   #failures = 0
   #backoffUntilMs = 0
@@ -92,7 +93,6 @@ export class RpcEndpoint {
     this.#post = post
     this.#backoffMs = backoffMs
     this.#batch = new BatchSize(settings.batchMax)
-    this.#wholeBatch = new BatchSize(Math.min(wholeBlocksMax, settings.batchMax))
   }
 
   /** On the wrong chain: do not wait for it. */
@@ -146,7 +146,12 @@ export class RpcEndpoint {
   }
 
   #sizeFor(next: RpcCall | undefined): BatchSize {
-    return next?.resultKind && isWholeBlock(next.resultKind) ? this.#wholeBatch : this.#batch
+    if (!next?.resultKind || !isWholeBlock(next.resultKind)) return this.#batch
+    const { batchMax } = this.#settings
+    return this.#wholeBatches.getOrInsertComputed(
+      next.resultKind.as,
+      () => new BatchSize(batchMax, Math.min(wholeBlocksMin, batchMax)),
+    )
   }
 
   #partMax(size: BatchSize): number {
@@ -163,14 +168,16 @@ export class RpcEndpoint {
   ): Promise<readonly RpcOutcome[] | undefined> {
     const isAlone = part.length === 1
     try {
-      const outcomes = await this.#send(part, untilMs, signal)
-      if (!outcomes) {
+      const sent = await this.#send(part, untilMs, signal)
+      if (!sent) {
         this.#batch.refuse(part.length)
         return undefined
       }
+      const { outcomes, bytes } = sent
       const tooMuch = isAlone ? -1 : outcomes.findIndex(isTooMuch)
       if (tooMuch < 0) {
         size.succeed()
+        if (outcomes.every(({ is }) => is === 'result')) size.measure(part.length, bytes, inlineBytesMax)
         return outcomes
       }
       size.shrink(part.length)
@@ -183,7 +190,8 @@ export class RpcEndpoint {
   }
 
   async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
-    const [outcome] = (await this.#send([{ method: 'eth_chainId', params: [] }], untilMs, signal)) ?? []
+    const sent = await this.#send([{ method: 'eth_chainId', params: [] }], untilMs, signal)
+    const outcome = sent?.outcomes[0]
     if (outcome?.is !== 'result') {
       throw new FetchError('text', `${this.name} did not return its chain id: ${outcome?.message ?? 'no result'}`)
     }
@@ -203,7 +211,7 @@ export class RpcEndpoint {
     calls: readonly RpcCall[],
     untilMs: number,
     signal?: AbortSignal,
-  ): Promise<readonly RpcOutcome[] | undefined> {
+  ): Promise<{ readonly outcomes: readonly RpcOutcome[]; readonly bytes: number } | undefined> {
     const sent = await this.#waitForQuota(calls.length, untilMs, signal)
     const firstId = this.#nextId
     this.#nextId += calls.length
@@ -219,7 +227,7 @@ export class RpcEndpoint {
     sent.endMs = Math.min(sent.endMs, this.#clock.monotonicMs() + secondMs)
     const outcomes = await decodeBatch(response, firstId, calls)
     if (outcomes === 'not JSON') throw new FetchError('text', `${this.name} did not return JSON`)
-    return outcomes === 'batch refused' ? undefined : outcomes
+    return outcomes === 'batch refused' ? undefined : { outcomes, bytes: response.length }
   }
 
   async #sendBody(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<Uint8Array | string> {

@@ -25,6 +25,7 @@ import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { verifyContinuity } from './continuity.ts'
 import { blocksAwaitingRetry, getIndexProblems, recordUnreadable } from './problems.ts'
 import { RangeWriter, type ReadRange } from './range-writer.ts'
+import { blocksPerReadMin, ReadSize } from './read-size.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
 import { readUnfinalizedBlocks, type UnfinalizedBlock } from './unfinalized.ts'
 
@@ -40,8 +41,6 @@ export type IndexProgress =
 
 export type OnIndexProgress = (progress: IndexProgress) => void
 
-/** Per reader. Limits memory, because traces are large. */
-const blocksPerRead = 8
 /** Per pass. With more unreadable blocks the node is probably at fault, so the pass fails. */
 const unreadableMax = 16
 
@@ -154,9 +153,10 @@ export async function fillFinalBlocks(
   const writer = new RangeWriter(context, node.chain.id, whole.until, (blocks, rows) =>
     onProgress({ is: 'written', blocks, rows }),
   )
+  const size = new ReadSize()
   const read = async (range: Range): Promise<void> => {
     try {
-      await writer.add(await readRange(context, node, range, whole, stop))
+      await writer.add(await readRange(context, node, range, whole, size, stop))
     } catch (error) {
       if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
       recordUnreadable(problems, error.block, error.reason, context.clock.monotonicMs())
@@ -206,6 +206,7 @@ async function readRange(
   node: ChainNode,
   range: Range,
   whole: FinalRange,
+  size: ReadSize,
   signal: AbortSignal,
 ): Promise<ReadRange> {
   const chain = node.chain.id
@@ -213,9 +214,12 @@ async function readRange(
   let parentHash = ''
   let last: Header | undefined
   let sample: BlockWithExecution | undefined
-  for (let from = range.from; from < range.until; from += blocksPerRead) {
-    const numbers = blockNumbers({ from, until: Math.min(range.until, from + blocksPerRead) })
-    for (const seen of await node.read(numbers, { signal })) {
+  for (let from = range.from; from < range.until; ) {
+    const until = Math.min(range.until, from + size.blocks)
+    const blocks = await node.read(blockNumbers({ from, until }), { signal })
+    size.measure(blocks)
+    from = until
+    for (const seen of blocks) {
       if (last && !isNextBlock(last, seen.block)) throw blocksNotLinked(chain, seen.block.number)
       if (!last) parentHash = seen.block.parentHash
       last = seen.block
@@ -261,7 +265,7 @@ async function extendUnfinalized(
   for (;;) {
     const top = run.at(-1) as UnfinalizedBlock
     const waiting = blocksAwaitingRetry(problems, context.clock.monotonicMs()).filter((block) => block > top.number)
-    const until = Math.min(head.number + 1, endMax + 1, top.number + blocksPerRead + 1, ...waiting)
+    const until = Math.min(head.number + 1, endMax + 1, top.number + blocksPerReadMin + 1, ...waiting)
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
     let seen: BlockWithExecution[]
     try {
