@@ -31,7 +31,7 @@ async function openProject(main: string, version?: string) {
   await mkdir(join(home.dir, 'cli'))
   await writeFile(join(home.dir, 'package.json'), '{"type":"module"}')
   await copyFile(launcher, join(home.dir, 'cli', 'tetrad.js'))
-  for (const name of ['parent.js', 'resolve.js'])
+  for (const name of ['parent.js', 'own-imports.js'])
     await copyFile(join(import.meta.dirname, name), join(home.dir, 'cli', name))
   await writeFile(join(home.dir, 'cli', 'main.ts'), `export async function main(args: string[]) { ${main} }`)
   if (version) {
@@ -66,9 +66,12 @@ test('a recent Node runs the command line in the same process', async () => {
   assert.equal(String(output).trim(), String(process.pid))
 })
 
-test('imports of own files, of packages and of data are resolved, and a missing file is reported', async () => {
-  const main = `const names = ['#lib/a.ts', '#lib/missing.ts', './missing.ts']
+test('imports of own files, of packages and of data are resolved in all threads, and a missing file is reported', async () => {
+  const tryImports = `const names = ['#lib/a.ts', '#lib/missing.ts', './missing.ts']
     for (const name of names) console.log(await import(name).then(({ text }) => text, ({ code }) => code))`
+  const main = `${tryImports}
+    const { Worker } = await import('node:worker_threads')
+    new Worker(new URL('../lib/thread.ts', import.meta.url), { execArgv: process.execArgv })`
   await using project = await openProject(main)
   const files = {
     'package.json': '{"type":"module","imports":{"#lib/*":"./lib/*"}}',
@@ -76,6 +79,7 @@ test('imports of own files, of packages and of data are resolved, and a missing 
       export const text: string = [b, c, data].join(' ')`,
     'lib/b.ts': `export const b = 'b'`,
     'lib/data.json': '"data"',
+    'lib/thread.ts': tryImports,
     'node_modules/own/package.json': '{"type":"module","imports":{"#lib/*":"./x/*"},"exports":"./index.js"}',
     'node_modules/own/index.js': `export { c } from '#lib/c.js'`,
     'node_modules/own/x/c.js': `export const c = 'c'`,
@@ -85,7 +89,8 @@ test('imports of own files, of packages and of data are resolved, and a missing 
     await writeFile(join(project.dir, name), text)
   }
   const { stdout } = await runChild([], { cwd: project.dir, node: process.execPath, file: project.file })
-  assert.equal(stdout, 'b c data\nENOENT\nENOENT\n')
+  // Node's own search would report ERR_MODULE_NOT_FOUND.
+  assert.equal(stdout, 'b c data\nENOENT\nENOENT\n'.repeat(2))
 })
 
 describe('with an old Node', { skip }, () => {

@@ -8,7 +8,6 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { watchParent } from './parent.js'
-import { resolveOwnImports } from './resolve.js'
 
 const majorMin = 24
 const launcher = fileURLToPath(import.meta.url)
@@ -74,10 +73,10 @@ if (majorOf(process.version) >= majorMin) {
   const { directory } = modules.enableCompileCache()
   // Worker threads use the cache only if the environment names it.
   if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
-  const root = isPackage ? join(dirname(launcher), '../dist') : dirname(dirname(launcher))
-  const { imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const files = isPackage ? { extension: '.js', format: 'module' } : { extension: '.ts', format: 'module-typescript' }
-  resolveOwnImports(modules, { root, imports, ...files })
+  const ownImports = new URL('./own-imports.js', import.meta.url).href
+  await import(ownImports)
+  // Worker threads are started with these options (server/runtime/worker-thread.ts).
+  process.execArgv.push('--import', ownImports)
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {

@@ -32,6 +32,7 @@ const code = `
     take: async ({ column }) => ({ value: column.length }),
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     die: async () => process.exit(3),
+    options: async () => ({ value: process.execArgv }),
     // The 19th field of the statistics, counted after the name in parentheses.
     nice: async () => ({ value: Number(readFileSync('/proc/thread-self/stat', 'utf8').split(') ')[1].split(' ')[16]) }),
     signalWhenSent: async ({ sent }) => {
@@ -183,4 +184,20 @@ test('a background thread has a lower priority than the others', async (t) => {
   const mainPriority = getPriority()
   assert.equal(await usual.call('nice', undefined), mainPriority)
   assert.equal(await background.call('nice', undefined), Math.min(19, mainPriority + 10))
+})
+
+test('a thread gets the options of Node that the process has now, or inherits them if some are not for threads', async () => {
+  const before = [...process.execArgv]
+  const readOptions = async () => {
+    await using thread = await open()
+    return await thread.call<string[]>('options', undefined)
+  }
+  try {
+    process.execArgv.splice(0, before.length, '--import', 'data:text/javascript,')
+    assert.deepEqual(await readOptions(), ['--import', 'data:text/javascript,'])
+    process.execArgv.push('--max-old-space-size=512')
+    assert.ok(!(await readOptions()).includes('data:text/javascript,'))
+  } finally {
+    process.execArgv.splice(0, process.execArgv.length, ...before)
+  }
 })

@@ -10,7 +10,14 @@
 import { readlinkSync } from 'node:fs'
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os'
 import { basename } from 'node:path'
-import { parentPort, type ResourceLimits, type Transferable, Worker, workerData } from 'node:worker_threads'
+import {
+  parentPort,
+  type ResourceLimits,
+  type Transferable,
+  Worker,
+  type WorkerOptions,
+  workerData,
+} from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
 
 /** Number of threads that can run at the same time. */
@@ -90,7 +97,7 @@ export function openThread(
   }
   const begin = (): Worker => {
     const data: ThreadData = { start, isBackground }
-    const begun = new Worker(file, { workerData: data, resourceLimits })
+    const begun = createWorker(file, { workerData: data, resourceLimits })
     begun.on('message', (reply: ThreadReply) => {
       const pendingCall = waiting.get(reply.id)
       // A reply during close(): calling unref() now could end the process before the thread has terminated.
@@ -128,6 +135,17 @@ export function openThread(
       ended(new Error('the thread was closed'))
       await Promise.all([closing?.terminate(), termination])
     },
+  }
+}
+
+/** With the options of Node that this process has now: the launcher adds a module to load (cli/own-imports.js). */
+function createWorker(file: URL, options: WorkerOptions): Worker {
+  try {
+    return new Worker(file, { ...options, execArgv: process.execArgv })
+  } catch (error) {
+    // Some of them are not for threads, for example --max-old-space-size. Then it inherits those that are.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error
+    return new Worker(file, options)
   }
 }
 
