@@ -10,7 +10,7 @@ import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { toPath } from '../ratings/page-links.ts'
 import { chainTimeOf, invalidInput, toConfidence } from '../ratings/requested-epochs.ts'
 import { criteria, listIndices, type Selection } from '../registry/list-indices.ts'
-import { toHex } from '../registry/registry.ts'
+import { type NamedEntry, readEntries } from '../registry/registry.ts'
 
 const endpoint = extensions['validators.find']
 type FindQuery = Parsed<typeof endpoint>
@@ -27,7 +27,8 @@ export const find = createHandler(endpoint, validatorsErrorFormat, async (query,
   const found = await listIndices(state, query.network, selection, page)
   const shown = found.slice(0, query.limit)
   const epoch = covered.at(-1)?.until ?? epochNow(context, query)
-  const validators = await readFoundValidators(state, query, shown, epoch - 1)
+  const entries = await readEntries(state, query.network, shown)
+  const validators = entries.map((entry) => toFoundValidator(entry, epoch - 1))
   const next = found.length > query.limit ? toPath(endpoint, { ...query, after: shown.at(-1) }, ['limit']) : null
   return { is: 'body', body: { validators, pools: await poolsOf(state, query), next }, confidence }
 })
@@ -54,58 +55,21 @@ function poolsOf(state: StateReader, query: FindQuery): Promise<{ pool: string; 
   return state.all(`${select} and pool = ?`, query.network, query.pool)
 }
 
-interface FoundRow {
-  readonly validator_index: number
-  readonly pubkey: Uint8Array
-  readonly activation_epoch: number | null
-  readonly exit_epoch: number | null
-  readonly withdrawable_epoch: number | null
-  readonly withdrawal_address: Uint8Array | null
-  readonly pool: string | null
-  readonly subpool: string | null
-  readonly node_operators: string | null
-}
-
-/** Well below the limit of both engines on parameters. */
-const indicesPerQuery = 500
-
-async function readFoundValidators(
-  state: StateReader,
-  { network }: FindQuery,
-  indices: readonly number[],
-  epoch: number,
-): Promise<FoundValidator[]> {
-  const found: FoundValidator[] = []
-  for (let from = 0; from < indices.length; from += indicesPerQuery) {
-    const batch = indices.slice(from, from + indicesPerQuery)
-    const rows = await state.all<FoundRow>(
-      `select v.validator_index, v.pubkey, v.activation_epoch, v.exit_epoch, v.withdrawable_epoch, v.withdrawal_address,
-         e.pool, e.subpool, e.node_operators
-       from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-       where v.network = ? and v.validator_index in (${batch.map(() => '?').join()}) order by v.validator_index`,
-      network,
-      ...batch,
-    )
-    found.push(...rows.map((row) => toFoundValidator(row, epoch)))
-  }
-  return found
-}
-
-const toFoundValidator = (row: FoundRow, epoch: number): FoundValidator => ({
-  validatorIndex: row.validator_index,
-  validatorPubkey: toHex(row.pubkey),
-  status: statusAt(row, epoch),
-  pool: row.pool,
-  subpool: row.subpool,
-  nodeOperators: JSON.parse(row.node_operators ?? '[]') as string[],
-  withdrawalAddress: row.withdrawal_address && toHex(row.withdrawal_address),
-  activationEpoch: row.activation_epoch,
-  exitEpoch: row.exit_epoch,
+const toFoundValidator = (entry: NamedEntry, epoch: number): FoundValidator => ({
+  validatorIndex: entry.index,
+  validatorPubkey: entry.pubkey,
+  status: statusAt(entry, epoch),
+  pool: entry.entity?.pool ?? null,
+  subpool: entry.entity?.subpool ?? null,
+  nodeOperators: [...(entry.entity?.nodeOperators ?? [])],
+  withdrawalAddress: entry.withdrawalAddress,
+  activationEpoch: entry.activationEpoch,
+  exitEpoch: entry.exitEpoch,
 })
 
-function statusAt({ activation_epoch, exit_epoch, withdrawable_epoch }: FoundRow, epoch: number): ValidatorStatus {
-  if (activation_epoch === null || activation_epoch > epoch) return 'pending'
-  if (exit_epoch === null) return 'active'
-  if (exit_epoch > epoch) return 'exiting'
-  return withdrawable_epoch !== null && withdrawable_epoch <= epoch ? 'withdrawable' : 'exited'
+function statusAt({ activationEpoch, exitEpoch, withdrawableEpoch }: NamedEntry, epoch: number): ValidatorStatus {
+  if (activationEpoch === null || activationEpoch > epoch) return 'pending'
+  if (exitEpoch === null) return 'active'
+  if (exitEpoch > epoch) return 'exiting'
+  return withdrawableEpoch !== null && withdrawableEpoch <= epoch ? 'withdrawable' : 'exited'
 }

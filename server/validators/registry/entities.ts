@@ -8,22 +8,13 @@ import type { Network } from '#api/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { findIndex, toBytes } from './registry.ts'
+import { listIndices } from './list-indices.ts'
+import type { EntityEntry } from './registry.ts'
 
-/** The fields of a record. Exactly one of the first four selects the validators. */
-const entityFields = [
-  'index',
-  'pubkey',
-  'depositAddress',
-  'withdrawalAddress',
-  'pool',
-  'subpool',
-  'dvtNetwork',
-  'nodeOperators',
-  'dvtOperators',
-] as const
-type EntityField = (typeof entityFields)[number]
+/** Exactly one of them selects the validators of a record. */
 const selectorFields = ['index', 'pubkey', 'depositAddress', 'withdrawalAddress'] as const
+const entityFields = [...selectorFields, 'pool', 'subpool', 'dvtNetwork', 'nodeOperators', 'dvtOperators'] as const
+type EntityField = (typeof entityFields)[number]
 
 export type EntityRecord = Readonly<Partial<Record<EntityField, unknown>>>
 
@@ -114,14 +105,9 @@ const entitiesStream = (network: Network): string => `entities/${network}`
 export const entitiesVersion = async (state: StateReader, network: Network): Promise<number> =>
   (await cursorOf(state, entitiesStream(network))) ?? 0
 
-interface ParsedEntity {
+interface ParsedEntity extends EntityEntry {
   readonly by: (typeof selectorFields)[number]
   readonly name: string
-  readonly pool: string | null
-  readonly subpool: string | null
-  readonly dvtNetwork: string | null
-  readonly nodeOperators: readonly string[]
-  readonly dvtOperators: readonly string[]
 }
 
 const selectorPatterns = {
@@ -158,19 +144,9 @@ function readList(value: unknown): string[] | undefined {
     : undefined
 }
 
-async function findIndices(tx: StateReader, network: Network, { by, name }: ParsedEntity): Promise<number[]> {
-  if (by === 'index' || by === 'pubkey') {
-    const index = await findIndex(tx, network, name)
-    return index === undefined ? [] : [index]
-  }
-  const [table, column] =
-    by === 'depositAddress' ? ['validator_deposits', 'address'] : ['validators', 'withdrawal_address']
-  const rows = await tx.all<{ validator_index: number }>(
-    `select validator_index from ${table} where network = ? and ${column} = ?`,
-    network,
-    toBytes(name),
-  )
-  return rows.map((row) => row.validator_index)
+function findIndices(tx: StateReader, network: Network, { by, name }: ParsedEntity): Promise<number[]> {
+  const selection = { by, value: by === 'index' ? Number(name) : name }
+  return listIndices(tx, network, selection, { from: 0, count: Number.MAX_SAFE_INTEGER })
 }
 
 /** Updates the tables that validators are found by (behaviour/validators.md#find-validators). */

@@ -92,25 +92,58 @@ export async function indicesOf(state: StateReader, network: Network, pubkeys: r
   return [...indices]
 }
 
-interface RegistryRow {
-  readonly validator_index: number
-  readonly pubkey: Uint8Array
-  readonly activation_eligibility_epoch: number | null
-  readonly activation_epoch: number | null
-  readonly exit_epoch: number | null
-  readonly withdrawable_epoch: number | null
-  readonly withdrawal_address: Uint8Array | null
-  /** All entity columns are null if the validator has no entity. */
-  readonly node_operators: string | null
-  readonly dvt_operators: string | null
-  readonly pool: string | null
-  readonly subpool: string | null
-  readonly dvt_network: string | null
+/** An entry of the registry with its entity; undefined: it has none. */
+export interface NamedEntry extends ValidatorEntry {
+  readonly entity: EntityEntry | undefined
 }
 
-export interface RegistryEntry extends ValidatorEntry {
+export interface RegistryEntry extends NamedEntry {
   readonly depositAddresses: readonly string[]
-  readonly entity: EntityEntry | undefined
+}
+
+/** All fields of the entity are null if the validator has none. Lists are JSON. */
+type NamedRow = Omit<ValidatorEntry, 'pubkey' | 'withdrawalAddress'> &
+  Record<'pool' | 'subpool' | 'dvtNetwork' | 'nodeOperators' | 'dvtOperators', string | null> & {
+    readonly pubkey: Uint8Array
+    readonly withdrawalAddress: Uint8Array | null
+  }
+
+/** Those of these validators that are known, by index. */
+export async function readEntries(
+  state: StateReader,
+  network: Network,
+  indices: readonly number[],
+): Promise<NamedEntry[]> {
+  const rows = await state.all<NamedRow>(
+    `select v.validator_index as "index", v.pubkey, v.activation_eligibility_epoch as "activationEligibilityEpoch",
+       v.activation_epoch as "activationEpoch", v.exit_epoch as "exitEpoch", v.withdrawable_epoch as "withdrawableEpoch",
+       v.withdrawal_address as "withdrawalAddress", e.pool, e.subpool, e.dvt_network as "dvtNetwork",
+       e.node_operators as "nodeOperators", e.dvt_operators as "dvtOperators"
+     from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
+     where v.network = ? and v.validator_index in (select value from json_each(?)) order by v.validator_index`,
+    network,
+    JSON.stringify(indices),
+  )
+  return rows.map(toEntry)
+}
+
+function toEntry(row: NamedRow): NamedEntry {
+  const { pubkey, withdrawalAddress, pool, subpool, dvtNetwork, nodeOperators, dvtOperators, ...rest } = row
+  return {
+    ...rest,
+    pubkey: toHex(pubkey),
+    withdrawalAddress: withdrawalAddress && toHex(withdrawalAddress),
+    entity:
+      nodeOperators === null || dvtOperators === null
+        ? undefined
+        : {
+            pool,
+            subpool,
+            dvtNetwork,
+            nodeOperators: JSON.parse(nodeOperators),
+            dvtOperators: JSON.parse(dvtOperators),
+          },
+  }
 }
 
 /** Everything that is known about one validator. */
@@ -126,48 +159,16 @@ export async function readValidators(
   network: Network,
   indices: readonly number[],
 ): Promise<RegistryEntry[]> {
-  const entries: RegistryEntry[] = []
-  for (let from = 0; from < indices.length; from += keysPerQuery) {
-    const batch = indices.slice(from, from + keysPerQuery)
-    const placeholders = batch.map(() => '?').join()
-    const rows = await state.all<RegistryRow>(
-      `select v.*, e.pool, e.subpool, e.dvt_network, e.node_operators, e.dvt_operators
-       from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-       where v.network = ? and v.validator_index in (${placeholders}) order by v.validator_index`,
-      network,
-      ...batch,
-    )
-    const deposits = await state.all<{ validator_index: number; address: Uint8Array }>(
-      `select validator_index, address from validator_deposits where network = ? and validator_index in (${placeholders})
-       order by deposit_index, address`,
-      network,
-      ...batch,
-    )
-    const depositsOf = Map.groupBy(deposits, (deposit) => deposit.validator_index)
-    entries.push(...rows.map((row) => toEntry(row, depositsOf.get(row.validator_index) ?? [])))
-  }
-  return entries
+  const entries = await readEntries(state, network, indices)
+  const deposits = await state.all<{ validator_index: number; address: Uint8Array }>(
+    `select validator_index, address from validator_deposits
+     where network = ? and validator_index in (select value from json_each(?)) order by deposit_index, address`,
+    network,
+    JSON.stringify(indices),
+  )
+  const depositsOf = Map.groupBy(deposits, (deposit) => deposit.validator_index)
+  return entries.map((entry) => ({
+    ...entry,
+    depositAddresses: (depositsOf.get(entry.index) ?? []).map(({ address }) => toHex(address)),
+  }))
 }
-
-const toEntry = (row: RegistryRow, deposits: readonly { readonly address: Uint8Array }[]): RegistryEntry => ({
-  index: row.validator_index,
-  pubkey: toHex(row.pubkey),
-  activationEligibilityEpoch: row.activation_eligibility_epoch,
-  activationEpoch: row.activation_epoch,
-  exitEpoch: row.exit_epoch,
-  withdrawableEpoch: row.withdrawable_epoch,
-  withdrawalAddress: row.withdrawal_address && toHex(row.withdrawal_address),
-  depositAddresses: deposits.map(({ address }) => toHex(address)),
-  entity: entityOf(row),
-})
-
-const entityOf = (row: RegistryRow): RegistryEntry['entity'] =>
-  row.node_operators === null || row.dvt_operators === null
-    ? undefined
-    : {
-        pool: row.pool,
-        subpool: row.subpool,
-        dvtNetwork: row.dvt_network,
-        nodeOperators: JSON.parse(row.node_operators) as string[],
-        dvtOperators: JSON.parse(row.dvt_operators) as string[],
-      }
