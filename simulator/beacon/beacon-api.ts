@@ -1,16 +1,26 @@
 // The endpoints of the simulated beacon node.
 import type { IncomingMessage } from 'node:http'
 import type { Fork } from '#sources/beacon/consensus.ts'
-import { attesterDutiesJson, committeesJson, proposerDutiesJson, syncDutiesJson } from './duties.ts'
-import { blockBytes } from './encode-block.ts'
-import { blockJson, headerJson, pendingConsolidationsJson, pendingDepositsJson, validatorJson } from './encode-json.ts'
+import { blockBytes, headerJson } from './encode-block.ts'
+import {
+  attesterDutiesJson,
+  blockJson,
+  blockReward,
+  committeesJson,
+  pendingConsolidationsJson,
+  pendingDepositsJson,
+  proposerDutiesJson,
+  syncDutiesJson,
+  syncRewards,
+  validatorJson,
+  voteRewards,
+} from './encode-json.ts'
 import { stateBytes } from './encode-state.ts'
 import type { BeaconNodeOptions } from './node.ts'
 import type { Missing } from './node-profile.ts'
 import { NodeView } from './node-view.ts'
 import { forkOf, specOf } from './plan.ts'
 import { genesisHeader, genesisRoot, type SimulatedNetwork, type Snapshot } from './records.ts'
-import { blockReward, syncRewards, voteRewards } from './rewards.ts'
 
 interface ErrorReply {
   readonly status: number
@@ -93,7 +103,7 @@ export class BeaconApi {
     if (!block) return this.#notFound('block', id)
     const version = block.fork
     return this.#view.profile.ssz && acceptsSsz
-      ? { bytes: blockBytes(block), version }
+      ? { bytes: blockBytes(block, this.#network.plan), version }
       : { json: blockJson(block), version, more: { version, ...(await this.#status(block.slot)) } }
   }
 

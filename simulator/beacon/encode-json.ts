@@ -1,22 +1,24 @@
-// Simulated blocks, headers, validators and queues as JSON, as the Beacon API defines them.
+// Simulated blocks, validators, queues, duties and rewards as JSON, as the Beacon API defines them. Fields that ingest
+// does not read are zero.
 import { type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
-import { bodyRootOf, committeeBits, depositsIn, transactionBytes } from './encode-block.ts'
 import type { NetworkPlan } from './plan.ts'
-import type { SimulatedAttestation, SimulatedBlock, SimulatedDeposit, SimulatedValidator, Snapshot } from './records.ts'
+import type {
+  EpochRecord,
+  SimulatedAttestation,
+  SimulatedBlock,
+  SimulatedDeposit,
+  SimulatedValidator,
+  Snapshot,
+} from './records.ts'
 import { bitsOf } from './ssz-writer.ts'
 
 const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
 const root0 = text(Buffer.alloc(32))
 
-export const headerJson = (block: SimulatedBlock, plan: NetworkPlan) => ({
-  slot: String(block.slot),
-  proposer_index: String(block.proposer),
-  parent_root: block.parentRoot,
-  state_root: root0,
-  body_root: bodyRootOf(block, plan),
-})
+/** A block before its root is known. */
+export type Rootless = Omit<SimulatedBlock, 'root'>
 
-const depositJson = ({ pubkey, credentials, gwei }: SimulatedDeposit) => ({
+const depositJson = ({ pubkey, credentials, gwei }: Pick<SimulatedDeposit, 'pubkey' | 'credentials' | 'gwei'>) => ({
   pubkey,
   withdrawal_credentials: credentials,
   amount: String(gwei),
@@ -24,6 +26,10 @@ const depositJson = ({ pubkey, credentials, gwei }: SimulatedDeposit) => ({
 })
 
 const zeroText = (bytes: number): string => text(Buffer.alloc(bytes))
+
+const committeesMax = 8
+const committeeBits = (committees: readonly number[]): Buffer =>
+  bitsOf(Array.from({ length: committeesMax }, (_, at) => committees.includes(at)))
 
 const attestationJson = (attestation: SimulatedAttestation, fork: Fork) => ({
   aggregation_bits: text(bitsOf(attestation.bits, attestation.bits.length, true)),
@@ -52,7 +58,10 @@ const indexedJson = (indices: readonly number[]) => ({
   signature: zeroText(96),
 })
 
-const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
+/** Arbitrary bytes: ingest reads transactions from the execution node. */
+const transactionBytes = (at: number): Buffer => Buffer.alloc(10 + at, 7)
+
+const payloadJson = ({ fork, payload, withdrawals }: Rootless) => ({
   parent_hash: root0,
   fee_recipient: payload.feeRecipient,
   state_root: root0,
@@ -78,10 +87,11 @@ const payloadJson = ({ fork, payload, withdrawals }: SimulatedBlock) => ({
   ...(isForkFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
 })
 
-export function blockJson(block: SimulatedBlock): unknown {
-  const { fork } = block
-  const { inBody, requests } = depositsIn(block)
-  const body = {
+export function bodyJson(block: Rootless): unknown {
+  const { fork, deposits } = block
+  // Since Electra, deposits are execution requests.
+  const [inBody, requests] = isForkFrom(fork, 'electra') ? [[], deposits] : [deposits, []]
+  return {
     randao_reveal: zeroText(96),
     eth1_data: { deposit_root: root0, deposit_count: '0', block_hash: root0 },
     graffiti: root0,
@@ -111,19 +121,22 @@ export function blockJson(block: SimulatedBlock): unknown {
       },
     }),
   }
-  const { slot, proposer, parentRoot } = block
-  const message = { slot: String(slot), proposer_index: String(proposer), parent_root: parentRoot, state_root: root0 }
-  return { message: { ...message, body }, signature: zeroText(96) }
 }
 
+/** The fields that a block shares with its header. */
+export const headJson = ({ slot, proposer, parentRoot }: Rootless) => ({
+  slot: String(slot),
+  proposer_index: String(proposer),
+  parent_root: parentRoot,
+  state_root: root0,
+})
+
+export const messageJson = (block: Rootless) => ({ ...headJson(block), body: bodyJson(block) })
+
+export const blockJson = (block: SimulatedBlock) => ({ message: messageJson(block), signature: zeroText(96) })
+
 export const pendingDepositsJson = ({ queue }: Snapshot) =>
-  queue.map(({ pubkey, credentials, gwei, slot }) => ({
-    pubkey,
-    withdrawal_credentials: credentials,
-    amount: String(gwei),
-    signature: zeroText(96),
-    slot: String(slot),
-  }))
+  queue.map((deposit) => ({ ...depositJson(deposit), slot: String(deposit.slot) }))
 
 export const pendingConsolidationsJson = ({ consolidations }: Snapshot) =>
   consolidations.map(({ from, to }) => ({ source_index: String(from), target_index: String(to) }))
@@ -146,3 +159,68 @@ export const validatorJson = (validator: Readonly<SimulatedValidator>, index: nu
     withdrawable_epoch: epochText(validator.withdrawable),
   },
 })
+
+export const committeesJson = ({ epoch, committees }: EpochRecord, plan: NetworkPlan) =>
+  committees.map((members, at) => ({
+    index: String(at % plan.committeesPerSlot),
+    slot: String(epoch * plan.slotsPerEpoch + Math.floor(at / plan.committeesPerSlot)),
+    validators: members.map(String),
+  }))
+
+export const proposerDutiesJson = ({ epoch, proposers }: EpochRecord) =>
+  proposers.map((index, at) => ({ slot: String(epoch * proposers.length + at), validator_index: String(index) }))
+
+export const syncDutiesJson = ({ sync }: EpochRecord, requested: ReadonlySet<number>) =>
+  [...Map.groupBy([...sync.entries()], ([, index]) => index)]
+    .filter(([index]) => requested.has(index))
+    .map(([index, ownSeats]) => ({
+      validator_index: String(index),
+      validator_sync_committee_indices: ownSeats.map(([seat]) => String(seat)),
+    }))
+
+export const attesterDutiesJson = (
+  { epoch, committees }: EpochRecord,
+  { slotsPerEpoch, committeesPerSlot }: NetworkPlan,
+  requested: ReadonlySet<number>,
+) =>
+  committees.flatMap((members, at) =>
+    members
+      .map((index, position) => ({
+        validator_index: String(index),
+        committee_index: String(at % committeesPerSlot),
+        committee_length: String(members.length),
+        committees_at_slot: String(committeesPerSlot),
+        validator_committee_index: String(position),
+        slot: String(epoch * slotsPerEpoch + Math.floor(at / committeesPerSlot)),
+      }))
+      .filter(({ validator_index }) => requested.has(Number(validator_index))),
+  )
+
+/** `requested`: empty means all validators. */
+export const voteRewards = ({ paid }: EpochRecord, requested: ReadonlySet<number>) => ({
+  ideal_rewards: [],
+  total_rewards: [...paid]
+    .filter(([index]) => requested.size === 0 || requested.has(index))
+    .map(([index, { source, target, head, inactivity }]) => ({
+      validator_index: String(index),
+      head: String(head),
+      target: String(target),
+      source: String(source),
+      inactivity: String(inactivity),
+    })),
+})
+
+export const blockReward = ({ proposer, rewards }: SimulatedBlock) => ({
+  proposer_index: String(proposer),
+  total: String(rewards.votes + rewards.sync + rewards.slashings),
+  attestations: String(rewards.votes),
+  sync_aggregate: String(rewards.sync),
+  proposer_slashings: String(rewards.slashings),
+  attester_slashings: '0',
+})
+
+export const syncRewards = ({ syncBits, rewards }: SimulatedBlock, seats: readonly number[]) =>
+  seats.map((index, seat) => ({
+    validator_index: String(index),
+    reward: String(syncBits[seat] ? rewards.seat : -rewards.seat),
+  }))

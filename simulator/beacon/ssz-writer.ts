@@ -1,4 +1,4 @@
-// Writes SSZ containers, lists and bit fields of the simulated network.
+// Writes SSZ containers and bit fields of the simulated network.
 
 /** A field of a container: of fixed length, or variable with an offset. */
 export type Part = { readonly fixed: Buffer } | { readonly variable: Buffer }
@@ -31,8 +31,6 @@ export function container(parts: readonly Part[]): Buffer {
   }
   return Buffer.concat([...heads, ...tails])
 }
-
-export const listOf = (members: readonly Buffer[]): Buffer => container(members.map(variable))
 
 export function bitsOf(bits: readonly boolean[], length = bits.length, end = false): Buffer {
   const bytes = Buffer.alloc(end ? Math.floor(length / 8) + 1 : Math.ceil(length / 8))
