@@ -12,48 +12,7 @@ export interface UnknownFork {
   readonly epoch: number
 }
 
-export interface ConsensusRules {
-  readonly slotSeconds: number
-  readonly slotsPerEpoch: number
-  /** First epoch of each fork; Infinity if it is not scheduled. */
-  readonly forkEpochs: Readonly<Record<Fork, number>>
-  /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
-  readonly unknownFork: UnknownFork | undefined
-  readonly syncCommitteeSize: number
-  readonly epochsPerSyncPeriod: number
-  readonly committeesPerSlotMax: number
-  readonly committeeSizeTarget: number
-  readonly shuffleRounds: number
-  readonly historicalRoots: number
-  readonly historicalMixes: number
-  readonly slashingsVector: number
-  /** Gwei. */
-  readonly increment: number
-  readonly baseRewardFactor: number
-  readonly leakAfterEpochs: number
-  readonly scoreBias: number
-  readonly scoreRecovery: number
-  readonly inactivityQuotient: Readonly<{ altair: number; bellatrix: number }>
-  readonly slashingQuotient: Readonly<{ altair: number; bellatrix: number; electra: number }>
-  readonly whistleblowerQuotient: Readonly<{ altair: number; electra: number }>
-  /** An effective balance changes when the balance leaves this band; on mainnet in quarters of an increment. */
-  readonly hysteresis: Readonly<{ quotient: number; down: number; up: number }>
-  /** Gwei. Since Electra, compounding validators have the second limit. */
-  readonly effectiveMax: Readonly<{ phase0: number; electra: number }>
-  /** Gwei. Validators with this effective balance or less exit. */
-  readonly ejectionBalance: number
-  /** The correlated penalty of slashed validators. */
-  readonly slashingMultiplier: Readonly<{ altair: number; bellatrix: number }>
-  /** Gwei of deposits that an epoch applies since Electra: a share of the active stake within limits. */
-  readonly depositChurn: Readonly<{ quotient: number; min: number; max: number }>
-  readonly pendingDepositsPerEpochMax: number
-  readonly blockLimits: BlockLimits
-}
-
-/** The maximum length of each list of a block. It determines the depth of the list's hash tree. */
-export type BlockLimits = Readonly<Record<keyof typeof limitNames, number>>
-
-/** Name in the node's list, and the value on mainnet. */
+/** The maximum length of each list of a block: its name in the node's list, and the value on mainnet. */
 const limitNames = {
   proposerSlashings: ['MAX_PROPOSER_SLASHINGS', 16],
   attesterSlashings: ['MAX_ATTESTER_SLASHINGS', 2],
@@ -78,8 +37,10 @@ export const weights = { source: 14, target: 26, head: 14, sync: 2, proposer: 8,
 
 const figurePattern = /^\d{1,20}$/
 
+export type ConsensusRules = Readonly<ReturnType<typeof readRules>>
+
 /** Throws an Error that names the invalid constant. */
-export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRules {
+export function readRules(spec: Readonly<Record<string, unknown>>) {
   const figure = (name: string, mainnet: number): number => {
     const value = spec[name]
     if (value == null) return mainnet
@@ -87,37 +48,38 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       throw new Error(`${name} is ${JSON.stringify(value)}, not a decimal string`)
     return toFigure(BigInt(value))
   }
+  const positive = (name: string, mainnet: number): number => {
+    const value = figure(name, mainnet)
+    if (value >= 1 && Number.isFinite(value)) return value
+    throw new Error(`${name} is ${value}; it must be from 1 to 2^53`)
+  }
+  // A node that does not list a fork does not support it.
+  const forkEpoch = (fork: string) => figure(`${fork.toUpperCase()}_FORK_EPOCH`, Number.POSITIVE_INFINITY)
   return {
-    slotSeconds: atLeastOne(figure('SECONDS_PER_SLOT', 12), 'SECONDS_PER_SLOT'),
-    slotsPerEpoch: atLeastOne(figure('SLOTS_PER_EPOCH', 32), 'SLOTS_PER_EPOCH'),
+    slotSeconds: positive('SECONDS_PER_SLOT', 12),
+    slotsPerEpoch: positive('SLOTS_PER_EPOCH', 32),
+    /** First epoch of each fork; Infinity if it is not scheduled. */
     forkEpochs: {
+      ...(Object.fromEntries(forks.map((fork) => [fork, forkEpoch(fork)])) as Record<Fork, number>),
       phase0: 0,
-      // A node that does not list a fork does not support it.
-      altair: figure('ALTAIR_FORK_EPOCH', Number.POSITIVE_INFINITY),
-      bellatrix: figure('BELLATRIX_FORK_EPOCH', Number.POSITIVE_INFINITY),
-      capella: figure('CAPELLA_FORK_EPOCH', Number.POSITIVE_INFINITY),
-      deneb: figure('DENEB_FORK_EPOCH', Number.POSITIVE_INFINITY),
-      electra: figure('ELECTRA_FORK_EPOCH', Number.POSITIVE_INFINITY),
-      fulu: figure('FULU_FORK_EPOCH', Number.POSITIVE_INFINITY),
     },
+    /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
     unknownFork: Object.keys(spec)
-      .map((key) => ({ key, name: (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase() }))
-      .filter(({ name }) => name !== '' && !forks.some((known) => known === name))
-      .map(({ key, name }) => ({ name, epoch: figure(key, Number.POSITIVE_INFINITY) }))
+      .map((key) => (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase())
+      .filter((name) => name !== '' && !forks.some((known) => known === name))
+      .map((name): UnknownFork => ({ name, epoch: forkEpoch(name) }))
       .filter(({ epoch }) => Number.isFinite(epoch))
       .sort((a, b) => a.epoch - b.epoch)[0],
-    syncCommitteeSize: atLeastOne(figure('SYNC_COMMITTEE_SIZE', 512), 'SYNC_COMMITTEE_SIZE'),
-    epochsPerSyncPeriod: atLeastOne(
-      figure('EPOCHS_PER_SYNC_COMMITTEE_PERIOD', 256),
-      'EPOCHS_PER_SYNC_COMMITTEE_PERIOD',
-    ),
-    committeesPerSlotMax: atLeastOne(figure('MAX_COMMITTEES_PER_SLOT', 64), 'MAX_COMMITTEES_PER_SLOT'),
-    committeeSizeTarget: atLeastOne(figure('TARGET_COMMITTEE_SIZE', 128), 'TARGET_COMMITTEE_SIZE'),
+    syncCommitteeSize: positive('SYNC_COMMITTEE_SIZE', 512),
+    epochsPerSyncPeriod: positive('EPOCHS_PER_SYNC_COMMITTEE_PERIOD', 256),
+    committeesPerSlotMax: positive('MAX_COMMITTEES_PER_SLOT', 64),
+    committeeSizeTarget: positive('TARGET_COMMITTEE_SIZE', 128),
     shuffleRounds: figure('SHUFFLE_ROUND_COUNT', 90),
     historicalRoots: figure('SLOTS_PER_HISTORICAL_ROOT', 8192),
     historicalMixes: figure('EPOCHS_PER_HISTORICAL_VECTOR', 65_536),
     slashingsVector: figure('EPOCHS_PER_SLASHINGS_VECTOR', 8192),
-    increment: atLeastOne(figure('EFFECTIVE_BALANCE_INCREMENT', 1_000_000_000), 'EFFECTIVE_BALANCE_INCREMENT'),
+    /** Gwei. */
+    increment: positive('EFFECTIVE_BALANCE_INCREMENT', 1_000_000_000),
     baseRewardFactor: figure('BASE_REWARD_FACTOR', 64),
     leakAfterEpochs: figure('MIN_EPOCHS_TO_INACTIVITY_PENALTY', 4),
     scoreBias: figure('INACTIVITY_SCORE_BIAS', 4),
@@ -135,40 +97,41 @@ export function readRules(spec: Readonly<Record<string, unknown>>): ConsensusRul
       altair: figure('WHISTLEBLOWER_REWARD_QUOTIENT', 512),
       electra: figure('WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA', 4096),
     },
+    /** An effective balance changes when the balance leaves this band; on mainnet in quarters of an increment. */
     hysteresis: {
-      quotient: atLeastOne(figure('HYSTERESIS_QUOTIENT', 4), 'HYSTERESIS_QUOTIENT'),
+      quotient: positive('HYSTERESIS_QUOTIENT', 4),
       down: figure('HYSTERESIS_DOWNWARD_MULTIPLIER', 1),
       up: figure('HYSTERESIS_UPWARD_MULTIPLIER', 5),
     },
+    /** Gwei. Since Electra, compounding validators have the second limit. */
     effectiveMax: {
       phase0: figure('MAX_EFFECTIVE_BALANCE', 32_000_000_000),
       electra: figure('MAX_EFFECTIVE_BALANCE_ELECTRA', 2_048_000_000_000),
     },
+    /** Gwei. Validators with this effective balance or less exit. */
     ejectionBalance: figure('EJECTION_BALANCE', 16_000_000_000),
+    /** The correlated penalty of slashed validators. */
     slashingMultiplier: {
       altair: figure('PROPORTIONAL_SLASHING_MULTIPLIER_ALTAIR', 2),
       bellatrix: figure('PROPORTIONAL_SLASHING_MULTIPLIER_BELLATRIX', 3),
     },
+    /** Gwei of deposits that an epoch applies since Electra: a share of the active stake within limits. */
     depositChurn: {
-      quotient: atLeastOne(figure('CHURN_LIMIT_QUOTIENT', 65_536), 'CHURN_LIMIT_QUOTIENT'),
+      quotient: positive('CHURN_LIMIT_QUOTIENT', 65_536),
       min: figure('MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA', 128_000_000_000),
       max: figure('MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT', 256_000_000_000),
     },
     pendingDepositsPerEpochMax: figure('MAX_PENDING_DEPOSITS_PER_EPOCH', 16),
+    /** They determine the depth of the hash trees of lists. */
     blockLimits: Object.fromEntries(
-      Object.entries(limitNames).map(([key, [name, mainnet]]) => [key, atLeastOne(figure(name, mainnet), name)]),
-    ) as BlockLimits,
+      Object.entries(limitNames).map(([key, [name, mainnet]]) => [key, positive(name, mainnet)]),
+    ) as Readonly<Record<keyof typeof limitNames, number>>,
   }
 }
 
 /** Values above 2^53, such as FAR_FUTURE_EPOCH, become Infinity. */
 export const toFigure = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value)
-
-function atLeastOne(value: number, name: string): number {
-  if (value >= 1 && Number.isFinite(value)) return value
-  throw new Error(`${name} is ${value}; it must be from 1 to 2^53`)
-}
 
 /** Votes of an epoch are also in blocks of the next one, so the last epoch before an unknown fork is not readable. */
 export const readableUntil = ({ unknownFork }: ConsensusRules): number =>
