@@ -2,20 +2,16 @@
 // takes hours or days at first. One that is behind without progress is stale (behaviour/operations.md#stream-status).
 import type { Clock } from '#runtime/clock.ts'
 
-export interface StreamProgress {
+export const createStreamProgress = () => ({
   /** Time of the last step, by stream. */
-  readonly stepMs: Map<string, number>
+  stepMs: new Map<string, number>(),
   /** Position of the stream at the last check. */
-  readonly positions: Map<string, number>
+  positions: new Map<string, number>(),
   /** Streams that this process reads. */
-  readonly followed: Set<string>
-}
-
-export const createStreamProgress = (): StreamProgress => ({
-  stepMs: new Map(),
-  positions: new Map(),
-  followed: new Set(),
+  followed: new Set<string>(),
 })
+
+export type StreamProgress = ReturnType<typeof createStreamProgress>
 
 export interface StreamContext {
   readonly streams: StreamProgress

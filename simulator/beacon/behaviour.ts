@@ -6,39 +6,28 @@ import type { Identity } from './records.ts'
 
 export type { Identity }
 
-/** Probabilities for each duty. */
-export interface MistakeRates {
-  readonly noVote: number
-  /** The vote is included later than possible. */
-  readonly late: number
-  readonly wrongHead: number
-  readonly wrongTarget: number
-  /** The same vote is included twice. */
-  readonly repeated: number
-  /** Casts two votes. */
-  readonly doubled: number
-  /** Votes for an orphaned block, if there is one. */
-  readonly orphanHead: number
-  /** Proposes no block. */
-  readonly missed: number
-  /** Proposes a block that becomes orphaned. */
-  readonly orphaned: number
-  /** Misses a sync committee signature. */
-  readonly unsigned: number
-}
-
-export const noMistakes: MistakeRates = {
+export const noMistakes = {
   noVote: 0,
+  /** The vote is included later than possible. */
   late: 0,
   wrongHead: 0,
   wrongTarget: 0,
+  /** The same vote is included twice. */
   repeated: 0,
+  /** Casts two votes. */
   doubled: 0,
+  /** Votes for an orphaned block, if there is one. */
   orphanHead: 0,
+  /** Proposes no block. */
   missed: 0,
+  /** Proposes a block that becomes orphaned. */
   orphaned: 0,
+  /** Misses a sync committee signature. */
   unsigned: 0,
 }
+
+/** Probabilities for each duty. */
+export type MistakeRates = Readonly<typeof noMistakes>
 
 /** The contents of a block besides votes. */
 export interface BlockOperations {

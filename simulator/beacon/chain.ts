@@ -8,32 +8,23 @@ import type { Truth } from './truth.ts'
 export const far = Number.POSITIVE_INFINITY
 export const eth = 1_000_000_000n
 export const slashingsVector = 8
-/** The mutable state, as plain data that can be saved and restored. */
-export interface ChainData {
-  readonly validators: SimulatedValidator[]
-  justified: number
-  previousJustified: number
-  finalized: number
-  bits: readonly boolean[]
-  readonly slashed: bigint[]
-  /** Deposits that are applied at the end of an epoch. */
-  readonly queue: SimulatedPendingDeposit[]
-  readonly consolidations: { readonly from: number; readonly to: number; readonly epoch: number }[]
-  /** Sources of all consolidations so far. */
-  readonly consolidated: number[]
-}
 
-export const freshChain = (): ChainData => ({
-  validators: [],
+/** The mutable state, as plain data that can be saved and restored. */
+export const freshChain = () => ({
+  validators: [] as SimulatedValidator[],
   justified: 0,
   previousJustified: 0,
   finalized: 0,
   bits: [false, false, false, false],
   slashed: new Array<bigint>(slashingsVector).fill(0n),
-  queue: [],
-  consolidations: [],
-  consolidated: [],
+  /** Deposits that are applied at the end of an epoch. */
+  queue: [] as SimulatedPendingDeposit[],
+  consolidations: [] as { readonly from: number; readonly to: number; readonly epoch: number }[],
+  /** Sources of all consolidations so far. */
+  consolidated: [] as number[],
 })
+
+export type ChainData = ReturnType<typeof freshChain>
 
 interface EpochStake {
   readonly active: readonly number[]

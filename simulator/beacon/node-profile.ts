@@ -14,16 +14,18 @@ export interface ChainView {
 }
 
 /** What a request asks for in vain. `state` and `duties`: not there yet. */
-export type Missing =
-  | 'state'
-  | 'pruned state'
-  | 'duties'
-  | 'pruned duties'
-  | 'attestation rewards'
-  | 'block rewards'
-  | 'block'
-  | 'endpoint'
-  | 'validator'
+const missing = [
+  'state',
+  'pruned state',
+  'duties',
+  'pruned duties',
+  'attestation rewards',
+  'block rewards',
+  'block',
+  'endpoint',
+  'validator',
+] as const
+export type Missing = (typeof missing)[number]
 
 /** Status and message. `{id}` is the requested slot, epoch, block, validator or path. */
 export type ErrorText = readonly [status: number, message: string]
@@ -72,15 +74,5 @@ export const archiveNode: NodeProfile = {
   emptyHead: 'advanced',
   statesFromSlot: () => 0,
   blocksFromSlot: () => 0,
-  errors: {
-    state: notFound,
-    'pruned state': notFound,
-    duties: notFound,
-    'pruned duties': notFound,
-    'attestation rewards': notFound,
-    'block rewards': notFound,
-    block: notFound,
-    endpoint: notFound,
-    validator: notFound,
-  },
+  errors: Object.fromEntries(missing.map((kind) => [kind, notFound])) as NodeProfile['errors'],
 }

@@ -22,14 +22,9 @@ export interface NetworkPlan {
 }
 
 /** All forks are active from genesis. */
-export const presentForks: NetworkPlan['forkEpochs'] = {
-  altair: 0,
-  bellatrix: 0,
-  capella: 0,
-  deneb: 0,
-  electra: 0,
-  fulu: 0,
-}
+export const presentForks: NetworkPlan['forkEpochs'] = Object.fromEntries(
+  forks.filter((fork) => fork !== 'phase0').map((fork) => [fork, 0]),
+)
 
 /** The fork of an epoch. Simulated networks begin with Altair. */
 export const forkOf = ({ forkEpochs }: NetworkPlan, epoch: number): Fork =>

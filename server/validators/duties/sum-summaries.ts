@@ -16,19 +16,7 @@ export interface SumSummariesInput {
   readonly days: Range
 }
 
-/** Entry n of each column belongs to name n. */
-export interface SummarySums {
-  /** Validators on the newest summarized day; 0: no day has a summary. */
-  readonly validators: Float64Array
-  /** Sum of the validators of each day. */
-  readonly validatorDays: Float64Array
-  readonly sums: Readonly<Record<Measure, Float64Array>>
-  readonly scores: Readonly<Record<Score, ScoreTotals>>
-  /** By name and then by day: the mean validator score, NaN if unknown. */
-  readonly history: readonly Float64Array[]
-  /** Mean percentile of the entity's validators in the network: the sum over the days, and the number of days. */
-  readonly percentile: ScoreTotals
-}
+export type SummarySums = ReturnType<typeof emptySums>
 
 export interface SummedEntities {
   /** One entry in each column. */
@@ -84,15 +72,20 @@ const readRows = (
     days.until,
   )
 
-function emptySums(count: number, dayCount: number): SummarySums {
+/** Entry n of each column belongs to name n. */
+function emptySums(count: number, dayCount: number) {
   const column = () => new Float64Array(count)
   const totals = (): ScoreTotals => ({ sums: column(), counts: column() })
   return {
+    /** Validators on the newest summarized day; 0: no day has a summary. */
     validators: column(),
+    /** Sum of the validators of each day. */
     validatorDays: column(),
     sums: Object.fromEntries(measures.map((name) => [name, column()])) as Record<Measure, Float64Array>,
     scores: { attester: totals(), proposer: totals(), validator: totals() },
+    /** By name and then by day: the mean validator score, NaN if unknown. */
     history: Array.from({ length: count }, () => new Float64Array(dayCount).fill(Number.NaN)),
+    /** Mean percentile of the entity's validators in the network: the sum over the days, and the number of days. */
     percentile: totals(),
   }
 }

@@ -10,13 +10,16 @@ import { baseReward, floorDivide, type Stake } from './stake.ts'
 import { flag, type Votes } from './votes.ts'
 
 /** By validator, in gwei; penalties negative. */
-export interface VoteRewards {
-  readonly source: Float64Array
-  readonly target: Float64Array
-  readonly head: Float64Array
-  readonly inactivity: Float64Array
+const emptyVoteRewards = (count: number) => ({
+  source: new Float64Array(count),
+  target: new Float64Array(count),
+  head: new Float64Array(count),
+  inactivity: new Float64Array(count),
   /** The reward of a correct vote with all timely flags. */
-  readonly ideal: Float64Array
+  ideal: new Float64Array(count),
+})
+
+export interface VoteRewards extends Readonly<ReturnType<typeof emptyVoteRewards>> {
   /** 1 for validators that rewards and penalties apply to. */
   readonly eligible: Uint8Array
   readonly isSlashed: Uint8Array
@@ -54,15 +57,7 @@ export function computeVoteRewards(
   const nextScores = isFrom(rules, 'altair', stake.epoch)
     ? updateScores(rules, scores, eligible, timely, isLeaking)
     : scores
-  const voteRewards: VoteRewards = {
-    source: new Float64Array(count),
-    target: new Float64Array(count),
-    head: new Float64Array(count),
-    inactivity: new Float64Array(count),
-    ideal: new Float64Array(count),
-    eligible,
-    isSlashed,
-  }
+  const voteRewards: VoteRewards = { ...emptyVoteRewards(count), eligible, isSlashed }
   const rewardOf = (base: number, name: keyof typeof parts) =>
     isLeaking ? 0 : floorDivide(base * weights[name] * parts[name], stake.activeIncrements * weights.all)
   for (let index = 0; index < count; index++) {
@@ -90,8 +85,8 @@ function findEligible(stake: Stake, epoch: number, isSlashed: Uint8Array): Uint8
   return eligible
 }
 
-/** Increments of the validators with a timely flag; at least 1. */
-function participatingIncrements(stake: Stake, votes: Votes, bit: number, isSlashed: Uint8Array): number {
+/** Increments of the unslashed validators with a timely flag; at least 1. */
+export function participatingIncrements(stake: Stake, votes: Votes, bit: number, isSlashed: Uint8Array): number {
   let sum = 0
   for (let index = 0; index < stake.validators.count; index++) {
     if ((votes.timely[index] as number) & bit && isSlashed[index] === 0)

@@ -17,20 +17,22 @@ import { baseReward, floorDivide, type Stake } from './stake.ts'
 
 export const flag = { source: 1, target: 2, head: 4 } as const
 
-export interface Votes {
-  readonly epoch: number
+export type Votes = Readonly<ReturnType<typeof emptyVotes>>
+
+const emptyVotes = (epoch: number, count: number) => ({
+  epoch,
   /** By validator, like the other columns. Slot of the duty; −1: no duty. */
-  readonly dutySlot: Int32Array
-  readonly inclusions: Uint16Array
+  dutySlot: new Int32Array(count).fill(-1),
+  inclusions: new Uint16Array(count),
   /** Slots; 0: not included. */
-  readonly delay: Uint16Array
+  delay: new Uint16Array(count),
   /** Flags that the earliest inclusion is correct about; always includes the source. */
-  readonly right: Uint8Array
+  right: new Uint8Array(count),
   /** Timely flags, which the chain rewards. */
-  readonly timely: Uint8Array
+  timely: new Uint8Array(count),
   /** Proposer reward in gwei by slot, in this epoch and the next. */
-  readonly proposerGwei: ReadonlyMap<number, number>
-}
+  proposerGwei: new Map<number, number>(),
+})
 
 /** `blocks`: those of this epoch and the next, in ascending order. `stakes`: those of this epoch and the next. */
 export function tallyVotes(
@@ -41,15 +43,7 @@ export function tallyVotes(
 ): Votes {
   const { epoch } = stakes[0]
   const count = Math.max(stakes[0].validators.count, stakes[1].validators.count)
-  const votes = {
-    epoch,
-    dutySlot: new Int32Array(count).fill(-1),
-    inclusions: new Uint16Array(count),
-    delay: new Uint16Array(count),
-    right: new Uint8Array(count),
-    timely: new Uint8Array(count),
-    proposerGwei: new Map<number, number>(),
-  }
+  const votes = emptyVotes(epoch, count)
   committees.members.forEach((members, at) => {
     const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
     for (const index of members) votes.dutySlot[index] = slot
@@ -69,12 +63,10 @@ export function tallyVotes(
   return votes
 }
 
-type VoteTally = Votes & { readonly proposerGwei: Map<number, number> }
-
 /** Counts one aggregate. Returns the proposer reward for including it. */
 function countAttestation(
   rules: ConsensusRules,
-  votes: VoteTally,
+  votes: Votes,
   block: Block,
   attestation: Attestation,
   committees: Committees,
