@@ -21,7 +21,7 @@ export const effectivenessV0 = createHandler(
     if (index === undefined) {
       await refuseUnlessUnknown(context, network, name)
       const { covered } = await getNetworkCoverage(context, network)
-      return { is: 'nothing', confidence: toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY }) }
+      return { is: 'nothing', confidence: toConfidence(covered) }
     }
     const linkTo = (input: object) => toPath(endpoint, { ...input, validator_index_or_pubkey: name }, ['size'])
     return withStableCoverage(context, network, () =>

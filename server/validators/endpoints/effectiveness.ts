@@ -17,13 +17,12 @@ import { createHandler, type HandlerResult, type RequestInfo } from '#http/handl
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import { provisionalRows } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
 import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
 import { figuresAt, type RecordRequest, type Records, readRecords } from '../ratings/records.ts'
 import { clipToCovered, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
-import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
+import { type ResolvedValidator, resolveValidator, toRecordRequest } from '../ratings/resolve-validator.ts'
 import { type Windows, windowsOver } from '../ratings/windows.ts'
 
 const endpoint = contract['validators.effectiveness']
@@ -45,7 +44,7 @@ async function readEffectiveness(
   if (resolved.index === undefined) return { is: 'nothing', confidence: resolved.confidence }
   const { total, results } = resolved.served
     ? await readEffectivenessPage(context.duties, planEffectiveness(query, resolved, resolved.served, request.signal))
-    : emptyPage
+    : { total: 0, results: [] }
   return {
     is: 'body',
     body: { ...pageLinks(endpoint, query, total, request.origin), pages: Math.ceil(total / query.limit), results },
@@ -74,17 +73,7 @@ function planEffectiveness(
 ): EffectivenessPlan {
   const { index, time, calendar, covered } = resolved
   const windows = query.granularity === 'hour' ? undefined : windowsOver(calendar, query.granularity, days)
-  const wanted: RecordRequest = {
-    network: query.network,
-    validators: [index],
-    provisional: provisionalRows(resolved.provisional, index),
-    time,
-    days,
-    windows,
-    signal,
-    isUtc: query.utc,
-    byValidator: false,
-  }
+  const wanted = toRecordRequest(query, resolved, days, windows, signal)
   const date = memoize(formatDate)
   const timeOfDay = memoize((ofDayMs: number) => new Date(ofDayMs).toISOString().slice('1970-01-01'.length))
   const moment = (atMs: number) => date(dateAt(atMs)) + timeOfDay(atMs % 86_400_000)
@@ -96,16 +85,10 @@ function memoize<K, V>(work: (key: K) => V): (key: K) => V {
   return (key) => values.getOrInsertComputed(key, work)
 }
 
-interface EffectivenessPage {
-  readonly total: number
-  readonly results: EffectivenessRecord[]
-}
-const emptyPage: EffectivenessPage = { total: 0, results: [] }
-
 const recordFigures = { ...figures, sumInclusionDelay: aggregateFigures.sumInclusionDelay } as const
 type EffectivenessRecords = Records<keyof typeof recordFigures>
 
-async function readEffectivenessPage(duties: Duties, plan: EffectivenessPlan): Promise<EffectivenessPage> {
+async function readEffectivenessPage(duties: Duties, plan: EffectivenessPlan) {
   const { limit, offset } = plan.query
   const records = await readRecords(duties, plan.wanted, recordFigures)
   const order = [...records.window.keys()].sort(rowOrder(plan.query, records))

@@ -6,9 +6,7 @@ import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import { getRowCoverage } from '../ratings/coverage.ts'
-import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
-import { methodHeaders } from '../ratings/method.ts'
+import { getEntityRatings } from '../ratings/entity-ratings.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
 export const entities = createHandler(
@@ -16,10 +14,9 @@ export const entities = createHandler(
   validatorsErrorFormat,
   async (input, context: ValidatorsContext) => {
     const { network, kind, period, q = '', sort, sortOrder, limit, offset } = input
-    const time = chainTimeOf(context.settings, network)
-    const { covered } = await getRowCoverage(context, network, time)
-    const { days, network: whole, entities: all } = await getEntityRatings(context, network, kind, period)
-    const calendar = chainDays(time)
+    const { ratings, ...headers } = await getEntityRatings(context, network, kind, period)
+    const { days, network: whole, entities: all } = ratings
+    const calendar = chainDays(chainTimeOf(context.settings, network))
     const dateOf = (day: number) => new Date(calendar.dateOf(day as ChainDay) * dayMs).toISOString().slice(0, 10)
     const part = q.toLowerCase()
     const found = all.filter(({ name }) => name.toLowerCase().includes(part))
@@ -34,8 +31,7 @@ export const entities = createHandler(
         entities: sortEntities(found, sort, sortOrder).slice(offset, offset + limit),
         total: found.length,
       },
-      confidence: ratingsConfidence(covered, time, days),
-      headers: methodHeaders,
+      ...headers,
     }
   },
 )

@@ -2,7 +2,6 @@
 // of spec 4.6. In addition, each day has its missed duties by epoch, with a description.
 import { extensions } from '#api/extensions.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
-import type { AggregateField } from '#api/wire/validators.ts'
 import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
 import { type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
@@ -20,13 +19,13 @@ import {
   wrongTarget,
 } from '../duties/missed.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import { provisionalMissedDuties, provisionalRows, withProvisional } from '../provisional/provisional-epochs.ts'
+import { provisionalMissedDuties, withProvisional } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
-import { aggregateFigures, type Figure, figures, methodHeaders, type TimeField } from '../ratings/method.ts'
+import { aggregateFigures, type Figure, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
-import { figuresAt, type RecordRequest, readRecords } from '../ratings/records.ts'
+import { figuresAt, readRecords } from '../ratings/records.ts'
 import { clipToCovered, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
-import { type ResolvedValidator, resolveValidator } from '../ratings/resolve-validator.ts'
+import { type ResolvedValidator, resolveValidator, toRecordRequest } from '../ratings/resolve-validator.ts'
 import { windowsOver } from '../ratings/windows.ts'
 
 const endpoint = extensions['validators.explain']
@@ -49,7 +48,8 @@ async function readExplanation(
     within(kept, range),
   )
   const plan = served && { ...resolved, query, known, served: served.epochs }
-  const wanted = served && toRecordRequest(query, resolved, served.days, request.signal)
+  const windows = served && windowsOver(resolved.calendar, 'day', served.days)
+  const wanted = served && toRecordRequest(query, resolved, served.days, windows, request.signal)
   const records = wanted && (await readRecords(duties, wanted, dayFigures))
   const days = records ? Array.from(records.window, (day, at) => ({ day, ...figuresAt(records, at) })) : []
   days.sort((a, b) => a.day - b.day)
@@ -77,35 +77,15 @@ interface ExplainPlan extends Omit<ResolvedValidator, 'served'> {
   readonly known: readonly Range[]
 }
 
-const toRecordRequest = (
-  { network, utc }: ExplainQuery,
-  { time, calendar, index, provisional }: ResolvedValidator,
-  days: Range,
-  signal: AbortSignal | undefined,
-): RecordRequest => ({
-  network,
-  time,
-  days,
-  signal,
-  validators: [index],
-  isUtc: utc,
-  byValidator: false,
-  provisional: provisionalRows(provisional, index),
-  windows: windowsOver(calendar, 'day', days),
-})
-
 const { attesterEffectiveness, proposerEffectiveness, validatorEffectiveness } = figures
 const dayFigures = {
   attesterEffectiveness,
   proposerEffectiveness,
   validatorEffectiveness,
-  ...(Object.fromEntries(explainedSums.map((name) => [name, figureOf(name)])) as Record<ExplainedSum, Figure>),
+  ...(Object.fromEntries(explainedSums.map((name) => [name, aggregateFigures[name]])) as Record<ExplainedSum, Figure>),
 } as const
 
 type ExplainedSum = (typeof explainedSums)[number]
-function figureOf(name: Exclude<AggregateField, TimeField> & ExplainedSum): Figure {
-  return aggregateFigures[name]
-}
 
 async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly ExplainedRow[]): Promise<ExplainedDay[]> {
   const epochsByRow = rows.map(({ day }) =>

@@ -19,7 +19,7 @@ export const find = createHandler(endpoint, validatorsErrorFormat, async (query,
   const { state } = context
   const selection = selectionOf(query)
   const { covered } = await getNetworkCoverage(context, query.network)
-  const confidence = toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY })
+  const confidence = toConfidence(covered)
   if (!selection) {
     return { is: 'body', body: { validators: [], pools: await poolsOf(state, query), next: null }, confidence }
   }

@@ -34,7 +34,7 @@ export const list = createHandler(endpoint, validatorsErrorFormat, async (input,
       data: entries.map(toMetadata),
       next: following === undefined ? null : toPath(endpoint, { ...query, from: following }, ['from', 'size']),
     },
-    confidence: toConfidence(covered, { from: 0, until: Number.POSITIVE_INFINITY }),
+    confidence: toConfidence(covered),
   }
 })
 

@@ -6,7 +6,7 @@ import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
 import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
-import { toConfidence, withFinality } from '../ratings/requested-epochs.ts'
+import { allEpochs, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
 
@@ -19,19 +19,17 @@ export const metadata = createHandler(
     const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
     if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
     const { covered } = await getNetworkCoverage(context, input.network)
-    const stored = toConfidence(covered, always)
+    const stored = toConfidence(covered)
     if (!entry) return { is: 'nothing', confidence: stored }
-    const provisional = await provisionalEpochsOf(context, input.network, entry.index, always)
+    const provisional = await provisionalEpochsOf(context, input.network, entry.index, allEpochs)
     const newest = { ...entry, ...provisionalEntry(provisional, entry.index) }
     const confidence =
       provisional.length === 0
         ? stored
-        : withFinality(toConfidence(withProvisional(covered, provisional), always), { isFinal: false })
+        : withFinality(toConfidence(withProvisional(covered, provisional)), { isFinal: false })
     return { is: 'body', body: toMetadata(newest), confidence }
   },
 )
-
-const always = { from: 0, until: Number.POSITIVE_INFINITY }
 
 /** Unknown values are null, unknown lists are empty (behaviour/validators.md#validator-metadata). */
 export const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({

@@ -8,16 +8,14 @@ import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { percentiles } from '../duties/daily-summaries.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import { getRowCoverage } from '../ratings/coverage.ts'
-import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
-import { methodHeaders } from '../ratings/method.ts'
+import { getEntityRatings, type ResponseHeaders } from '../ratings/entity-ratings.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
 export const networkStats = createHandler(
   extensions['validators.networkStats'],
   validatorsErrorFormat,
   async ({ network }, context: ValidatorsContext) => {
-    const { overviews, ...rest } = await readOverviews(context, network, ['1d'])
+    const { overviews, ...headers } = await readOverviews(context, network, ['1d'])
     const body = overviews.map(
       ({ endDay, avgValidatorEffectiveness, avgCorrectness, avgInclusionDelay, avgUptime }) => ({
         day: endDay,
@@ -27,7 +25,7 @@ export const networkStats = createHandler(
         avgUptime,
       }),
     )
-    return { is: 'body', body, ...rest }
+    return { is: 'body', body, ...headers }
   },
 )
 
@@ -35,22 +33,21 @@ export const networkOverview = createHandler(
   extensions['validators.networkOverview'],
   validatorsErrorFormat,
   async ({ network }, context: ValidatorsContext) => {
-    const { overviews, ...rest } = await readOverviews(context, network, timeWindows)
-    return { is: 'body', body: overviews, ...rest }
+    const { overviews, ...headers } = await readOverviews(context, network, timeWindows)
+    return { is: 'body', body: overviews, ...headers }
   },
 )
 
-/** Empty if no day has a summary yet. */
+/** Empty if no day has a summary yet. `windows`: the widest is the last one. */
 async function readOverviews(context: ValidatorsContext, network: Network, windows: readonly TimeWindow[]) {
-  const time = chainTimeOf(context.settings, network)
-  const calendar = chainDays(time)
-  const { covered } = await getRowCoverage(context, network, time)
+  const calendar = chainDays(chainTimeOf(context.settings, network))
   const overviews: NetworkOverview[] = []
-  let widest: { readonly from: number; readonly until: number } | undefined
+  let headers: ResponseHeaders | undefined
   for (const timeWindow of windows) {
-    const { days, network: whole } = await getEntityRatings(context, network, 'pool', periodOfWindow[timeWindow])
+    const { ratings, ...rest } = await getEntityRatings(context, network, 'pool', periodOfWindow[timeWindow])
+    const { days, network: whole } = ratings
+    headers = rest
     if (!days) continue
-    widest = days
     const { proposerDutiesCount: slots, proposedCount: blocks } = whole
     const missed = slots === null || blocks === null ? null : slots - blocks
     overviews.push({
@@ -68,7 +65,7 @@ async function readOverviews(context: ValidatorsContext, network: Network, windo
       missedSlotsPercentage: missed === null || !slots ? null : (100 * missed) / slots,
     })
   }
-  return { overviews, confidence: ratingsConfidence(covered, time, widest), headers: methodHeaders }
+  return { overviews, ...headers }
 }
 
 const medianAt = percentiles.indexOf(50)

@@ -1,23 +1,14 @@
 // Extensions: ratings of pools and node operators over the last days (behaviour/validators.md#operators). They read the
 // same cached ratings as validators.entities.
 import { extensions } from '#api/extensions.ts'
-import type { Network } from '#api/wire/validators.ts'
-import {
-  kindOfIdType,
-  type OperatorIdType,
-  type OperatorSummary,
-  periodOfWindow,
-  type TimeWindow,
-} from '#api/wire/validators-operators.ts'
+import type { Parsed } from '#api/kit.ts'
+import { kindOfIdType, type OperatorSummary, periodOfWindow } from '#api/wire/validators-operators.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorsErrorFormat } from '../error-format.ts'
-import { getRowCoverage } from '../ratings/coverage.ts'
-import { getEntityRatings, ratingsConfidence } from '../ratings/entity-ratings.ts'
+import { getEntityRatings } from '../ratings/entity-ratings.ts'
 import { findOperator } from '../ratings/find-operator.ts'
-import { methodHeaders } from '../ratings/method.ts'
 import { toPath } from '../ratings/page-links.ts'
-import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
 const operatorsEndpoint = extensions['validators.operators']
 
@@ -76,15 +67,9 @@ export const operatorPercentiles = createHandler(
 /** Of all pools or operators, by name. */
 async function readSummaries(
   context: ValidatorsContext,
-  {
-    network,
-    idType,
-    window,
-  }: { readonly network: Network; readonly idType: OperatorIdType; readonly window: TimeWindow },
+  { network, idType, window }: Pick<Parsed<typeof operatorsEndpoint>, 'network' | 'idType' | 'window'>,
 ) {
-  const time = chainTimeOf(context.settings, network)
-  const { covered } = await getRowCoverage(context, network, time)
-  const ratings = await getEntityRatings(context, network, kindOfIdType[idType], periodOfWindow[window])
+  const { ratings, ...headers } = await getEntityRatings(context, network, kindOfIdType[idType], periodOfWindow[window])
   const networkCount = ratings.network.validators
   const summaries = ratings.entities.map(
     ({ name, validators, ...figures }): OperatorSummary => ({
@@ -103,5 +88,5 @@ async function readSummaries(
       operatorTags: [],
     }),
   )
-  return { summaries, confidence: ratingsConfidence(covered, time, ratings.days), headers: methodHeaders }
+  return { summaries, ...headers }
 }

@@ -55,17 +55,10 @@ export function planAggregate(request: AggregateRequest): AggregatePlan {
   return { ...request, ...page, all: toRecordRequest({ ...request, ...request.counted, query }).wanted }
 }
 
-function toRecordRequest({
-  query,
-  time,
-  requested,
-  served,
-  validators,
-  signal,
-}: Omit<AggregateRequest, 'requested' | 'covered' | 'linkTo'> & { readonly requested: Range }): Pick<
-  AggregatePlan,
-  'windows' | 'wanted'
-> {
+function toRecordRequest(
+  request: Omit<AggregateRequest, 'requested'> & { readonly requested: Range },
+): Pick<AggregatePlan, 'windows' | 'wanted'> {
+  const { query, time, requested, served, validators, signal } = request
   const calendar = chainDays(time)
   const newest = calendar.dayOf((served.until - 1) as Epoch)
   const days = { from: calendar.dayOf(served.from), until: newest + 1 }

@@ -8,7 +8,7 @@ import {
   periodDays,
   type RatedEntity,
 } from '#api/wire/validators-entities.ts'
-import { type ChainDay, type ChainTime, chainDays } from '#core/chain-time.ts'
+import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -18,8 +18,9 @@ import { networkId } from '../duties/layout.ts'
 import { queryDuties } from '../duties/store.ts'
 import type { SummarySums } from '../duties/sum-summaries.ts'
 import { entitiesVersion } from '../registry/entities.ts'
-import { aggregateFigures, type Figure, figures, type RecordValues } from './method.ts'
-import { toConfidence } from './requested-epochs.ts'
+import { getRowCoverage } from './coverage.ts'
+import { aggregateFigures, type Figure, figures, methodHeaders, type RecordValues } from './method.ts'
+import { chainTimeOf, toConfidence } from './requested-epochs.ts'
 
 type EntityFigures = Omit<RatedEntity, 'name' | 'networkPercentile'>
 
@@ -34,23 +35,30 @@ export interface EntityRatings {
   readonly entities: readonly RatedEntity[]
 }
 
-/** The headers of responses with these ratings. */
-export function ratingsConfidence(covered: readonly Range[], time: ChainTime, days: Range | undefined): Confidence {
-  const calendar = chainDays(time)
-  const firstEpoch = (day: number) => calendar.epochsOf(day as ChainDay).from
-  return toConfidence(covered, { from: firstEpoch(days?.from ?? 0), until: firstEpoch(days?.until ?? 0) })
-}
-
+/** Ratings, and the headers of a response with them. */
 export async function getEntityRatings(
   context: ValidatorsContext,
   network: Network,
   kind: EntityKind,
   period: Period,
-): Promise<EntityRatings> {
+): Promise<{ readonly ratings: EntityRatings } & ResponseHeaders> {
+  const time = chainTimeOf(context.settings, network)
+  const { covered } = await getRowCoverage(context, network, time)
   const version = await entitiesVersion(context.state, network)
-  return context.validators.entityRatings(context.duties, `${network} ${kind} ${period} ${version}`, () =>
-    readEntityRatings(context, network, kind, period),
+  const ratings = await context.validators.entityRatings(
+    context.duties,
+    `${network} ${kind} ${period} ${version}`,
+    () => readEntityRatings(context, network, kind, period),
   )
+  const firstEpoch = (day = 0) => chainDays(time).epochsOf(day as ChainDay).from
+  const { days } = ratings
+  const confidence = toConfidence(covered, { from: firstEpoch(days?.from), until: firstEpoch(days?.until) })
+  return { ratings, confidence, headers: methodHeaders }
+}
+
+export interface ResponseHeaders {
+  readonly confidence: Confidence
+  readonly headers: typeof methodHeaders
 }
 
 async function readEntityRatings(

@@ -1,29 +1,19 @@
 // Reads the records of spec 4.5 and 4.6: queries sums from the duties database and computes the figures.
-import type { Network } from '#api/wire/validators.ts'
-import type { ChainTime } from '#core/chain-time.ts'
-import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
 import { plainTime, validatorsMax } from '../duties/layout.ts'
 import type { RecordList } from '../duties/list-records.ts'
-import type { RecordQuery } from '../duties/record-query.ts'
+import type { RecordKey, RecordQuery } from '../duties/record-query.ts'
 import { queryDuties } from '../duties/store.ts'
 import type { ProvisionalRow, RecordSums } from '../duties/sum-records.ts'
 import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from './method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
-export interface RecordRequest {
-  readonly network: Network
-  readonly time: ChainTime
-  /** Distinct. */
-  readonly validators: readonly number[]
-  readonly isUtc: boolean
-  readonly days: Range
+/** The validators are distinct and may have any order. */
+export interface RecordRequest extends Omit<RecordQuery, 'grain' | 'windowOf'> {
   /** Undefined: one record per hour. */
   readonly windows: Pick<Windows, 'keyOf'> | undefined
-  readonly cut?: RecordQuery['cut']
-  readonly byValidator: boolean
   /** In this window and newer ones, skips validators up to this one. */
-  readonly after?: { readonly window: number; readonly validator: number } | undefined
+  readonly after?: RecordKey | undefined
   /** Figures of epochs that are not stored yet, to be added. */
   readonly provisional?: readonly ProvisionalRow[]
   readonly signal?: AbortSignal | undefined

@@ -130,10 +130,13 @@ function refuseInverted(query: DayBounds, fromDate: number | undefined, untilDat
   if (problems.length > 0) throw invalidInput(problems)
 }
 
+/** Of requests that have no bounds. */
+export const allEpochs: Range = { from: 0, until: Number.POSITIVE_INFINITY }
+
 /** The headers of a response: the last epoch that was read, and which of the requested epochs are stored (`kept`). */
 export function toConfidence(
   covered: readonly Range[],
-  requested: Range,
+  requested: Range = allEpochs,
   kept: readonly Range[] = covered,
 ): Confidence {
   const last = covered.at(-1)

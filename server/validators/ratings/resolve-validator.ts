@@ -6,11 +6,13 @@ import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { ProvisionalEpoch } from '../provisional/head-processor.ts'
-import { provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
+import { provisionalEpochsOf, provisionalRows, withProvisional } from '../provisional/provisional-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
 import { getHourlyCoverage, getKeptEpochs, getRowCoverage } from './coverage.ts'
+import type { RecordRequest } from './records.ts'
 import { chainTimeOf, type DayBounds, requestedDays, servedEpochs, toConfidence } from './requested-epochs.ts'
+import type { Windows } from './windows.ts'
 
 export interface ValidatorQuery extends DayBounds {
   readonly network: Network
@@ -59,8 +61,27 @@ export async function resolveValidator(
   const kept = withProvisional(await getKeptEpochs(context, network, coverage, [index]), provisional)
   const epochs = servedEpochs(covered, requested)
   const served = epochs && { epochs, days: daysOf(calendar, epochs) }
-  return { index, time, calendar: calendar, requested, covered, kept, provisional, served }
+  return { index, time, calendar, requested, covered, kept, provisional, served }
 }
+
+/** The records of the validator. `windows`: undefined for one record per hour. */
+export const toRecordRequest = (
+  { network, utc }: ValidatorQuery,
+  { index, time, provisional }: ResolvedValidator,
+  days: Range,
+  windows: Windows | undefined,
+  signal: AbortSignal | undefined,
+): RecordRequest => ({
+  network,
+  time,
+  days,
+  windows,
+  signal,
+  validators: [index],
+  isUtc: utc,
+  byValidator: false,
+  provisional: provisionalRows(provisional, index),
+})
 
 const daysOf = (calendar: DayCalendar, { from, until }: Epochs): Range => ({
   from: calendar.dayOf(from),
