@@ -1,6 +1,6 @@
 // The schema of all settings with defaults. It validates the configuration, and is the source of the JSON Schema for
 // editors and of docs/configuration.md.
-import { type Static, Type } from '#api/kit.ts'
+import type { Static } from '#api/kit.ts'
 import { explorerSettings } from './settings/explorer.ts'
 import { fxSettings } from './settings/fx.ts'
 import { marketsSettings } from './settings/markets.ts'
@@ -15,13 +15,14 @@ import {
   limitsSetting,
   logSettings,
   mcpSettings,
+  object,
   plansSettings,
   serverSettings,
 } from './settings/server.ts'
 import { storeSettings } from './settings/store.ts'
 import { validatorsSettings } from './settings/validators.ts'
 
-export const SettingsSchema = Type.Object(
+export const SettingsSchema = object(
   {
     server: serverSettings,
     log: logSettings,
@@ -41,7 +42,7 @@ export const SettingsSchema = Type.Object(
     mirrors: mirrorsSettings,
     ingest: ingestSettings,
   },
-  { additionalProperties: false, description: 'Configuration of Tetrad (tetrad.yaml).' },
+  { description: 'Configuration of Tetrad (tetrad.yaml).' },
 )
 
 export type Settings = Static<typeof SettingsSchema>

@@ -1,42 +1,34 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
-import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { boolean, integer, list, section, wholeNumber } from './server.ts'
+import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { boolean, choice, integer, list, object, section, wholeNumber } from './server.ts'
 
-export const Rpc = Type.Object(
-  {
-    url: PatternText('^https?://', 'begin with http:// or https://', {
-      description: 'JSON-RPC URL of a node. A key in the URL is never logged.',
-    }),
-    perSecond: integer(0, 0, 100_000, 'Calls in any rolling second; each call of a batch counts. 0: no limit.'),
-    batchMax: integer(50, 1, 1000, 'Calls per batch request. 1: the node supports no batches.'),
-    timeoutMs: integer(10_000, 100, 600_000, 'Time limit of one request.'),
-  },
-  { additionalProperties: false },
-)
+export const Rpc = object({
+  url: PatternText('^https?://', 'begin with http:// or https://', {
+    description: 'JSON-RPC URL of a node. A key in the URL is never logged.',
+  }),
+  perSecond: integer(0, 0, 100_000, 'Calls in any rolling second; each call of a batch counts. 0: no limit.'),
+  batchMax: integer(50, 1, 1000, 'Calls per batch request. 1: the node supports no batches.'),
+  timeoutMs: integer(10_000, 100, 600_000, 'Time limit of one request.'),
+})
 
-const Chain = Type.Object(
-  {
-    id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as in `chainid`.' }),
-    name: Type.String({ minLength: 1, description: 'Display name.' }),
-    firstBlock: wholeNumber(0, 'First block that can contain a transfer. Earlier blocks are not read.'),
-    mode: withDefault(
-      oneOf(['probe', 'index', 'both'], {
-        description:
-          'probe: search an archive node on request. index: read every block ahead of time. both: probe while the index is incomplete.',
-      }),
-      'probe',
-    ),
-    archive: boolean(true, 'The nodes are archive nodes. Probing needs them.'),
-    finalityBlocks: integer(
-      0,
-      0,
-      1_000_000,
-      "Blocks behind the head that count as final. 0: use the node's 'finalized' block.",
-    ),
-    rpc: list(Rpc, 16, 'Nodes, best first. The next one is used when one fails.'),
-  },
-  { additionalProperties: false },
-)
+const Chain = object({
+  id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as in `chainid`.' }),
+  name: Type.String({ minLength: 1, description: 'Display name.' }),
+  firstBlock: wholeNumber(0, 'First block that can contain a transfer. Earlier blocks are not read.'),
+  mode: choice(
+    ['probe', 'index', 'both'],
+    'probe',
+    'probe: search an archive node on request. index: read every block ahead of time. both: probe while the index is incomplete.',
+  ),
+  archive: boolean(true, 'The nodes are archive nodes. Probing needs them.'),
+  finalityBlocks: integer(
+    0,
+    0,
+    1_000_000,
+    "Blocks behind the head that count as final. 0: use the node's 'finalized' block.",
+  ),
+  rpc: list(Rpc, 16, 'Nodes, best first. The next one is used when one fails.'),
+})
 export type ChainSettings = Static<typeof Chain>
 export type RpcSettings = Static<typeof Rpc>
 

@@ -3,7 +3,7 @@
 import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { type ClosedHours, formatOf, weekPattern } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
-import { integer, list, section } from './server.ts'
+import { choice, integer, list, object, section, text } from './server.ts'
 
 const path = (value: string, description: string) =>
   withDefault(
@@ -25,84 +25,75 @@ const SourceDocument = section(
   'Paths in the document. Names are separated by dots. A path that starts with `$.` begins at the top of the document.',
 )
 
-const Closed = Type.Object(
-  {
-    week: Type.Optional(
-      PatternText(weekPattern.source, 'be written like Fri 17:00 - Sun 17:00', {
-        description: 'Closed hours of every week: `Fri 17:00 - Sun 17:00`.',
-      }),
-    ),
-    timeZone: withDefault(Type.String({ description: 'Time zone of the hours and days: `America/New_York`.' }), 'UTC'),
-    holidays: withDefault(
-      oneOf(['none', 'target'], { description: 'Public holidays. `target`: those of the euro payment system.' }),
-      'none',
-    ),
-    dates: list(
-      PatternText('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a date such as 2026-12-24 or 12-24'),
-      400,
-      'More closed days: `2026-12-24`, or `12-24` for every year.',
-    ),
-  },
-  { additionalProperties: false },
-)
+const Closed = object({
+  week: Type.Optional(
+    PatternText(weekPattern.source, 'be written like Fri 17:00 - Sun 17:00', {
+      description: 'Closed hours of every week: `Fri 17:00 - Sun 17:00`.',
+    }),
+  ),
+  timeZone: text('UTC', 'Time zone of the hours and days: `America/New_York`.'),
+  holidays: choice(['none', 'target'], 'none', 'Public holidays. `target`: those of the euro payment system.'),
+  dates: list(
+    PatternText('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a date such as 2026-12-24 or 12-24'),
+    400,
+    'More closed days: `2026-12-24`, or `12-24` for every year.',
+  ),
+})
 
 const sourceKinds = ['http-json', 'file', 'ecb', 'aggregator', 'push'] as const
 export type SourceKind = (typeof sourceKinds)[number]
 
-export const Source = Type.Object(
-  {
-    id: PatternText('^[a-z0-9-]{1,32}$', 'be 1 to 32 lowercase letters, digits and hyphens', {
-      description: 'Name in logs, receipts and commands.',
+export const Source = object({
+  id: PatternText('^[a-z0-9-]{1,32}$', 'be 1 to 32 lowercase letters, digits and hyphens', {
+    description: 'Name in logs, receipts and commands.',
+  }),
+  kind: oneOf(sourceKinds, {
+    description:
+      'How rates are read. `http-json` and `file`: a JSON document. `ecb`: the daily ECB reference rates in XML. `aggregator`: a price feed contract. `push`: rates are set by command or call.',
+  }),
+  url: Type.Optional(
+    PatternText('^https?://', 'begin with http:// or https://', {
+      format: 'uri',
+      description: 'URL of the document, or of a JSON-RPC node for an `aggregator`. Logs show its host only.',
     }),
-    kind: oneOf(sourceKinds, {
+  ),
+  path: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4096, description: 'File to read, for `file` and `ecb`.' }),
+  ),
+  contract: Type.Optional({ ...Address, description: 'Price feed contract of an `aggregator`.' }),
+  chainId: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Chain of the feed contract. Default: `fx.chainId`.' }),
+  ),
+  everyMs: Type.Optional(
+    Type.Integer({
+      minimum: 250,
+      maximum: 86_400_000,
+      description: 'Polling interval. Default: 5 s, `aggregator` 15 s, `ecb` 10 min.',
+    }),
+  ),
+  timeoutMs: integer(4000, 100, 600_000, 'Timeout of one request.'),
+  staleMs: Type.Optional(
+    Type.Integer({
+      minimum: 1000,
+      maximum: 2_592_000_000,
       description:
-        'How rates are read. `http-json` and `file`: a JSON document. `ecb`: the daily ECB reference rates in XML. `aggregator`: a price feed contract. `push`: rates are set by command or call.',
+        'A rate older than this is not used. Closed hours do not count. Default: 60 s, `push` 15 min, `aggregator` 25 h, `ecb` 28 h.',
     }),
-    url: Type.Optional(
-      PatternText('^https?://', 'begin with http:// or https://', {
-        format: 'uri',
-        description: 'URL of the document, or of a JSON-RPC node for an `aggregator`. Logs show its host only.',
-      }),
-    ),
-    path: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4096, description: 'File to read, for `file` and `ecb`.' }),
-    ),
-    contract: Type.Optional({ ...Address, description: 'Price feed contract of an `aggregator`.' }),
-    chainId: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Chain of the feed contract. Default: `fx.chainId`.' }),
-    ),
-    everyMs: Type.Optional(
-      Type.Integer({
-        minimum: 250,
-        maximum: 86_400_000,
-        description: 'Polling interval. Default: 5 s, `aggregator` 15 s, `ecb` 10 min.',
-      }),
-    ),
-    timeoutMs: integer(4000, 100, 600_000, 'Timeout of one request.'),
-    staleMs: Type.Optional(
-      Type.Integer({
-        minimum: 1000,
-        maximum: 2_592_000_000,
-        description:
-          'A rate older than this is not used. Closed hours do not count. Default: 60 s, `push` 15 min, `aggregator` 25 h, `ecb` 28 h.',
-      }),
-    ),
-    pair: Type.Optional(
-      PatternText('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
-        description: 'Pair of every rate, base first, for documents without pairs and for an `aggregator`.',
-      }),
-    ),
-    tradable: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether its rates may price tradable quotes. Reference quotes use every source. Default: true, `ecb` false.',
-      }),
-    ),
-    closed: Type.Optional(Closed),
-    document: SourceDocument,
-  },
-  { additionalProperties: false },
-)
+  ),
+  pair: Type.Optional(
+    PatternText('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
+      description: 'Pair of every rate, base first, for documents without pairs and for an `aggregator`.',
+    }),
+  ),
+  tradable: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether its rates may price tradable quotes. Reference quotes use every source. Default: true, `ecb` false.',
+    }),
+  ),
+  closed: Type.Optional(Closed),
+  document: SourceDocument,
+})
 export type FxSource = Static<typeof Source>
 
 /** `needs`: one member of each list is required. `ignores`: members that have no meaning for the kind. */

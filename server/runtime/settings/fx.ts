@@ -4,23 +4,20 @@ import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
 import { duplicateProblems } from './duplicate-problems.ts'
 import { type FxSource, Source, sourceProblems } from './fx-sources.ts'
-import { boolean, integer, list, section } from './server.ts'
+import { boolean, integer, list, object, section } from './server.ts'
 
 export type { FxSource } from './fx-sources.ts'
 
-const Token = Type.Object(
-  {
-    code: PatternText('^[A-Za-z0-9]{2,16}$', 'be 2 to 16 letters and digits', {
-      description: 'Currency code in requests and responses.',
-    }),
-    tracks: PatternText('^[A-Z]{3}$', 'be three capital letters', {
-      description: 'Currency whose value the token follows.',
-    }),
-    decimals: Type.Integer({ minimum: 0, maximum: 36, description: 'Decimals of the token.' }),
-    contract: { ...Address, description: 'Token contract on the chain of `fx.chainId`.' },
-  },
-  { additionalProperties: false },
-)
+const Token = object({
+  code: PatternText('^[A-Za-z0-9]{2,16}$', 'be 2 to 16 letters and digits', {
+    description: 'Currency code in requests and responses.',
+  }),
+  tracks: PatternText('^[A-Z]{3}$', 'be three capital letters', {
+    description: 'Currency whose value the token follows.',
+  }),
+  decimals: Type.Integer({ minimum: 0, maximum: 36, description: 'Decimals of the token.' }),
+  contract: { ...Address, description: 'Token contract on the chain of `fx.chainId`.' },
+})
 
 /** Text for fractions, because floating point is not exact (behaviour/fx.md#basis-points). */
 const BasisPoints = (wholeMax: number, description: string) =>
@@ -48,14 +45,11 @@ const Terms = (spread: number) =>
   )
 
 const PairTerms = Type.Optional(
-  Type.Object(
-    {
-      spreadBps: Type.Optional(spreadBps),
-      feeBps: Type.Optional(feeBps),
-      collateralBps: Type.Optional(collateralBps),
-    },
-    { additionalProperties: false },
-  ),
+  object({
+    spreadBps: Type.Optional(spreadBps),
+    feeBps: Type.Optional(feeBps),
+    collateralBps: Type.Optional(collateralBps),
+  }),
 )
 
 /** Limited so that the base units of any token stay below 2^256. */
@@ -71,7 +65,7 @@ const AmountText = (description: string) =>
 const minAmount = AmountText('Smallest amount that is quoted.')
 const maxAmount = AmountText('Largest amount that is quoted.')
 
-const Pair = Type.Object(
+const Pair = object(
   {
     from: Type.String({ description: 'Currency that the taker pays.' }),
     to: Type.String({ description: 'Currency that the recipient gets.' }),
@@ -82,15 +76,12 @@ const Pair = Type.Object(
     hourly: PairTerms,
     daily: PairTerms,
   },
-  { additionalProperties: false, description: 'Overrides for one direction of a pair.' },
+  { description: 'Overrides for one direction of a pair.' },
 )
 
 export const fxSettings = section(
   {
-    chainId: withDefault(
-      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Chain of the typed data.' }),
-      1,
-    ),
+    chainId: integer(1, 1, Number.MAX_SAFE_INTEGER, 'Chain of the typed data.'),
     permit2: withDefault(
       { ...Address, description: 'The Permit2 contract of that chain.' },
       '0x000000000022D473030F116dDEE9F6B43aC78BA3',

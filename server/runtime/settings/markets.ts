@@ -1,19 +1,16 @@
 // Settings of the markets group: access, caching, history, streams and feeds.
-import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { boolean, integer, list, section, wholeNumber } from './server.ts'
+import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { boolean, choice, integer, list, object, section, text, wholeNumber } from './server.ts'
 
 const parameter = (value: string, description: string) =>
-  withDefault(Type.String({ pattern: '^[A-Za-z0-9_.~-]{0,64}$', description }), value)
+  text(value, description, { pattern: '^[A-Za-z0-9_.~-]{0,64}$' })
 
 const path = (value: string, description: string) =>
-  withDefault(Type.String({ pattern: '^$|^[^.]+(\\.[^.]+)*$', maxLength: 200, description }), value)
+  text(value, description, { pattern: '^$|^[^.]+(\\.[^.]+)*$', maxLength: 200 })
 
 const Paging = section(
   {
-    kind: withDefault(
-      oneOf(['offset', 'keyset'], { description: 'How the source is paged: by offset, or by cursor (`keyset`).' }),
-      'offset',
-    ),
+    kind: choice(['offset', 'keyset'], 'offset', 'How the source is paged: by offset, or by cursor (`keyset`).'),
     limit: parameter('limit', 'Query parameter for the page size; empty: none.'),
     size: integer(100, 1, 10_000, 'Records per page.'),
     offset: parameter('offset', 'Query parameter for the number of records to skip (`offset`).'),
@@ -50,58 +47,52 @@ const Recent = section(
   'Passes over recent changes. Without `since` and `newestFirst`, every pass is a full one.',
 )
 
-export const MarketFeed = Type.Object(
-  {
-    id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and reports.' }),
-    url: PatternText('^https?://', 'begin with http:// or https://', {
-      format: 'uri',
-      description: 'URL of the list.',
+export const MarketFeed = object({
+  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and reports.' }),
+  url: PatternText('^https?://', 'begin with http:// or https://', {
+    format: 'uri',
+    description: 'URL of the list.',
+  }),
+  record: choice(['market', 'event'], 'market', 'What the list contains; events include their markets.'),
+  list: path('', 'Path to the list in a page; empty: the page is the list.'),
+  query: withDefault(
+    Type.Record(Type.String(), Type.String(), { description: 'Query parameters of every request.' }),
+    {},
+  ),
+  everyMs: integer(30_000, 250, 86_400_000, 'From the start of one pass to the start of the next.'),
+  fullEveryMs: integer(21_600_000, 1000, 2_592_000_000, 'Interval of full passes.'),
+  perSecond: withDefault(
+    Type.Number({ minimum: 0.01, maximum: 1000, description: 'Maximum number of requests per second.' }),
+    4,
+  ),
+  timeoutMs: integer(15_000, 100, 300_000, 'Timeout of one page.'),
+  pageBytesMax: integer(33_554_432, 1024, 268_435_456, 'Maximum size of a page.'),
+  pagesMax: integer(100_000, 1, 10_000_000, 'A pass with more pages fails.'),
+  staleMs: integer(1_800_000, 1000, 2_592_000_000, 'The feed is not ready if no pass has finished for this long.'),
+  vanishAfter: integer(
+    2,
+    1,
+    100,
+    'A market that is missing from this many consecutive full passes is marked as vanished.',
+  ),
+  vanishShareMax: withDefault(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Share of its markets that may be missing from a full pass. If more are missing, and more than 20 or all of them, none is marked as vanished and the feed is not ready. 1: no limit.',
     }),
-    record: withDefault(
-      oneOf(['market', 'event'], { description: 'What the list contains; events include their markets.' }),
-      'market',
-    ),
-    list: path('', 'Path to the list in a page; empty: the page is the list.'),
-    query: withDefault(
-      Type.Record(Type.String(), Type.String(), { description: 'Query parameters of every request.' }),
-      {},
-    ),
-    everyMs: integer(30_000, 250, 86_400_000, 'From the start of one pass to the start of the next.'),
-    fullEveryMs: integer(21_600_000, 1000, 2_592_000_000, 'Interval of full passes.'),
-    perSecond: withDefault(
-      Type.Number({ minimum: 0.01, maximum: 1000, description: 'Maximum number of requests per second.' }),
-      4,
-    ),
-    timeoutMs: integer(15_000, 100, 300_000, 'Timeout of one page.'),
-    pageBytesMax: integer(33_554_432, 1024, 268_435_456, 'Maximum size of a page.'),
-    pagesMax: integer(100_000, 1, 10_000_000, 'A pass with more pages fails.'),
-    staleMs: integer(1_800_000, 1000, 2_592_000_000, 'The feed is not ready if no pass has finished for this long.'),
-    vanishAfter: integer(
-      2,
-      1,
-      100,
-      'A market that is missing from this many consecutive full passes is marked as vanished.',
-    ),
-    vanishShareMax: withDefault(
-      Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description:
-          'Share of its markets that may be missing from a full pass. If more are missing, and more than 20 or all of them, none is marked as vanished and the feed is not ready. 1: no limit.',
-      }),
-      0.5,
-    ),
-    paging: Paging,
-    recent: Recent,
-    fields: withDefault(
-      Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
-        description: 'Rename table: kind of record (or `all`) → name in the source → name in the contract.',
-      }),
-      {},
-    ),
-  },
-  { additionalProperties: false },
-)
+    0.5,
+  ),
+  paging: Paging,
+  recent: Recent,
+  fields: withDefault(
+    Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
+      description: 'Rename table: kind of record (or `all`) → name in the source → name in the contract.',
+    }),
+    {},
+  ),
+})
 export type MarketFeed = Static<typeof MarketFeed>
 
 export const marketsSettings = section(

@@ -2,9 +2,22 @@
 import { oneOf, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
 
+type Members = Parameters<typeof Type.Object>[0]
+
+/** An object without other members. */
+export const object = <P extends Members>(members: P, options: { readonly description?: string } = {}) =>
+  Type.Object(members, { additionalProperties: false, ...options })
+
 /** An optional object whose members all have defaults. */
-export const section = <P extends Parameters<typeof Type.Object>[0]>(members: P, description: string) =>
-  withDefault(Type.Object(members, { additionalProperties: false, description }), {} as never)
+export const section = <P extends Members>(members: P, description: string) =>
+  withDefault(object(members, { description }), {} as never)
+
+/** `options`: the pattern or the length of the text. */
+export const text = (value: string, description: string, options: object = {}) =>
+  withDefault(Type.String({ ...options, description }), value)
+
+export const choice = <const V extends string>(values: readonly V[], value: NoInfer<V>, description: string) =>
+  withDefault(oneOf(values, { description }), value)
 
 export const boolean = (value: boolean, description: string) => withDefault(Type.Boolean({ description }), value)
 
@@ -22,15 +35,12 @@ export const list = <S extends TSchema>(items: S, maxItems: number, description:
 
 export const serverSettings = section(
   {
-    host: withDefault(Type.String({ description: 'Address to listen on.' }), '127.0.0.1'),
+    host: text('127.0.0.1', 'Address to listen on.'),
     port: integer(8080, 0, 65535, 'Port to listen on; 0: any free port.'),
-    publicUrl: withDefault(
-      Type.String({
-        pattern: '^$|^https?://[^/]+$',
-        description:
-          'Scheme and host of links. Empty: the Host header if it is an IP address, localhost or the host name of a group, otherwise the address of this server.',
-      }),
+    publicUrl: text(
       '',
+      'Scheme and host of links. Empty: the Host header if it is an IP address, localhost or the host name of a group, otherwise the address of this server.',
+      { pattern: '^$|^https?://[^/]+$' },
     ),
     proxyHops: integer(
       0,
@@ -72,14 +82,8 @@ export const serverSettings = section(
 
 export const logSettings = section(
   {
-    requests: withDefault(
-      oneOf(['all', 'failures', 'none'], { description: 'Which requests are logged.' }),
-      'failures',
-    ),
-    level: withDefault(
-      oneOf(['debug', 'info', 'warn', 'error', 'silent'], { description: 'Minimum severity.' }),
-      'info',
-    ),
+    requests: choice(['all', 'failures', 'none'], 'failures', 'Which requests are logged.'),
+    level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Minimum severity.'),
   },
   'Log on standard error: JSON lines, or readable text on a terminal.',
 )
@@ -154,14 +158,8 @@ const planLimits = {
 const planSettings = (name: (typeof plans)[number]) =>
   section(
     {
-      perSecond: withDefault(
-        Type.Integer({ minimum: 0, maximum: 100_000, description: 'Calls per rolling second; 0: no limit.' }),
-        planLimits[name].perSecond,
-      ),
-      perDay: withDefault(
-        Type.Integer({ minimum: 0, description: 'Calls per UTC day; 0: no limit.' }),
-        planLimits[name].perDay,
-      ),
+      perSecond: integer(planLimits[name].perSecond, 0, 100_000, 'Calls per rolling second; 0: no limit.'),
+      perDay: wholeNumber(planLimits[name].perDay, 'Calls per UTC day; 0: no limit.'),
     },
     `Limits of the ${name} plan.`,
   )
@@ -182,13 +180,10 @@ export const keysSettings = section(
   'Throttling of invalid keys.',
 )
 
-export const limitsSetting = withDefault(
-  Type.String({
-    pattern: '^$|^rediss?://[^\\s]+$',
-    description:
-      'Redis for limits that several servers share, `redis://user:password@host:6379/0`, or `rediss://…` for TLS. Empty: each server counts on its own.',
-  }),
+export const limitsSetting = text(
   '',
+  'Redis for limits that several servers share, `redis://user:password@host:6379/0`, or `rediss://…` for TLS. Empty: each server counts on its own.',
+  { pattern: '^$|^rediss?://[^\\s]+$' },
 )
 
 export const ingestSettings = section(

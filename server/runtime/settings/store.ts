@@ -1,19 +1,16 @@
 // Settings of the databases.
-import { Type, withDefault } from '#api/kit.ts'
-import { integer, list, section } from './server.ts'
+import { Type } from '#api/kit.ts'
+import { integer, list, section, text } from './server.ts'
 
 /** May contain several hosts, separated by commas. The one that accepts writes is used. */
 const postgresUrl = '^postgres(ql)?://[^\\s]+$'
 
 export const storeSettings = section(
   {
-    state: withDefault(
-      Type.String({
-        pattern: `^$|${postgresUrl}`,
-        description:
-          'PostgreSQL database, `postgres://user:password@host1,host2/name`. Empty: SQLite files in the data folder.',
-      }),
+    state: text(
       '',
+      'PostgreSQL database, `postgres://user:password@host1,host2/name`. Empty: SQLite files in the data folder.',
+      { pattern: `^$|${postgresUrl}` },
     ),
     stateReplicas: list(
       Type.String({ pattern: postgresUrl }),

@@ -1,7 +1,7 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
-import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { PatternText, type Static, Type } from '#api/kit.ts'
 import { Rpc } from './explorer.ts'
-import { boolean, integer, list, section, wholeNumber } from './server.ts'
+import { boolean, integer, list, section, text, wholeNumber } from './server.ts'
 import { webhooksSettings } from './webhooks.ts'
 
 const beaconSettings = section(
@@ -50,10 +50,7 @@ const network = (genesisUnix: number, chainId: string) =>
       beacon: beaconSettings,
       execution: section(
         {
-          chainId: withDefault(
-            Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id of the execution layer.' }),
-            chainId,
-          ),
+          chainId: text(chainId, 'Chain id of the execution layer.', { pattern: '^[1-9]\\d{0,18}$' }),
           rpc: list(
             Rpc,
             16,
@@ -73,14 +70,11 @@ const network = (genesisUnix: number, chainId: string) =>
         watchNamesMax,
         'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
       ),
-      watchFile: withDefault(
-        Type.String({
-          maxLength: 4096,
-          description:
-            'File with more validators to store, one index, public key or withdrawal address per line. A relative ' +
-            'path starts at the working directory. The file is read again when it changes. Empty: none.',
-        }),
+      watchFile: text(
         '',
+        'File with more validators to store, one index, public key or withdrawal address per line. A relative ' +
+          'path starts at the working directory. The file is read again when it changes. Empty: none.',
+        { maxLength: 4096 },
       ),
       watchPastDays: integer(
         7,

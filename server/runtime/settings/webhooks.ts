@@ -2,7 +2,7 @@
 
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
 import { networks } from '#api/wire/validators.ts'
-import { integer, list, wholeNumber } from './server.ts'
+import { integer, list, object, wholeNumber } from './server.ts'
 
 /** In the order of the documentation (docs/alerts.md). */
 export const webhookEvents = [
@@ -19,56 +19,47 @@ export const webhookEvents = [
 ] as const
 export type WebhookEvent = (typeof webhookEvents)[number]
 
-export const Webhook = Type.Object(
-  {
-    id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and the list of deliveries.' }),
-    url: PatternText('^https?://', 'begin with http:// or https://', {
-      format: 'uri',
-      description: 'URL that receives events as POST requests. Redirects are refused.',
-    }),
-    secret: PatternText('^whsec_[A-Za-z0-9+/]{32,86}={0,2}$', 'be whsec_ and 24 to 64 bytes as base64', {
-      description: 'Key of the signature: `whsec_` and 24 to 64 random bytes as base64.',
-    }),
-    events: withDefault(
-      Type.Array(oneOf(webhookEvents), { minItems: 1, uniqueItems: true, description: 'Events to send.' }),
-      [...webhookEvents],
-    ),
-    minMissedInARow: integer(2, 1, 32, 'Missed attestations in a row after which `attestations_missed` is sent.'),
-    minLossGwei: wholeNumber(1, 'Loss of a validator in one chain hour from which `balance_decreased` is sent.', 1),
-    timeoutMs: integer(10_000, 100, 60_000, 'Timeout of a delivery.'),
-  },
-  { additionalProperties: false },
-)
+export const Webhook = object({
+  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and the list of deliveries.' }),
+  url: PatternText('^https?://', 'begin with http:// or https://', {
+    format: 'uri',
+    description: 'URL that receives events as POST requests. Redirects are refused.',
+  }),
+  secret: PatternText('^whsec_[A-Za-z0-9+/]{32,86}={0,2}$', 'be whsec_ and 24 to 64 bytes as base64', {
+    description: 'Key of the signature: `whsec_` and 24 to 64 random bytes as base64.',
+  }),
+  events: withDefault(
+    Type.Array(oneOf(webhookEvents), { minItems: 1, uniqueItems: true, description: 'Events to send.' }),
+    [...webhookEvents],
+  ),
+  minMissedInARow: integer(2, 1, 32, 'Missed attestations in a row after which `attestations_missed` is sent.'),
+  minLossGwei: wholeNumber(1, 'Loss of a validator in one chain hour from which `balance_decreased` is sent.', 1),
+  timeoutMs: integer(10_000, 100, 60_000, 'Timeout of a delivery.'),
+})
 export type WebhookSettings = Static<typeof Webhook>
 
-const ExpectedFeeRecipients = Type.Object(
-  {
-    network: oneOf(networks, { description: 'Network of the validators.' }),
-    pool: Type.Optional(Type.String({ description: 'Only validators of this pool.' })),
-    operator: Type.Optional(Type.String({ description: 'Only validators whose first node operator this is.' })),
-    validators: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000, description: 'Only these indices.' }),
-    ),
-    addresses: Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), {
-      minItems: 1,
-      maxItems: 100,
-      description: 'Accepted fee recipients.',
-    }),
-  },
-  { additionalProperties: false },
-)
+const ExpectedFeeRecipients = object({
+  network: oneOf(networks, { description: 'Network of the validators.' }),
+  pool: Type.Optional(Type.String({ description: 'Only validators of this pool.' })),
+  operator: Type.Optional(Type.String({ description: 'Only validators whose first node operator this is.' })),
+  validators: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000, description: 'Only these indices.' }),
+  ),
+  addresses: Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), {
+    minItems: 1,
+    maxItems: 100,
+    description: 'Accepted fee recipients.',
+  }),
+})
 export type ExpectedFeeRecipients = Static<typeof ExpectedFeeRecipients>
 
-const Relay = Type.Object(
-  {
-    network: oneOf(networks, { description: 'Network of the relay.' }),
-    url: PatternText('^https?://', 'begin with http:// or https://', {
-      format: 'uri',
-      description: 'URL of the relay, without a path. Its data API must be public.',
-    }),
-  },
-  { additionalProperties: false },
-)
+const Relay = object({
+  network: oneOf(networks, { description: 'Network of the relay.' }),
+  url: PatternText('^https?://', 'begin with http:// or https://', {
+    format: 'uri',
+    description: 'URL of the relay, without a path. Its data API must be public.',
+  }),
+})
 
 export const webhooksSettings = {
   webhooks: list(
