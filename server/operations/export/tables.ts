@@ -1,33 +1,39 @@
 // The datasets that are read from tables of the state: fundings, labels, markets and quotes.
-import type { StoredFunding } from '#explorer/funding/fundings.ts'
-import type { State, Value } from '#storage/state.ts'
-import { type Dataset, datasetColumns, type Row, type TableName, type TimeRange } from './dataset.ts'
-
-export const openTable = (name: TableName, state: State, range: TimeRange): Dataset => ({
-  columns: datasetColumns[name],
-  ...tableRows(state, tablesOf[name], range),
-})
+import { toHex } from '#explorer/funding/fundings.ts'
+import type { State, Row as StoredRow, Value } from '#storage/state.ts'
+import {
+  type Cell,
+  type Column,
+  type Dataset,
+  datasetColumns,
+  type Row,
+  type TableName,
+  type TimeRange,
+} from './dataset.ts'
 
 /** One query of a dataset. */
 interface Table {
+  /** Named like the columns of the dataset, unless there is a `toRow`. */
   readonly select: string
   readonly from: string
   /** The column that --from and --until select by, and its unit. */
   readonly time: string
   readonly timeUnitMs: number
   readonly order: string
-  readonly toRow: (row: never) => Row
+  readonly toRow?: (row: never) => Row
 }
 
 const rowsAtOnce = 1000
 
-function tableRows(state: State, tables: readonly Table[], range: TimeRange): Omit<Dataset, 'columns'> {
+export function openTable(name: TableName, state: State, range: TimeRange): Dataset {
+  const [columns, tables] = [datasetColumns[name], tablesOf[name]]
   const condition = ({ time }: Table) => `where ${time} >= ? and ${time} < ?`
   const bounds = ({ timeUnitMs }: Table): Value[] => [
     Math.ceil(range.fromMs / timeUnitMs),
     Math.ceil(range.untilMs / timeUnitMs),
   ]
   return {
+    columns,
     unit: 'rows',
     total: async () => {
       let total = 0
@@ -40,9 +46,10 @@ function tableRows(state: State, tables: readonly Table[], range: TimeRange): Om
     batches: async function* () {
       for (const table of tables) {
         const sql = `select ${table.select} from ${table.from} ${condition(table)} order by ${table.order}`
+        const toRow = table.toRow ?? ((row: StoredRow) => columns.map((column) => toCell(column, row)))
         let rows: Row[] = []
         for await (const row of state.each(sql, ...bounds(table))) {
-          rows.push(table.toRow(row as never))
+          rows.push(toRow(row as never))
           if (rows.length < rowsAtOnce) continue
           yield { rows, done: rows.length }
           rows = []
@@ -53,77 +60,37 @@ function tableRows(state: State, tables: readonly Table[], range: TimeRange): Om
   }
 }
 
-const hexText = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
-const textOrNull = (text: string): string | null => (text === '' ? null : text)
-
-interface FundingRow extends StoredFunding {
-  readonly chain: string
-  readonly address: Uint8Array
-  readonly proven: number
+/** Addresses and hashes are stored as bytes, flags as numbers. */
+function toCell({ name, type }: Column, row: StoredRow): Cell {
+  const value = row[name] ?? null
+  if (value instanceof Uint8Array) return toHex(value)
+  return type === 'boolean' ? value === 1 : (value as Cell)
 }
 
 const fundingsTable: Table = {
-  select: 'chain, address, block, tx_index, position, time_unix, funder, tx, value_wei, proven',
+  select: 'chain, address, block, tx_index, position, time_unix * 1000 as "time", funder, tx, value_wei, proven',
   from: 'fundings',
   time: 'time_unix',
   timeUnitMs: 1000,
   order: 'chain, address',
-  toRow: (row: FundingRow) => [
-    row.chain,
-    hexText(row.address),
-    row.block,
-    row.tx_index,
-    row.position,
-    row.time_unix * 1000,
-    hexText(row.funder),
-    hexText(row.tx),
-    row.value_wei,
-    row.proven === 1,
-  ],
-}
-
-interface EntityRow {
-  readonly chain: string
-  readonly slug: string
-  readonly name: string
-  readonly description: string
-  readonly notes: string
-  readonly updated_unix: number
 }
 
 const entitiesTable: Table = {
-  select: 'chain, slug, name, description, notes, updated_unix',
+  select: `'entity' as kind, chain, slug as entity, name, nullif(description, '') as description,
+    nullif(notes, '') as notes, updated_unix * 1000 as updated_at`,
   from: 'labels',
   time: 'updated_unix',
   timeUnitMs: 1000,
   order: 'chain, slug',
-  toRow: ({ chain, slug, name, description, notes, updated_unix }: EntityRow) => [
-    ...['entity', chain, null, slug, name, textOrNull(description), textOrNull(notes)],
-    ...[null, null, null, updated_unix * 1000],
-  ],
-}
-
-interface TaggedAddressRow {
-  readonly chain: string
-  readonly address: Uint8Array
-  readonly source: string
-  readonly name: string
-  readonly entity: string
-  readonly confidence: number
-  readonly evidence_url: string
-  readonly updated_unix: number
 }
 
 const taggedAddressesTable: Table = {
-  select: 'chain, address, source, name, entity, confidence, evidence_url, updated_unix',
+  select: `'address' as kind, chain, address, nullif(entity, '') as entity, name, source, confidence,
+    nullif(evidence_url, '') as evidence_url, updated_unix * 1000 as updated_at`,
   from: 'tagged_addresses',
   time: 'updated_unix',
   timeUnitMs: 1000,
   order: 'chain, address, source',
-  toRow: ({ chain, address, source, name, entity, confidence, evidence_url, updated_unix }: TaggedAddressRow) => [
-    ...['address', chain, hexText(address), textOrNull(entity), name, null, null],
-    ...[source, confidence, textOrNull(evidence_url), updated_unix * 1000],
-  ],
 }
 
 interface MarketRow {
