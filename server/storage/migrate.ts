@@ -7,26 +7,20 @@
 // 4. Inspecting and migrating are separate steps, because further checks run in between (open.ts).
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
+import type { Migration, State, StateDialect, StateReader, StateWriter } from './state.ts'
 
-/** What a migration needs of a transaction. */
-export interface MigrationTransaction {
-  /** The number and recorded name of each applied migration. */
-  applied(): Promise<ReadonlyMap<number, string>>
-  run(sql: string): Promise<void>
-  record(id: number, name: string): Promise<void>
-}
-
-export interface MigrationStep {
-  readonly id: number
-  readonly name: string
-  readonly statements: readonly string[]
+/** How an engine runs the statements of a migration. */
+export interface MigrationEngine {
+  readonly dialect: StateDialect
+  toSql(statement: string): string
+  run(tx: StateWriter, sql: string): Promise<unknown>
 }
 
 const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
 /** An open database that has not been migrated yet. */
-export interface InspectedStore<S> {
-  readonly store: S
+export interface InspectedStore {
+  readonly store: State
   /** The number of its newest migration; 0: empty. */
   readonly version: number
   /** Existing tables would be changed. */
@@ -34,38 +28,33 @@ export interface InspectedStore<S> {
   migrate(): Promise<void>
 }
 
-export async function inspectStore<S>(
-  store: S,
+export async function inspectStore(
+  store: State,
   name: string,
-  steps: readonly MigrationStep[],
-  inTransaction: (work: (transaction: MigrationTransaction) => Promise<void>) => Promise<void>,
-): Promise<InspectedStore<S>> {
-  steps.forEach((step, index) => {
-    assert(step.id === index + 1, `migration ${step.id} (${step.name}) is at position ${index + 1} of the list`)
+  migrations: readonly Migration[],
+  engine: MigrationEngine,
+): Promise<InspectedStore> {
+  migrations.forEach((migration, index) => {
+    assert(migration.id === index + 1, `migration ${migration.id} (${migration.name}) is at position ${index + 1}`)
   })
-  let version = 0
-  let applied: ReadonlyMap<number, string> = new Map()
-  await inTransaction(async (transaction) => {
-    await transaction.run(migrationsTable)
-    applied = await transaction.applied()
-    version = Math.max(0, ...applied.keys())
+  const applied = await store.write(async (tx) => {
+    await engine.run(tx, migrationsTable)
+    return readApplied(tx)
   })
-  refuseDevelopment(name, applied, steps)
-  refuseNewer(name, version, steps)
+  const version = Math.max(0, ...applied.keys())
+  refuseDevelopment(name, applied, migrations)
+  refuseNewer(name, version, migrations)
   return {
     store,
     version,
-    isBehind: version > 0 && version < steps.length,
+    isBehind: version > 0 && version < migrations.length,
     async migrate() {
-      for (const step of steps) await inTransaction((transaction) => apply(transaction, step))
+      for (const migration of migrations) await store.write((tx) => apply(tx, migration, engine))
     },
   }
 }
 
-export async function migrateStore<S extends { close(): Promise<void> }>({
-  store,
-  migrate,
-}: InspectedStore<S>): Promise<S> {
+export async function migrateStore({ store, migrate }: InspectedStore): Promise<State> {
   try {
     await migrate()
     return store
@@ -75,15 +64,20 @@ export async function migrateStore<S extends { close(): Promise<void> }>({
   }
 }
 
-async function apply(transaction: MigrationTransaction, step: MigrationStep): Promise<void> {
-  const applied = await transaction.applied()
-  if (applied.has(step.id)) return
-  for (const statement of step.statements) await transaction.run(statement)
-  await transaction.record(step.id, step.name)
+/** The number and recorded name of each applied migration. */
+async function readApplied(reader: StateReader): Promise<ReadonlyMap<number, string>> {
+  const rows = await reader.all<{ id: number; name: string }>('select id, name from migrations')
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-function refuseDevelopment(name: string, names: ReadonlyMap<number, string>, steps: readonly MigrationStep[]): void {
-  if (steps.every((step) => (names.get(step.id) ?? step.name) === step.name)) return
+async function apply(tx: StateWriter, { id, name, up }: Migration, engine: MigrationEngine): Promise<void> {
+  if ((await readApplied(tx)).has(id)) return
+  for (const statement of up(engine.dialect)) await engine.run(tx, engine.toSql(statement))
+  await tx.run('insert into migrations (id, name) values (?, ?)', id, name)
+}
+
+function refuseDevelopment(name: string, applied: ReadonlyMap<number, string>, migrations: readonly Migration[]): void {
+  if (migrations.every((migration) => (applied.get(migration.id) ?? migration.name) === migration.name)) return
   throw new Fault('store.unavailable', {
     detail:
       `${name} cannot be opened because a development version from before the release of 0.1.0 wrote it, and its tables cannot be ` +
@@ -91,11 +85,11 @@ function refuseDevelopment(name: string, names: ReadonlyMap<number, string>, ste
   })
 }
 
-function refuseNewer(name: string, version: number, steps: readonly MigrationStep[]): void {
-  if (version <= steps.length) return
+function refuseNewer(name: string, version: number, migrations: readonly Migration[]): void {
+  if (version <= migrations.length) return
   throw new Fault('store.unavailable', {
     detail:
-      `${name} was written by a newer version: its schema has number ${version}, this version knows ${steps.length}. ` +
+      `${name} was written by a newer version: its schema has number ${version}, this version knows ${migrations.length}. ` +
       'Start the newer version again, or restore the copy of the data folder made before the upgrade.',
   })
 }

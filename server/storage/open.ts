@@ -88,14 +88,14 @@ async function inspectState(
   dir: string,
   options: StoreOptions,
   migrations: readonly Migration[],
-): Promise<InspectedStore<State>> {
+): Promise<InspectedStore> {
   if (isShared(options)) return inspectShared(options, migrations)
   await createDataDir(dir)
   const { busyWaitMs = 5000, checkpointsOnThread = false } = options
   return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread })
 }
 
-async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore<State>> {
+async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {
   if (isShared(options)) return inspectShared(options, dutiesMigrations, 'duties')
   const busyWaitMs = options.busyWaitMs ?? dutiesBusyWaitMs
   return inspectSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs, isBulk: true })
@@ -107,7 +107,7 @@ async function inspectShared(
   options: StoreOptions,
   migrations: readonly Migration[],
   subschema?: string,
-): Promise<InspectedStore<State>> {
+): Promise<InspectedStore> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsDefault } = options
   const { inspectPostgres } = await import('./postgres/postgres.ts')
   return inspectPostgres(url, migrations, {
@@ -118,7 +118,7 @@ async function inspectShared(
   })
 }
 
-const closeStore = ({ store }: InspectedStore<State>): Promise<void> => store.close()
+const closeStore = ({ store }: InspectedStore): Promise<void> => store.close()
 
 /** Invariant 2. */
 async function refuseServed(dir: string): Promise<void> {

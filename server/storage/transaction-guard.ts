@@ -1,6 +1,7 @@
 // Enforces the same rules for transactions on both engines: a failed statement fails the transaction, and statements after
 // its end are refused.
 import { strict as assert } from 'node:assert'
+import type { StateWriter } from './state.ts'
 
 export class TransactionGuard {
   #failure: { readonly error: unknown } | undefined
@@ -27,5 +28,20 @@ export class TransactionGuard {
 
   #throwIfFailed(): void {
     if (this.#failure) throw this.#failure.error
+  }
+}
+
+/** Runs the work in a transaction that `open` creates. The caller commits it or rolls it back. */
+export async function runGuarded<T>(
+  open: (guard: TransactionGuard) => StateWriter,
+  work: (tx: StateWriter) => Promise<T>,
+): Promise<T> {
+  const guard = new TransactionGuard()
+  try {
+    const result = await work(open(guard))
+    guard.end()
+    return result
+  } catch (error) {
+    throw guard.markFailed(error)
   }
 }

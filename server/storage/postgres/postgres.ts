@@ -12,9 +12,9 @@
 import { crc32 } from 'node:zlib'
 import { systemRandom } from '#runtime/random.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
-import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
+import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
-import { TransactionGuard } from '../transaction-guard.ts'
+import { runGuarded } from '../transaction-guard.ts'
 import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
 import { CommitWatch, commitsTable } from './commit-watch.ts'
@@ -24,7 +24,7 @@ import { OutageRetry, outageWaitMs } from './outage.ts'
 import { SessionPool } from './pool.ts'
 import { Replicas } from './replicas.ts'
 import { PostgresSession } from './session.ts'
-import { PostgresTransaction } from './transaction.ts'
+import { transaction } from './transaction.ts'
 
 const writesWaitingMax = 2000
 const rowsPerFetch = 1000
@@ -49,37 +49,27 @@ export async function inspectPostgres(
   url: string,
   migrations: readonly Migration[],
   options: PostgresOptions,
-): Promise<InspectedStore<State>> {
+): Promise<InspectedStore> {
   const address = parsePostgresUrl(url, options.subschema)
   const state = new PostgresState(address, options)
   try {
     await state.open()
-    const migrationSteps = migrations.map(({ id, name, up }) => ({
-      id,
-      name,
-      statements: up(dialect).map(toPostgresSql),
-    }))
-    return await inspectStore(state, address.name, migrationSteps, (work) =>
-      state.write((tx) => work(migrationTransaction(tx))),
-    )
+    return await inspectStore(state, address.name, migrations, engine)
   } catch (error) {
     await state.close()
     throw renamePostgres(error, address.name)
   }
 }
 
-const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
-  applied: async () => {
-    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
-    return new Map(rows.map(({ id, name }) => [id, name]))
-  },
+const engine: MigrationEngine = {
+  dialect,
+  toSql: toPostgresSql,
   // Building an index over hundreds of millions of rows may take hours.
-  run: async (sql) => {
+  async run(tx, sql) {
     await tx.run('set local statement_timeout = 0')
     await tx.run(sql)
   },
-  record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
-})
+}
 
 class PostgresState implements State {
   readonly engine = 'postgres'
@@ -293,16 +283,8 @@ class PostgresState implements State {
   }
 }
 
-async function runAlone<T>(session: PostgresSession, work: (tx: StateWriter) => Promise<T>): Promise<T> {
-  const guard = new TransactionGuard()
-  try {
-    const result = await work(new PostgresTransaction(session, guard))
-    guard.end()
-    return result
-  } catch (error) {
-    throw guard.markFailed(error)
-  }
-}
+const runAlone = <T>(session: PostgresSession, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
+  runGuarded((guard) => transaction(session, guard), work)
 
 /** Invariant 5: returns the callback that settles the member after the commit. Starts and ends with a new savepoint. */
 async function inSavepoint(session: PostgresSession, { work, resolve, reject }: QueuedWrite): Promise<() => void> {

@@ -12,10 +12,10 @@
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
-import { type InspectedStore, inspectStore, type MigrationTransaction, migrateStore } from '../migrate.ts'
+import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
 import { ReaderPool } from '../reader-pool.ts'
-import type { Migration, Row, State, StateDialect, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
-import { TransactionGuard } from '../transaction-guard.ts'
+import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
+import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
 import { Checkpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
@@ -33,7 +33,12 @@ const statementsPerYield = 2
 /** Short, because another process may release the lock for a few milliseconds only. */
 const busyStepMs = 2
 
-const dialect: StateDialect = { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }
+const engine: MigrationEngine = {
+  dialect: { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' },
+  /** Strict tables have only `integer`, with 64 bits (behaviour/operations.md#database-interface). */
+  toSql: (statement) => statement.replaceAll(/\bbigint\b/gi, 'integer'),
+  run: (tx, sql) => tx.run(sql),
+}
 
 export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
@@ -49,35 +54,16 @@ export async function inspectSqlite(
   file: string,
   migrations: readonly Migration[],
   options: SqliteOptions,
-): Promise<InspectedStore<State>> {
+): Promise<InspectedStore> {
   const state = new SqliteState(file, options)
   try {
     await state.open()
-    const migrationSteps = migrations.map(({ id, name, up }) => ({
-      id,
-      name,
-      statements: up(dialect).map(toSqliteSql),
-    }))
-    return await inspectStore(state, file, migrationSteps, (work) =>
-      state.write((tx) => work(migrationTransaction(tx))),
-    )
+    return await inspectStore(state, file, migrations, engine)
   } catch (error) {
     await state.close()
     throw error
   }
 }
-
-/** Strict tables have only `integer`, with 64 bits (behaviour/operations.md#database-interface). */
-const toSqliteSql = (statement: string): string => statement.replaceAll(/\bbigint\b/gi, 'integer')
-
-const migrationTransaction = (tx: StateWriter): MigrationTransaction => ({
-  applied: async () => {
-    const rows = await tx.all<{ id: number; name: string }>('select id, name from migrations')
-    return new Map(rows.map(({ id, name }) => [id, name]))
-  },
-  run: async (sql) => void (await tx.run(sql)),
-  record: async (id, name) => void (await tx.run('insert into migrations (id, name) values (?, ?)', id, name)),
-})
 
 class SqliteState implements State {
   readonly engine = 'sqlite'
@@ -151,7 +137,7 @@ class SqliteState implements State {
       const { connection } = slot
       connection.run('begin')
       try {
-        return await work(new SnapshotReader(connection, this.#file))
+        return await work(snapshotReader(connection, this.#file))
       } finally {
         connection.rollback()
       }
@@ -164,14 +150,11 @@ class SqliteState implements State {
 
   async #writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
     const writer = await this.#begin()
-    const guard = new TransactionGuard()
     try {
-      const result = await work(new SqliteTransaction(writer, guard, this.#file))
-      guard.end()
+      const result = await this.#run(writer, work)
       await this.#commit(writer)
       return result
     } catch (error) {
-      guard.markFailed(error)
       writer.rollback()
       throw error
     }
@@ -194,19 +177,20 @@ class SqliteState implements State {
   /** Returns the callback that settles the member after the commit. Throws if the whole transaction was rolled back. */
   async #inSavepoint(writer: Connection, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
     writer.run('savepoint member')
-    const guard = new TransactionGuard()
     try {
-      const result = await work(new SqliteTransaction(writer, guard, this.#file))
-      guard.end()
+      const result = await this.#run(writer, work)
       writer.run('release member')
       return () => resolve(result as never)
     } catch (error) {
-      guard.markFailed(error)
       if (!writer.isTransaction) throw error
       writer.run('rollback to member')
       writer.run('release member')
       return () => reject(error)
     }
+  }
+
+  #run<T>(writer: Connection, work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    return runGuarded((guard) => transaction(writer, guard, this.#file), work)
   }
 
   async #begin(): Promise<Connection> {
@@ -269,82 +253,47 @@ class SqliteState implements State {
   }
 }
 
-class SnapshotReader implements StateReader {
-  readonly #connection: Connection
-  readonly #file: string
-
-  constructor(connection: Connection, file: string) {
-    this.#connection = connection
-    this.#file = file
-  }
-
-  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
-    return this.#read((connection) => connection.get<R>(sql, values))
-  }
-
-  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
-    return this.#read((connection) => connection.all<R>(sql, values))
-  }
-
-  #read<T>(work: (connection: Connection) => T): T {
+function snapshotReader(connection: Connection, file: string): StateReader {
+  const read = <T>(work: () => T): T => {
     try {
-      return work(this.#connection)
+      return work()
     } catch (error) {
-      throw renameSqlite(error, this.#file)
+      throw renameSqlite(error, file)
     }
+  }
+  return {
+    get: async <R>(sql: string, ...values: Value[]) => read(() => connection.get<R>(sql, values)),
+    all: async <R>(sql: string, ...values: Value[]) => read(() => connection.all<R>(sql, values)),
   }
 }
 
-class SqliteTransaction implements StateWriter {
-  readonly #connection: Connection
-  readonly #guard: TransactionGuard
-  readonly #file: string
-
-  constructor(connection: Connection, guard: TransactionGuard, file: string) {
-    this.#connection = connection
-    this.#guard = guard
-    this.#file = file
-  }
-
-  async get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
-    return this.#do((connection) => connection.get<R>(sql, values))
-  }
-
-  async all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
-    return this.#do((connection) => connection.all<R>(sql, values))
-  }
-
-  async run(sql: string, ...values: Value[]): Promise<number> {
-    return this.#do((connection) => connection.run(sql, values))
-  }
-
-  async insertMany(
-    into: string,
-    columns: readonly string[],
-    rows: readonly (readonly Value[])[],
-    onConflict = '',
-  ): Promise<number> {
-    const placeholders = `(${columns.map(() => '?').join(', ')})`
-    const insertSql = (count: number) =>
-      `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(placeholders).join(', ')} ${onConflict}`
-    const batchedRows = rows.length - (rows.length % rowsPerStatement)
-    const [batchSql, rowSql] = [insertSql(rowsPerStatement), insertSql(1)]
-    let changed = 0
-    for (let at = 0; at < batchedRows; at += rowsPerStatement) {
-      changed += this.#do((connection) => connection.run(batchSql, rows.slice(at, at + rowsPerStatement).flat()))
-      // Other requests are handled during long inserts.
-      if ((at / rowsPerStatement) % statementsPerYield === statementsPerYield - 1) await nextEventLoopTurn()
-    }
-    for (const row of rows.slice(batchedRows)) changed += this.#do((connection) => connection.run(rowSql, row))
-    return changed
-  }
-
-  #do<T>(work: (connection: Connection) => T): T {
-    this.#guard.checkOpen()
+function transaction(connection: Connection, guard: TransactionGuard, file: string): StateWriter {
+  const run = <T>(work: () => T): T => {
+    guard.checkOpen()
     try {
-      return work(this.#connection)
+      return work()
     } catch (error) {
-      throw this.#guard.markFailed(renameSqlite(error, this.#file))
+      throw guard.markFailed(renameSqlite(error, file))
     }
+  }
+  return {
+    get: async <R>(sql: string, ...values: Value[]) => run(() => connection.get<R>(sql, values)),
+    all: async <R>(sql: string, ...values: Value[]) => run(() => connection.all<R>(sql, values)),
+    run: async (sql, ...values) => run(() => connection.run(sql, values)),
+    async insertMany(into, columns, rows, onConflict = '') {
+      const placeholders = `(${columns.map(() => '?').join(', ')})`
+      const insertSql = (count: number) =>
+        `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(placeholders).join(', ')} ${onConflict}`
+      const batchedRows = rows.length - (rows.length % rowsPerStatement)
+      const [batchSql, rowSql] = [insertSql(rowsPerStatement), insertSql(1)]
+      let changed = 0
+      for (let at = 0; at < batchedRows; at += rowsPerStatement) {
+        changed += run(() => connection.run(batchSql, rows.slice(at, at + rowsPerStatement).flat()))
+        // Other requests are handled during long inserts.
+        if ((at / rowsPerStatement) % statementsPerYield === statementsPerYield - 1) await nextEventLoopTurn()
+      }
+      for (const row of rows.slice(batchedRows)) changed += run(() => connection.run(rowSql, row))
+      return changed
+    },
   }
 }
