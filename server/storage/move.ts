@@ -84,7 +84,7 @@ export async function moveStores(
     })
   const movedTables: MovedTable[] = []
   for (const { source, target, tables, prefix = '' } of planned) {
-    const work = tables.map((table) => new TableMove(source, target, table, prefix, report, signal))
+    const work = tables.map((table) => planTableMove({ source, target, prefix }, table, report, signal))
     for (const table of work.toReversed()) await table.removeForeignRows()
     for (const table of work) await table.copy()
     for (const table of work) movedTables.push(await table.verified())
@@ -145,102 +145,21 @@ interface Range {
   readonly upTo?: Cells
 }
 
-class TableMove {
-  readonly #source: State
-  readonly #target: State
-  readonly #table: Table
-  /** For reports. */
-  readonly #name: string
-  readonly #report: (progress: MoveProgress) => void
-  readonly #signal: AbortSignal
-  readonly #differing: Range[] = []
-  #written = 0
+function planTableMove(
+  { source, target, prefix = '' }: StoreMove,
+  table: Table,
+  report: (progress: MoveProgress) => void,
+  signal: AbortSignal,
+) {
+  const { name, columns, key, refersTo } = table
+  const shownName = `${prefix}${name}`
+  const differing: Range[] = []
+  let written = 0
 
-  constructor(
-    source: State,
-    target: State,
-    table: Table,
-    prefix: string,
-    report: (progress: MoveProgress) => void,
-    signal: AbortSignal,
-  ) {
-    this.#source = source
-    this.#target = target
-    this.#table = table
-    this.#name = `${prefix}${table.name}`
-    this.#report = report
-    this.#signal = signal
-  }
+  const keyOf = (row: Cells): Cells => key.map((column) => row[columns.indexOf(column)] ?? null)
+  const keyText = (row: Cells): string => JSON.stringify(keyOf(row).map(cellText))
 
-  /** Finds the ranges that differ, and deletes rows that are not in the source. */
-  async removeForeignRows(): Promise<void> {
-    for await (const { range, rows } of this.#ranges()) {
-      const targetRows = await this.#read(this.#target, range)
-      if (digestOf(rows) === digestOf(targetRows)) continue
-      this.#differing.push(range)
-      const sourceDigests = new Map(rows.map((row) => [this.#keyText(row), digestOf([row])]))
-      // With foreign keys, rows that differ are deleted too, because they may reference a row that must be deleted.
-      const stays = (row: Cells): boolean => {
-        const digest = sourceDigests.get(this.#keyText(row))
-        return this.#table.refersTo.length > 0 ? digest === digestOf([row]) : digest !== undefined
-      }
-      await this.#remove(targetRows.filter((row) => !stays(row)))
-    }
-  }
-
-  async copy(): Promise<void> {
-    const { name, columns, key } = this.#table
-    const rest = columns.filter((column) => !key.includes(column))
-    const set = rest.map((column) => `${column} = excluded.${column}`).join(', ')
-    const onConflict =
-      key.length === 0 ? '' : `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`
-    for (const range of this.#differing) {
-      this.#signal.throwIfAborted()
-      const rows = await this.#read(this.#source, range)
-      await numbered(this.#target, async (tx) => {
-        if (key.length === 0) await tx.run(`delete from ${name}`)
-        await tx.insertMany(name, columns, rows, onConflict)
-      })
-      this.#written += rows.length
-    }
-  }
-
-  async verified(): Promise<MovedTable> {
-    const name = this.#name
-    const sum = createHash('sha256')
-    let count = 0
-    for await (const { range, rows } of this.#ranges()) {
-      const digest = digestOf(rows)
-      if (digestOf(await this.#read(this.#target, range)) !== digest) {
-        throw new Error(`${name}: rows up to ${JSON.stringify(range.upTo?.map(String))} differ after the move`)
-      }
-      count += rows.length
-      sum.update(digest)
-    }
-    return { name, rows: count, written: this.#written, sha256: sum.digest('hex') }
-  }
-
-  /** The rows of the source by range. The last range has no end, so that it includes further rows of the target. */
-  async *#ranges(): AsyncGenerator<{ readonly range: Range; readonly rows: readonly Cells[] }, undefined> {
-    const { name, key } = this.#table
-    const total = await this.#source.get<{ n: number }>(`select count(*) as n from ${name}`)
-    let after: Cells | undefined
-    for (let count = 0; ; ) {
-      this.#signal.throwIfAborted()
-      const open: Range = after ? { after } : {}
-      const rows = await this.#read(this.#source, open, key.length > 0 ? rowsPerRange : undefined)
-      count += rows.length
-      const last = key.length === 0 || rows.length < rowsPerRange
-      const upTo = last ? undefined : this.#keyOf(rows.at(-1) as Cells)
-      yield { range: { ...open, ...(upTo && { upTo }) }, rows }
-      this.#report({ table: this.#name, rows: count, rowsTotal: total?.n ?? 0 })
-      if (!upTo) return
-      after = upTo
-    }
-  }
-
-  async #read(state: State, { after, upTo }: Range, limit?: number): Promise<Cells[]> {
-    const { name, columns, key } = this.#table
+  async function read(state: State, { after, upTo }: Range, limit?: number): Promise<Cells[]> {
     const placeholders = key.map(() => '?').join(', ')
     const bounds = [...(after ? ['>'] : []), ...(upTo ? ['<='] : [])].map(
       (sign) => `(${key.join(', ')}) ${sign} (${placeholders})`,
@@ -258,21 +177,78 @@ class TableMove {
     return rows.map((row) => columns.map((column) => row[column] ?? null))
   }
 
-  async #remove(rows: readonly Cells[]): Promise<void> {
-    const { name, key } = this.#table
+  /** The rows of the source by range. The last range has no end, so that it includes further rows of the target. */
+  async function* readRanges(): AsyncGenerator<{ readonly range: Range; readonly rows: readonly Cells[] }, undefined> {
+    const total = await source.get<{ n: number }>(`select count(*) as n from ${name}`)
+    let after: Cells | undefined
+    for (let count = 0; ; ) {
+      signal.throwIfAborted()
+      const open: Range = after ? { after } : {}
+      const rows = await read(source, open, key.length > 0 ? rowsPerRange : undefined)
+      count += rows.length
+      const last = key.length === 0 || rows.length < rowsPerRange
+      const upTo = last ? undefined : keyOf(rows.at(-1) as Cells)
+      yield { range: { ...open, ...(upTo && { upTo }) }, rows }
+      report({ table: shownName, rows: count, rowsTotal: total?.n ?? 0 })
+      if (!upTo) return
+      after = upTo
+    }
+  }
+
+  async function remove(rows: readonly Cells[]): Promise<void> {
     if (rows.length === 0 || key.length === 0) return
     const sql = `delete from ${name} where ${key.map((column) => `${column} = ?`).join(' and ')}`
-    await numbered(this.#target, async (tx) => {
-      for (const row of rows) await tx.run(sql, ...this.#keyOf(row))
+    await numbered(target, async (tx) => {
+      for (const row of rows) await tx.run(sql, ...keyOf(row))
     })
   }
 
-  #keyOf(row: Cells): Cells {
-    return this.#table.key.map((name) => row[this.#table.columns.indexOf(name)] ?? null)
-  }
+  return {
+    /** Finds the ranges that differ, and deletes rows that are not in the source. */
+    async removeForeignRows(): Promise<void> {
+      for await (const { range, rows } of readRanges()) {
+        const targetRows = await read(target, range)
+        if (digestOf(rows) === digestOf(targetRows)) continue
+        differing.push(range)
+        const sourceDigests = new Map(rows.map((row) => [keyText(row), digestOf([row])]))
+        // With foreign keys, rows that differ are deleted too, because they may reference a row that must be deleted.
+        const stays = (row: Cells): boolean => {
+          const digest = sourceDigests.get(keyText(row))
+          return refersTo.length > 0 ? digest === digestOf([row]) : digest !== undefined
+        }
+        await remove(targetRows.filter((row) => !stays(row)))
+      }
+    },
 
-  #keyText(row: Cells): string {
-    return JSON.stringify(this.#keyOf(row).map(cellText))
+    async copy(): Promise<void> {
+      const rest = columns.filter((column) => !key.includes(column))
+      const set = rest.map((column) => `${column} = excluded.${column}`).join(', ')
+      const onConflict =
+        key.length === 0 ? '' : `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`
+      for (const range of differing) {
+        signal.throwIfAborted()
+        const rows = await read(source, range)
+        await numbered(target, async (tx) => {
+          if (key.length === 0) await tx.run(`delete from ${name}`)
+          await tx.insertMany(name, columns, rows, onConflict)
+        })
+        written += rows.length
+      }
+    },
+
+    async verified(): Promise<MovedTable> {
+      const sum = createHash('sha256')
+      let count = 0
+      for await (const { range, rows } of readRanges()) {
+        const digest = digestOf(rows)
+        if (digestOf(await read(target, range)) !== digest) {
+          throw new Error(`${shownName}: rows up to ${JSON.stringify(range.upTo?.map(String))} differ after the move`)
+        }
+        count += rows.length
+        sum.update(digest)
+      }
+      return { name: shownName, rows: count, written, sha256: sum.digest('hex') }
+    },
   }
 }
 
