@@ -43,118 +43,95 @@ export async function openAuthorizer(
   badKeyThrottle: BadKeyThrottle = createBadKeyThrottle(context.settings),
   reportShared?: (shared: boolean) => void,
 ): Promise<Authorizer> {
+  const { clock, settings } = context
+  const { limits: url } = settings
   const usage = await UsageCounter.open(context)
-  const { limits: url } = context.settings
-  const shared =
-    url === '' ? undefined : await SharedLimits.open(context, usage, { url, ...(reportShared && { reportShared }) })
-  const authorizer = new KeyAuthorizer(
-    context,
-    onRefusal,
-    usage,
-    badKeyThrottle,
-    shared ?? new LocalLimits(context.clock, usage),
-  )
-  return {
-    authorize: (handler, credentials) => authorizer.authorize(handler, credentials),
-    flush: () => usage.flush(),
-    async close() {
-      await shared?.close()
-      await usage.close()
-    },
-  }
-}
-
-class KeyAuthorizer {
-  readonly #context: Context
-  readonly #onRefusal: RefusalNotice
-  readonly #usage: UsageCounter
-  readonly #limits: Limits
-  readonly #badKeyThrottle: BadKeyThrottle
-  readonly #keyCache: KeyCache
-
-  constructor(
-    context: Context,
-    onRefusal: RefusalNotice,
-    usage: UsageCounter,
-    badKeyThrottle: BadKeyThrottle,
-    limits: Limits,
-  ) {
-    this.#context = context
-    this.#onRefusal = onRefusal
-    this.#usage = usage
-    this.#limits = limits
-    this.#badKeyThrottle = badKeyThrottle
-    this.#keyCache = new KeyCache(context)
-  }
-
-  authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> {
-    const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
-    if (presentedKey === undefined) {
-      this.#requireKeyUnlessOpen(handler.endpoint)
-      return this.#consumeLimits(handler, credentials, undefined)
-    }
-    return whenReady(this.#keyCache.find(presentedKey), (key) => {
-      if (!key) throw this.#countBadKey(networkOf(credentials.address))
-      this.#usage.markUsed(key.id, this.#context.clock.now())
-      return this.#consumeLimits(handler, credentials, key)
-    })
-  }
+  const shared = url === '' ? undefined : await SharedLimits.open(context, usage, { url, reportShared })
+  const limits: Limits = shared ?? new LocalLimits(clock, usage)
+  const keyCache = new KeyCache(context)
 
   /** `key` is verified; undefined: a caller without a key. */
-  #consumeLimits(handler: AuthorizedHandler, credentials: Credentials, key: KeyRecord | undefined): Awaitable<Caller> {
+  function consumeLimits(
+    handler: AuthorizedHandler,
+    credentials: Credentials,
+    key: KeyRecord | undefined,
+  ): Awaitable<Caller> {
     const { endpoint } = handler
-    const limitedCaller = key ? this.#toLimitedCaller(key) : this.#toAnonymousCaller(networkOf(credentials.address))
+    const limitedCaller = key ? toLimitedCaller(key) : toAnonymousCaller(networkOf(credentials.address))
     const { keyId, network } = limitedCaller
     const plan = key?.plan ?? 'free'
     const caller: Caller = network === undefined ? { keyId, plan } : { keyId, plan, network }
 
-    if (key && !key.groups.includes(endpoint.group)) throw this.#refuse(new Fault('key.group'), caller, endpoint)
-    if (endpoint.admin && !key?.admin) throw this.#refuse(new Fault('key.group', notAdmin), caller, endpoint)
+    if (key && !key.groups.includes(endpoint.group)) throw refuse(new Fault('key.group'), caller, endpoint)
+    if (endpoint.admin && !key?.admin) throw refuse(new Fault('key.group', notAdmin), caller, endpoint)
     if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
-      throw this.#refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
+      throw refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
     }
-    handler.checkQuery?.(credentials.query, this.#context)
+    handler.checkQuery?.(credentials.query, context)
     // Checks and counts in one step, so that concurrent calls cannot exceed a limit.
-    const consumed = this.#limits.consume(
+    const consumed = limits.consume(
       limitedCaller,
       isExempt(endpoint, caller) ? { ...endpoint, perSecond: 0 } : endpoint,
     )
     return whenReady(consumed, (limitFault) => {
       if (limitFault?.code === 'limit.unavailable') throw limitFault
-      if (limitFault) throw this.#refuse(limitFault, caller, endpoint)
+      if (limitFault) throw refuse(limitFault, caller, endpoint)
       return caller
     })
   }
 
   /** Open endpoints need no key (spec section 5), unless the settings of their group require one. */
-  #requireKeyUnlessOpen(endpoint: Endpoint): void {
-    const settings = this.#context.settings[endpoint.group]
-    if (endpoint.auth === 'open' && !('requireKey' in settings && settings.requireKey)) return
-    this.#onRefusal('key.missing', '')
+  function requireKeyUnlessOpen({ auth, group }: Endpoint): void {
+    const groupSettings = settings[group]
+    if (auth === 'open' && !('requireKey' in groupSettings && groupSettings.requireKey)) return
+    onRefusal('key.missing', '')
     throw new Fault('key.missing')
   }
 
-  #countBadKey(network: string): Fault {
-    const retryAfterMs = this.#badKeyThrottle.countBadKey(network, this.#context.clock.monotonicMs())
+  function countBadKey(network: string): Fault {
+    const retryAfterMs = badKeyThrottle.countBadKey(network, clock.monotonicMs())
     const code = retryAfterMs > 0 ? 'key.throttled' : 'key.invalid'
-    this.#onRefusal(code, '')
+    onRefusal(code, '')
     return new Fault(code, retryAfterMs > 0 ? { retryAfterMs } : {})
   }
 
-  #toLimitedCaller(key: KeyRecord): LimitedCaller {
-    const { perSecond, perDay } = this.#context.settings.plans[key.plan]
+  function toLimitedCaller(key: KeyRecord): LimitedCaller {
+    const { perSecond, perDay } = settings.plans[key.plan]
     return { keyId: key.id, perSecond, perDay }
   }
 
-  #toAnonymousCaller(network: string): LimitedCaller {
-    return { keyId: anonymousId, network, perSecond: this.#context.settings.server.anonymousPerSecond, perDay: 0 }
+  const toAnonymousCaller = (network: string): LimitedCaller => ({
+    keyId: anonymousId,
+    network,
+    perSecond: settings.server.anonymousPerSecond,
+    perDay: 0,
+  })
+
+  function refuse(fault: Fault, caller: Caller, endpoint: Endpoint): Fault {
+    const code = fault.code as Refusal
+    usage.count(caller.keyId, endpoint.id, code, clock.now())
+    onRefusal(code, caller.keyId)
+    return fault
   }
 
-  #refuse(fault: Fault, caller: Caller, endpoint: Endpoint): Fault {
-    const code = fault.code as Refusal
-    this.#usage.count(caller.keyId, endpoint.id, code, this.#context.clock.now())
-    this.#onRefusal(code, caller.keyId)
-    return fault
+  return {
+    authorize(handler, credentials) {
+      const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
+      if (presentedKey === undefined) {
+        requireKeyUnlessOpen(handler.endpoint)
+        return consumeLimits(handler, credentials, undefined)
+      }
+      return whenReady(keyCache.find(presentedKey), (key) => {
+        if (!key) throw countBadKey(networkOf(credentials.address))
+        usage.markUsed(key.id, clock.now())
+        return consumeLimits(handler, credentials, key)
+      })
+    },
+    flush: () => usage.flush(),
+    async close() {
+      await shared?.close()
+      await usage.close()
+    },
   }
 }
 

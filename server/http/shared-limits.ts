@@ -23,7 +23,7 @@ const redisDownWarning =
 export interface SharedOptions {
   readonly url: string
   /** Called when Redis starts or stops responding. */
-  readonly reportShared?: (shared: boolean) => void
+  readonly reportShared?: ((shared: boolean) => void) | undefined
   /** The Redis expression for the current time. */
   readonly time?: string
 }
