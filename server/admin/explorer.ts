@@ -12,9 +12,9 @@ import { type Tag, tagsOfEntity } from '#explorer/labels/tags.ts'
 import { findLabel, toLabel } from '#explorer/trail/follow-trail.ts'
 import type { Authorizer } from '#http/authorize.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
+import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import { jsonResponse } from './operator-requests.ts'
 
 /** Labels per chain, and thus lookups of what an address funded. */
 const labelsMax = 50

@@ -9,7 +9,7 @@ import type { Coverage } from '#operations/coverage.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Metrics, requestSeconds, type Totals } from '#runtime/metrics.ts'
 import type { AppContext } from '#server/context.ts'
-import { forOperator, jsonResponse } from './operator-requests.ts'
+import { operatorRoute } from './operator-requests.ts'
 
 const minuteMs = 60_000
 const rings = { hour: { minutes: 1, steps: 60 }, day: { minutes: 15, steps: 96 } } as const
@@ -171,8 +171,5 @@ export function percentileMs(upTo: readonly number[], share: number): number | n
   return round(1000 * (low + (inBucket === 0 ? 0 : ((rank - before) / inBucket) * (high - low))))
 }
 
-export const historyRoute = (context: AppContext, history: HistoryRecorder): ExtraRoute => ({
-  path: '/console/history',
-  sameOrigin: true,
-  read: forOperator(context, async () => jsonResponse(await history.read())),
-})
+export const historyRoute = (context: AppContext, history: HistoryRecorder): ExtraRoute =>
+  operatorRoute(context, '/console/history', { GET: () => history.read() })

@@ -10,7 +10,7 @@ import type { AppContext } from '#server/context.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#storage/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#storage/usage.ts'
 import { keyView, rotatedKeyView } from './key-view.ts'
-import { bodyOf, forOperator, jsonResponse, operatorChange } from './operator-requests.ts'
+import { bodyOf, operatorRoute } from './operator-requests.ts'
 import { sessionKeys } from './sessions.ts'
 
 const pageSize = 100
@@ -47,39 +47,19 @@ const RotationBody = Type.Object(
   closed,
 )
 
-export function keyRoutes(context: AppContext): readonly ExtraRoute[] {
-  return [
-    {
-      path: '/console/keys',
-      sameOrigin: true,
-      read: forOperator(context, async (request) => jsonResponse(await listKeyViews(context, request))),
-      change: { POST: operatorChange(context, async (request) => jsonResponse(await create(context, request))) },
-    },
-    {
-      path: '/console/keys/{id}',
-      sameOrigin: true,
-      change: {
-        POST: operatorChange(context, async (request) => jsonResponse(await edit(context, request))),
-        DELETE: operatorChange(context, async (request) => jsonResponse(await revoke(context, idOf(request)))),
-      },
-    },
-    {
-      path: '/console/keys/{id}/secret',
-      sameOrigin: true,
-      change: { POST: operatorChange(context, async (request) => jsonResponse(await rotate(context, request))) },
-    },
-    {
-      path: '/console/keys/{id}/usage',
-      sameOrigin: true,
-      read: forOperator(context, async (request) => jsonResponse(await usage(context, request))),
-    },
-    {
-      path: '/console/plans',
-      sameOrigin: true,
-      read: forOperator(context, async () => jsonResponse(planList(context))),
-    },
-  ]
-}
+export const keyRoutes = (context: AppContext): readonly ExtraRoute[] => [
+  operatorRoute(context, '/console/keys', {
+    GET: (request) => listKeyViews(context, request),
+    POST: (request) => create(context, request),
+  }),
+  operatorRoute(context, '/console/keys/{id}', {
+    POST: (request) => edit(context, request),
+    DELETE: (request) => revoke(context, idOf(request)),
+  }),
+  operatorRoute(context, '/console/keys/{id}/secret', { POST: (request) => rotate(context, request) }),
+  operatorRoute(context, '/console/keys/{id}/usage', { GET: (request) => usage(context, request) }),
+  operatorRoute(context, '/console/plans', { GET: async () => planList(context) }),
+]
 
 const idOf = ({ params }: ApiRequest): string => params.id ?? ''
 

@@ -1,12 +1,12 @@
 // Authorization of console requests (behaviour/operations.md#console-sign-in): the session cookie, and for changes also
 // the same origin. Browsers send cookies with requests that other sites caused. SameSite=Strict prevents that, and the
 // origin check is a second protection.
-import { parseJson } from '#api/json.ts'
 import type { Static, TSchema } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
+import { parseJsonBody } from '#http/parse.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
-import type { ApiResponse } from '#http/render.ts'
+import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import { findSession, type Session, type SessionContext, sessionMs, type Token } from './sessions.ts'
 
@@ -59,41 +59,27 @@ function isSameOrigin({ headers, origin }: ApiRequest): boolean {
   return from !== null && (from.origin === origin || from.host === headers.host)
 }
 
-type Handler = NonNullable<ExtraRoute['read']>
+type OperatorHandler = (request: ApiRequest) => Promise<object>
 
-/** Requires a session. */
-export const forOperator =
-  (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
-  async (request) => {
+/** A route that needs a session and returns JSON. Requests that change something must also have the same origin. */
+export function operatorRoute(
+  context: Pick<SessionContext, 'state' | 'clock'>,
+  path: string,
+  { GET, ...changes }: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', OperatorHandler>>>,
+): ExtraRoute {
+  const route = (handler: OperatorHandler, isChange: boolean) => async (request: ApiRequest) => {
     await requireSession(context, request)
-    return handler(request)
+    if (isChange) requireSameOrigin(request)
+    return jsonResponse(await handler(request))
   }
-
-/** Requires a session and the same origin, for requests that change something. */
-export const operatorChange = (context: Pick<SessionContext, 'state' | 'clock'>, handler: Handler): Handler =>
-  forOperator(context, async (request) => {
-    requireSameOrigin(request)
-    return handler(request)
-  })
+  const change = Object.entries(changes).map(([method, handler]) => [method, route(handler, true)])
+  return { path, sameOrigin: true, change: Object.fromEntries(change), ...(GET && { read: route(GET, false) }) }
+}
 
 /** Parses and validates the body. */
 export function bodyOf<S extends TSchema>(request: ApiRequest, schema: S): Static<S> {
-  const value = readJson(request.body)
+  const value = parseJsonBody(request.body)
   const problems = checker(schema)(value)
   if (problems.length > 0) throw new Fault('input.invalid', { problems })
   return value as Static<S>
 }
-
-function readJson(bytes: Uint8Array | undefined): unknown {
-  try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw new Fault('body.invalid_json', { cause })
-  }
-}
-
-export const jsonResponse = (body: unknown, headers: Record<string, string> = {}): ApiResponse => ({
-  status: 200,
-  headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-  body: JSON.stringify(body),
-})

@@ -6,7 +6,7 @@ import type { ExtraRoute } from '#http/routes.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import type { Metrics, Totals } from '#runtime/metrics.ts'
 import type { AppContext } from '#server/context.ts'
-import { forOperator, jsonResponse } from './operator-requests.ts'
+import { operatorRoute } from './operator-requests.ts'
 import type { ProgressBoard } from './progress.ts'
 import { hostsOnly, sourceViews } from './sources.ts'
 
@@ -21,11 +21,7 @@ export interface OverviewParts {
 export function overviewRoute(context: AppContext, parts: OverviewParts): ExtraRoute {
   const startedAt = new Date(context.clock.now()).toISOString()
   const recent = oncePerSecond(context.clock, () => overviewOf(context, parts, startedAt))
-  return {
-    path: '/console/overview',
-    sameOrigin: true,
-    read: forOperator(context, async () => jsonResponse(await recent())),
-  }
+  return operatorRoute(context, '/console/overview', { GET: recent })
 }
 
 async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: string): Promise<Overview> {

@@ -8,21 +8,13 @@ import { readQuote } from '#fx/pricing/quotes.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import { forOperator, jsonResponse } from './operator-requests.ts'
+import { operatorRoute } from './operator-requests.ts'
 
 const pageSize = 25
 
 export const quoteRoutes = (context: AppContext): readonly ExtraRoute[] => [
-  {
-    path: '/console/quotes',
-    sameOrigin: true,
-    read: forOperator(context, async (request) => jsonResponse(await listQuotes(context, request))),
-  },
-  {
-    path: '/console/quotes/{id}',
-    sameOrigin: true,
-    read: forOperator(context, async ({ params }) => jsonResponse(await findQuote(context, params.id ?? ''))),
-  },
+  operatorRoute(context, '/console/quotes', { GET: (request) => listQuotes(context, request) }),
+  operatorRoute(context, '/console/quotes/{id}', { GET: ({ params }) => findQuote(context, params.id ?? '') }),
 ]
 
 const parseReply = (reply: Uint8Array): Quote => JSON.parse(new TextDecoder().decode(reply)) as Quote

@@ -5,16 +5,10 @@ import { Fault } from '#core/fault.ts'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
 import { networkOf } from '#http/caller-network.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
+import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import {
-  bodyOf,
-  cookieHeader,
-  jsonResponse,
-  requireSameOrigin,
-  requireSession,
-  sessionOf,
-} from './operator-requests.ts'
+import { bodyOf, cookieHeader, requireSameOrigin, requireSession, sessionOf } from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 
 /** The request needs no authorization, so the body is limited. */
@@ -35,13 +29,13 @@ export function signInRoutes(
         POST: async (request) => {
           requireSameOrigin(request)
           const token = await exchange(context, badKeyThrottle, request)
-          return jsonResponse(sessionView(token), { 'set-cookie': cookieHeader(request, token) })
+          return jsonResponse(sessionView(token), 200, { 'set-cookie': cookieHeader(request, token) })
         },
         DELETE: async (request) => {
           requireSameOrigin(request)
           const session = await sessionOf(context, request)
           if (session) await signOut(context, session)
-          return jsonResponse(sessionView(undefined), { 'set-cookie': cookieHeader(request) })
+          return jsonResponse(sessionView(undefined), 200, { 'set-cookie': cookieHeader(request) })
         },
       },
     },

@@ -4,7 +4,7 @@ import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import type { Context } from './context.ts'
-import type { ApiResponse } from './render.ts'
+import { jsonResponse } from './render.ts'
 import type { ExtraRoute } from './routes.ts'
 
 export interface Finding {
@@ -152,14 +152,14 @@ export function healthRoutes(
   metrics: () => Promise<{ type: string; text: string }>,
 ): readonly ExtraRoute[] {
   return [
-    { path: '/healthz', read: async () => jsonResponse(200, { status: 'alive' }) },
+    { path: '/healthz', read: async () => jsonResponse({ status: 'alive' }) },
     {
       path: '/readyz',
       read: async () => {
         const findings = await checksOf(readiness)
         const ready = isReady(findings)
         readiness.reportReady(ready)
-        return jsonResponse(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks: findings })
+        return jsonResponse({ status: ready ? 'ready' : 'not ready', checks: findings }, ready ? 200 : 503)
       },
     },
     {
@@ -174,26 +174,15 @@ export function healthRoutes(
 
 /** A JSON document that contains the URL of the server; created at the first request. */
 export function documentRoute(path: string, make: (serverUrl: string) => object): ExtraRoute {
-  let template: string | undefined
+  let template: ReturnType<typeof jsonResponse> | undefined
   return {
     path,
     read: async ({ origin }) => {
       // Callers may reach the server under several URLs. Inserting one is much cheaper than creating the document again.
-      template ??= JSON.stringify(make(urlMark))
-      return jsonText(
-        200,
-        template.replaceAll(urlMark, () => JSON.stringify(origin).slice(1, -1)),
-      )
+      template ??= jsonResponse(make(urlMark))
+      return { ...template, body: template.body.replaceAll(urlMark, () => JSON.stringify(origin).slice(1, -1)) }
     },
   }
 }
 
 const urlMark = 'https://server.invalid'
-
-const jsonResponse = (status: number, body: unknown): ApiResponse => jsonText(status, JSON.stringify(body))
-
-const jsonText = (status: number, body: string): ApiResponse => ({
-  status,
-  headers: { 'content-type': 'application/json; charset=utf-8' },
-  body,
-})

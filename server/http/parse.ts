@@ -120,7 +120,7 @@ function reportMisplacedHeader(body: object, name: string, wireName: string, pro
 
 function readBody(parts: RequestParts, names: readonly string[], input: Record<string, unknown>): object {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(parts.contentType)) throw new Fault('body.type')
-  const body = readJson(parts.body)
+  const body = parseJsonBody(parts.body)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new Fault('input.invalid', { problems: [{ at: ['body'], message: 'must be an object' }], detail: 'body' })
   }
@@ -137,7 +137,7 @@ const withoutNulls = (value: unknown): unknown =>
     ? value
     : Object.fromEntries(Object.entries(value as object).filter(([, member]) => member !== null))
 
-function readJson(bytes: Uint8Array | undefined): unknown {
+export function parseJsonBody(bytes: Uint8Array | undefined): unknown {
   try {
     // Keeps integers of any size exact (behaviour/http.md#integers-beyond-253).
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -21,6 +21,12 @@ export interface ApiResponse {
 
 const json = 'application/json; charset=utf-8'
 
+export const jsonResponse = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
+  status,
+  headers: { 'content-type': json, ...headers },
+  body: JSON.stringify(body),
+})
+
 /** Compiled at the first use, to keep the start fast. */
 export function serializer(endpoint: Endpoint): (body: unknown) => string {
   let write: ((body: unknown) => string) | undefined

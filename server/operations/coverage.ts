@@ -7,6 +7,7 @@ import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-cover
 import { getIndexProblems } from '#explorer/funding/index/problems.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
+import { jsonResponse } from '#http/render.ts'
 import type { ReadableRoute } from '#http/routes.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
 import { findFeedProblem, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
@@ -215,11 +216,7 @@ export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =
 /** GET /coverage. It needs no key, because nothing in it is secret: reasons of gaps, which name nodes, are left out. */
 export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute => ({
   path: '/coverage',
-  read: async () => ({
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(withoutReasons(await coverage())),
-  }),
+  read: async () => jsonResponse(withoutReasons(await coverage())),
 })
 
 const withoutReasons = ({ streams, ...report }: Coverage): Coverage => ({
