@@ -5,10 +5,8 @@
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
 // 3. Each file is compressed once per encoding, off the main thread.
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
 import { Fault } from '#core/fault.ts'
-import { encodingFor } from '#http/accept-encoding.ts'
+import { CompressedBytes, chooseEncoding, compressedBytesMin } from '#http/compressed-bytes.ts'
 import { etagOf, isUnchanged } from '#http/etag.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ApiResponse } from '#http/render.ts'
@@ -18,9 +16,6 @@ import type { Settings } from '#runtime/settings.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
 
 const limits = { filesMax: 200, bytesMax: 33_554_432 }
-/** Smaller files are not compressed. */
-const compressedBytesMin = 1024
-const brotliQuality = 5
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -36,47 +31,23 @@ const types: Readonly<Record<string, string>> = {
   yml: 'text/plain; charset=utf-8',
 }
 
-/** Supported encodings, best first. */
-const encodings = ['br', 'gzip'] as const
-type Encoding = (typeof encodings)[number]
-const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
-  gzip: (bytes) => gzipped(bytes),
-}
-const brotli = promisify(brotliCompress)
-const gzipped = promisify(gzip)
-
-/** A file with its encodings. */
 class StaticFile {
-  readonly type: string
-  readonly etag: string
-  readonly #bytes: Uint8Array
-  readonly #compressed = new Map<Encoding, Promise<Uint8Array>>()
+  readonly #type: string
+  readonly #content: CompressedBytes
+  readonly #isCompressible: boolean
 
   constructor(name: string, bytes: Uint8Array) {
-    this.type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
-    this.etag = etagOf(bytes)
-    this.#bytes = bytes
+    this.#type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+    this.#content = new CompressedBytes(bytes, etagOf(bytes))
+    this.#isCompressible = bytes.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(this.#type)
   }
 
   async toResponse(request: ApiRequest, headers: Record<string, string>, status = 200): Promise<ApiResponse> {
-    const isCompressible = this.#bytes.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(this.type)
-    const encoding = isCompressible ? encodingFor(request.headers['accept-encoding'], encodings) : undefined
-    // A strong etag identifies the bytes, so each encoding has its own.
-    const etag = encoding ? `${this.etag.slice(0, -1)}-${encoding}"` : this.etag
-    const all = {
-      'content-type': this.type,
-      etag,
-      ...headers,
-      ...(isCompressible && { vary: 'accept-encoding' }),
-      ...(encoding && { 'content-encoding': encoding }),
-    }
+    const encoding = this.#isCompressible ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
+    const { bytes, etag, headers: encodingHeaders } = await this.#content.encodedAs(encoding)
+    const all = { 'content-type': this.#type, etag, ...headers, ...(this.#isCompressible && encodingHeaders) }
     if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
-    return { status, headers: all, body: encoding ? await this.#compress(encoding) : this.#bytes }
-  }
-
-  #compress(encoding: Encoding): Promise<Uint8Array> {
-    return this.#compressed.getOrInsertComputed(encoding, () => encoders[encoding](this.#bytes))
+    return { status, headers: all, body: bytes }
   }
 }
 

@@ -2,13 +2,13 @@
 // (behaviour/explorer.md#label-lists).
 import { contract } from '#api/contract.ts'
 import { changesResponses } from '#http/aliases.ts'
+import { chooseEncoding } from '#http/compressed-bytes.ts'
 import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import { requireChainWithOpenList } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
-import { chooseEncoding } from '../labels/lists/compressed-bytes.ts'
 import { createLabelLink } from '../labels/lists/downloads.ts'
 import { getFinishedList, getListHead } from '../labels/lists/finished-lists.ts'
 

@@ -1,6 +1,7 @@
 // Compresses on a thread with a lower priority than requests. The thread pool of Node has the priority of requests.
+
+import type { Compress } from '#http/compressed-bytes.ts'
 import { openThread } from '#runtime/worker-thread.ts'
-import type { Compress } from './compressed-bytes.ts'
 
 /** The bytes must be in shared memory, otherwise they are copied. */
 export function openCompressor(): { readonly compress: Compress; close(): Promise<void> } {

@@ -1,6 +1,7 @@
 // The thread that compresses files (compress-on-thread.ts).
+
+import { type Compression, compressOnThisThread } from '#http/compressed-bytes.ts'
 import { serveThread } from '#runtime/worker-thread.ts'
-import { type Compression, compressOnThisThread } from './compressed-bytes.ts'
 
 interface CompressInput {
   readonly bytes: Uint8Array

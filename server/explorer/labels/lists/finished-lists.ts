@@ -5,9 +5,9 @@
 // 2. Concurrent requests wait for the same list.
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { ExplorerContext } from '#explorer/context.ts'
+import { CompressedBytes } from '#http/compressed-bytes.ts'
 import { type ListHead, readListHead } from '../labels.ts'
 import { openCompressor } from './compress-on-thread.ts'
-import { CompressedBytes } from './compressed-bytes.ts'
 import type { ExportForm } from './signed-link.ts'
 import { envelopeStart, type ListInput, writeList, writeListOnThread } from './write-list.ts'
 

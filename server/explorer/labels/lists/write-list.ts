@@ -1,12 +1,12 @@
 // Writes a label list as bytes, in the current thread or on a thread of its own. The garbage of a hundred thousand rows
 // is then collected there, and requests do not wait for it.
 import type { LabelRecord } from '#api/wire/explorer.ts'
+import { computeEtag } from '#http/compressed-bytes.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { listLabels } from '../labels.ts'
-import { computeEtag } from './compressed-bytes.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 import type { ExportForm } from './signed-link.ts'
 

@@ -1,11 +1,11 @@
 // Bytes together with their gzip and brotli encodings, each compressed once on demand
-// (behaviour/explorer.md#caching-of-label-lists). Compression reduces a list of 100 000 labels to a seventh.
+// (behaviour/explorer.md#caching-of-label-lists, behaviour/operations.md#console-files).
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
-import { encodingFor } from '#http/accept-encoding.ts'
-import { etagFromHash } from '#http/etag.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { encodingFor } from './accept-encoding.ts'
+import { etagFromHash } from './etag.ts'
 
 export type ContentEncoding = 'br' | 'gzip' | 'identity'
 export type Compression = Exclude<ContentEncoding, 'identity'>
@@ -19,7 +19,7 @@ export interface EncodedBytes {
 }
 
 /** Smaller texts are not worth compressing. */
-const compressedBytesMin = 1024
+export const compressedBytesMin = 1024
 
 /** Medium levels: saving another tenth would take ten times as long. */
 const gzipOptions = { level: 6 }

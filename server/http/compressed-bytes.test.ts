@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { etagOf } from '#http/etag.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { CompressedBytes, chooseEncoding, computeEtag } from './compressed-bytes.ts'
+import { etagOf } from './etag.ts'
 
 const cases: readonly (readonly [accepted: string | undefined, encoding: string])[] = [
   [undefined, 'identity'],
