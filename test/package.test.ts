@@ -252,7 +252,7 @@ test('without optional packages, an old Node prints one line that says what to d
   assert.deepEqual([status, stdout], [1, ''])
   assert.match(
     stderr,
-    /^tetrad: Tetrad needs Node 24 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 24 or later\.\n$/,
+    /^tetrad: Tetrad needs Node 26 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 26 or later\.\n$/,
   )
 })
 
