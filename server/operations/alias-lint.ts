@@ -19,20 +19,15 @@ export function aliasFindings({
   const fields = Object.keys(responseFields)
   const knownFields = fields.length + hiddenFields.length > 0 ? fieldsIn(openapi()) : new Set()
   const unusedFields = fields.filter((name) => !knownFields.has(name))
+  const warn = (setting: string, message: string) => warnFinding(`aliases.${setting}`, message, 'check the spelling')
   return [
     ...unusedHeaders.map(([from, to]) =>
-      warnFinding(
-        `aliases.requestHeaders.${from}`,
-        `is renamed to ${to}, which no endpoint reads`,
-        'check the spelling',
-      ),
+      warn(`requestHeaders.${from}`, `is renamed to ${to}, which no endpoint reads`),
     ),
-    ...unusedFields.map((name) =>
-      warnFinding(`aliases.responseFields.${name}`, 'renames a field that no response has', 'check the spelling'),
-    ),
+    ...unusedFields.map((name) => warn(`responseFields.${name}`, 'renames a field that no response has')),
     ...hiddenFields
       .filter((name) => !knownFields.has(name))
-      .map((name) => warnFinding('aliases.hiddenFields', `hides ${name}, which no response has`, 'check the spelling')),
+      .map((name) => warn('hiddenFields', `hides ${name}, which no response has`)),
   ]
 }
 

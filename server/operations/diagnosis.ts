@@ -1,4 +1,5 @@
 // A finding of the doctor: the state of one thing, and what to do about it.
+import { errorMessage } from '#core/error-message.ts'
 
 export interface DoctorFinding {
   readonly name: string
@@ -9,20 +10,11 @@ export interface DoctorFinding {
 }
 
 export const okFinding = (name: string, message: string): DoctorFinding => ({ name, level: 'ok', message })
-export const warnFinding = (name: string, message: string, todo: string): DoctorFinding => ({
-  name,
-  level: 'warn',
-  message,
-  todo,
-})
-export const failFinding = (name: string, message: string, todo: string): DoctorFinding => ({
-  name,
-  level: 'fail',
-  message,
-  todo,
-})
-
-export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const createProblem =
+  (level: 'warn' | 'fail') =>
+  (name: string, message: string, todo: string): DoctorFinding => ({ name, level, message, todo })
+export const warnFinding = createProblem('warn')
+export const failFinding = createProblem('fail')
 
 /** A check that throws becomes a finding, so that the other checks still run. */
 export async function runCheck(

@@ -112,24 +112,16 @@ export function settingsFindings(settings: Settings, configured: boolean): reado
   const defaults = complete(SettingsSchema, {}).value
   const { server, fx, groups } = settings
   const isOpen = !['127.0.0.1', '::1', 'localhost'].includes(server.host)
-  const findings: DoctorFinding[] = [
-    ...(configured
-      ? []
-      : [warnFinding('configuration', 'not configured: the server shows demo data', 'write tetrad.yaml')]),
-    ...(isOpen && server.publicUrl === ''
-      ? [
-          warnFinding(
-            'server.publicUrl',
-            'links in responses use the host name that the caller sent',
-            'set server.publicUrl',
-          ),
-        ]
-      : []),
-    ...limitsFindings(settings),
-    ...aliasFindings(settings.aliases),
-    // Without fx settings the operator does not intend to serve quotes.
-    ...(configured && groups.fx.enabled && !isDeepStrictEqual(fx, defaults.fx) ? fxFindings(fx) : []),
-  ]
+  const findings: DoctorFinding[] = []
+  if (!configured)
+    findings.push(warnFinding('configuration', 'not configured: the server shows demo data', 'write tetrad.yaml'))
+  if (isOpen && server.publicUrl === '') {
+    const message = 'links in responses use the host name that the caller sent'
+    findings.push(warnFinding('server.publicUrl', message, 'set server.publicUrl'))
+  }
+  findings.push(...limitsFindings(settings), ...aliasFindings(settings.aliases))
+  // Without fx settings the operator does not intend to serve quotes.
+  if (configured && groups.fx.enabled && !isDeepStrictEqual(fx, defaults.fx)) findings.push(...fxFindings(fx))
   return findings.length > 0 ? findings : [okFinding('configuration', 'valid')]
 }
 

@@ -1,6 +1,7 @@
 // Deletes old quotes in small steps, so that no request waits for it (behaviour/operations.md#retention). Rates, usage,
 // market versions and hourly duties are deleted where they are written. Expired idempotency keys are deleted here too,
 // because they refer to quotes.
+import { errorMessage } from '#core/error-message.ts'
 import { dropReplays } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
@@ -27,8 +28,8 @@ export async function startRetention(context: Omit<Context, 'duties'>, signal: A
       work: (stop) => dropQuotes(context, stop),
       report: (outcome) => {
         if (outcome.is === 'failed') {
-          const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-          context.log.warn({ reason, failures: outcome.failures }, 'cannot delete old quotes')
+          const { error, failures } = outcome
+          context.log.warn({ reason: errorMessage(error), failures }, 'cannot delete old quotes')
         } else if (outcome.value > 0) context.log.info({ quotes: outcome.value }, 'deleted old quotes')
       },
     },

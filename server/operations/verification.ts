@@ -1,6 +1,6 @@
 // Verification of stored results: draws a random sample and derives each result again from its sources.
+import { errorMessage } from '#core/error-message.ts'
 import type { AppContext } from '#server/context.ts'
-import { errorMessage } from './diagnosis.ts'
 
 export interface VerificationResult {
   readonly checked: number

@@ -1,9 +1,9 @@
 // Verifies market documents against their records, and records against their feeds.
 
+import { errorMessage } from '#core/error-message.ts'
 import { verifyFeed } from '#markets/feeds/verify-feed.ts'
 import { writeMarket } from '#markets/records/documents.ts'
 import { currentRecords, loadRecordGraph, marketNames } from '#markets/records/record-graph.ts'
-import { errorMessage } from './diagnosis.ts'
 import {
   compareEach,
   nothingToVerify,

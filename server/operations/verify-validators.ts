@@ -1,7 +1,9 @@
 // Verifies daily duties against hourly ones, one hour of duties against a beacon node, and public keys against a beacon
 // node.
+
 import { type Network, networks } from '#api/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
+import { errorMessage } from '#core/error-message.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import type { AppContext } from '#server/context.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -14,7 +16,6 @@ import { followedNetworks } from '#validators/ingest/start.ts'
 import { storedHours, verifyHour } from '#validators/ingest/verify-hour.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { readValidator } from '#validators/registry/registry.ts'
-import { errorMessage } from './diagnosis.ts'
 import {
   compareEach,
   nothingToVerify,

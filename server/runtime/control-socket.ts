@@ -4,10 +4,12 @@
 // 1. The socket is created after the databases are open, which only one process can do. So a socket that already exists
 //    was left by a killed server and is replaced.
 // 2. One call per connection: POST /name with JSON, answered with JSON. Inputs are small; results may be large.
+
 import { chmod, rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { errorMessage } from '#core/error-message.ts'
 import { createServer, request } from './node-http.ts'
 
 const socketName = 'control.sock'
@@ -66,7 +68,7 @@ async function respond(handlers: ControlHandlers, incoming: IncomingMessage, out
     const text = await readText(incoming, requestBytesMax)
     send(200, { result: (await handler(text === '' ? undefined : JSON.parse(text))) ?? null })
   } catch (error) {
-    send(500, { error: error instanceof Error ? error.message : String(error) })
+    send(500, { error: errorMessage(error) })
   }
 }
 

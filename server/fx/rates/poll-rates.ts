@@ -1,5 +1,6 @@
 // Polls every rate source in a loop of its own, stores its rates and reports each poll. Also reports readiness: whether
 // the stored rates suffice to quote every configured currency.
+import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
@@ -53,7 +54,7 @@ async function pollSource(
   onPoll: OnRatePoll,
 ): Promise<void> {
   const { everyMs, staleMs } = timingOf(source)
-  const statusWriter = new SourceStatusWriter(context, source)
+  const statusWriter = createStatusWriter(context, source)
   await poll(
     context,
     {
@@ -90,7 +91,7 @@ export async function readSource(
 function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
   const { tookMs } = outcome
   if (outcome.is === 'failed') {
-    const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+    const reason = errorMessage(outcome.error)
     context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
     return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
   }
@@ -106,62 +107,49 @@ function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome
 }
 
 /** Stores the status of one source, and logs once when one of its rates becomes an outlier and when that ends. */
-class SourceStatusWriter {
-  readonly #context: FxContext
-  readonly #source: FxSource
-  readonly #outliers = new Set<string>()
-  #lastText: string | undefined
-  #writtenMs = Number.NEGATIVE_INFINITY
-  #last: Promise<void> = Promise.resolve()
+function createStatusWriter({ state, settings, clock, log }: FxContext, { id: source }: FxSource) {
+  const outliers = new Set<string>()
+  let lastText: string | undefined
+  let writtenMs = Number.NEGATIVE_INFINITY
+  let last: Promise<void> = Promise.resolve()
 
-  constructor(context: FxContext, source: FxSource) {
-    this.#context = context
-    this.#source = source
-  }
-
-  record(pollReport: RatePollReport): void {
-    this.#last = this.#last
-      .then(() => this.#write(pollReport))
-      .catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error)
-        this.#context.log.warn({ source: this.#source.id, reason }, 'source status could not be stored')
-      })
-  }
-
-  flushed(): Promise<void> {
-    return this.#last
-  }
-
-  async #write(pollReport: RatePollReport): Promise<void> {
-    const nowMs = this.#context.clock.now()
+  async function write(pollReport: RatePollReport): Promise<void> {
+    const nowMs = clock.now()
     const failures = pollReport.is === 'failed' ? pollReport.failures : 0
     const reason = rejectionReason(pollReport)
     const text = `${failures}/${reason}`
-    if (text !== this.#lastText || nowMs - this.#writtenMs >= statusEveryMs) {
+    if (text !== lastText || nowMs - writtenMs >= statusEveryMs) {
       const goodMs = pollReport.is === 'stored' ? nowMs : null
-      await writeStatus(this.#context.state, this.#source.id, { triedMs: nowMs, goodMs, failures, reason })
-      this.#lastText = text
-      this.#writtenMs = nowMs
+      await writeStatus(state, source, { triedMs: nowMs, goodMs, failures, reason })
+      lastText = text
+      writtenMs = nowMs
     }
-    if (pollReport.is === 'stored' && pollReport.stored > 0) await this.#logOutliers(nowMs)
+    if (pollReport.is === 'stored' && pollReport.stored > 0) await logOutliers(nowMs)
   }
 
-  async #logOutliers(nowMs: number): Promise<void> {
-    const { state, settings, log } = this.#context
-    const source = this.#source.id
+  async function logOutliers(nowMs: number): Promise<void> {
     const latest = await allLatestRates(state)
     for (const rate of latest.filter((other) => other.source === source)) {
       const pair = `${rate.base}/${rate.quote}`
       const isOutlier = rateStatus(rate, latest, settings.fx, nowMs) === 'outlier'
-      if (isOutlier === this.#outliers.has(pair)) continue
+      if (isOutlier === outliers.has(pair)) continue
       if (isOutlier) {
-        this.#outliers.add(pair)
+        outliers.add(pair)
         log.warn({ source, pair, rate: rate.rate }, 'rate excluded as an outlier')
       } else {
-        this.#outliers.delete(pair)
+        outliers.delete(pair)
         log.info({ source, pair, rate: rate.rate }, 'rate is no longer an outlier')
       }
     }
+  }
+
+  return {
+    record(pollReport: RatePollReport): void {
+      last = last
+        .then(() => write(pollReport))
+        .catch((error) => log.warn({ source, reason: errorMessage(error) }, 'source status could not be stored'))
+    },
+    flushed: () => last,
   }
 }
 

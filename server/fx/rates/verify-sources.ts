@@ -1,24 +1,26 @@
 // Reads every source once and compares its rates with the stored ones, for the doctor (behaviour/operations.md#doctor).
 // Sources return only current rates. A rate with the same time must be equal; a newer one is compared with the latest
 // stored rate within the outlier limit.
+
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
+import { errorMessage } from '#core/error-message.ts'
 import type { FxContext } from '../context.ts'
 import { isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openRateReader } from './sources.ts'
 
-export interface SourceVerification {
+interface SourceVerification {
   /** Same time and same rate as stored. */
-  readonly same: number
+  same: number
   /** Newer than the stored rate, within the outlier limit. */
-  readonly close: number
+  close: number
   /** Same time, different rate. */
-  readonly differing: readonly string[]
+  readonly differing: string[]
   /** Newer than the stored rate, beyond the outlier limit. */
-  readonly far: readonly string[]
+  readonly far: string[]
   /** Sources that could not be read, and why. */
-  readonly silent: readonly string[]
+  readonly silent: string[]
 }
 
 const requestTimeoutMs = 20_000
@@ -27,7 +29,7 @@ export async function verifySources(
   context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
 ): Promise<SourceVerification> {
   const { fx } = context.settings
-  const sum = { same: 0, close: 0, differing: [] as string[], far: [] as string[], silent: [] as string[] }
+  const sum: SourceVerification = { same: 0, close: 0, differing: [], far: [], silent: [] }
   for (const source of fx.sources) {
     const reader = openRateReader(source, fx, context.clock)
     if (!reader) continue
@@ -36,19 +38,17 @@ export async function verifySources(
       const latest = (await allLatestRates(context.state)).filter((rate) => rate.source === source.id)
       for (const rate of rates) await compareRate(context, rate, latest, sum)
     } catch (error) {
-      sum.silent.push(`${source.id}: ${error instanceof Error ? error.message : String(error)}`)
+      sum.silent.push(`${source.id}: ${errorMessage(error)}`)
     }
   }
   return sum
 }
 
-type VerificationTally = { same: number; close: number; differing: string[]; far: string[] }
-
 async function compareRate(
   { state, settings, clock }: Pick<FxContext, 'state' | 'settings' | 'clock'>,
   rate: Rate,
   latestOfSource: readonly StoredRate[],
-  sum: VerificationTally,
+  sum: SourceVerification,
 ): Promise<void> {
   const { source, base, quote, atMs } = rate
   const label = `${source} ${base}/${quote}`

@@ -1,5 +1,6 @@
 // The background loops of the markets group: reads every feed at its interval, writes deferred documents and deletes old
 // versions. Also reports readiness: whether every feed has been read completely and recently.
+import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
@@ -46,8 +47,8 @@ async function writeDeferredDocuments(context: MarketsContext, signal: AbortSign
       work: (stop) => writeDeferred(context.state, () => context.clock.now(), stop),
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
-        const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-        context.log.warn({ failures: outcome.failures, reason }, 'deferred documents could not be written')
+        const { failures, error } = outcome
+        context.log.warn({ failures, reason: errorMessage(error) }, 'deferred documents could not be written')
       },
     },
     AbortSignal.any([signal, done.signal]),
@@ -86,7 +87,7 @@ async function followFeed(
 
 function toFeedReport({ log }: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): FeedReport {
   if (outcome.is === 'failed') {
-    const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
+    const reason = errorMessage(outcome.error)
     log.warn({ source: id, failures: outcome.failures, reason }, 'feed could not be read')
     return { source: id, is: 'failed', failures: outcome.failures, reason }
   }

@@ -13,12 +13,12 @@ import { pageUrl, parseFeedPage } from './feed-page.ts'
 import { readFeedState } from './feed-state.ts'
 import { sourceMs } from './source-time.ts'
 
-export interface FeedVerification {
-  readonly same: number
+interface FeedVerification {
+  same: number
   /** Changed at the source since it was read, or without a time of change. */
-  readonly changed: number
+  changed: number
   /** Different content with the same time of change. */
-  readonly differing: readonly string[]
+  readonly differing: string[]
 }
 
 /** With cursors, a random page is reached by following up to this many pages. */
@@ -34,7 +34,7 @@ export async function verifyFeed(
 ): Promise<FeedVerification> {
   const page = [...(await readRandomPage(context, feed, draw))]
   const renames = new Renames(feed.fields)
-  const tally = { same: 0, changed: 0, differing: [] as string[] }
+  const tally: FeedVerification = { same: 0, changed: 0, differing: [] }
   for (let taken = 0; taken < count && page.length > 0; taken++) {
     const [value] = page.splice(draw(page.length), 1)
     const stated = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
@@ -64,13 +64,11 @@ async function readRandomPage(
   return page.records
 }
 
-type VerificationTally = { same: number; changed: number; differing: string[] }
-
 async function compareRecord(
   { state }: Pick<MarketsContext, 'state'>,
   feed: MarketFeed,
   record: MarketRecord,
-  tally: VerificationTally,
+  tally: FeedVerification,
 ): Promise<void> {
   const { kind, id } = record
   const normalized = normalizeRecord(record)

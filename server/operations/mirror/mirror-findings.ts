@@ -1,8 +1,10 @@
 // Doctor checks of the ClickHouse mirror: whether it can be reached, and how far it is behind. They only warn, because
 // responses do not depend on the mirror.
+
 import { ageText } from '#core/age.ts'
+import { errorMessage } from '#core/error-message.ts'
 import type { Context } from '#http/context.ts'
-import { type DoctorFinding, errorMessage, okFinding, warnFinding } from '../diagnosis.ts'
+import { type DoctorFinding, okFinding, warnFinding } from '../diagnosis.ts'
 import { openClickhouse } from './clickhouse-client.ts'
 import { type MirrorContext, readMirrorStatus } from './mirror.ts'
 

@@ -1,4 +1,5 @@
 // Keeps the ClickHouse mirror up to date until the server stops.
+import { errorMessage } from '#core/error-message.ts'
 import type { Context } from '#http/context.ts'
 import { poll, WakeSignal } from '#ingest/poll.ts'
 import { openClickhouse } from './clickhouse-client.ts'
@@ -39,8 +40,8 @@ export async function startMirror(
           if (outcome.failuresBefore > 0) context.log.info({}, 'writing to the ClickHouse mirror again')
           return
         }
-        const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-        context.log.warn({ reason, failures: outcome.failures }, 'cannot write to the ClickHouse mirror; will retry')
+        const { error, failures } = outcome
+        context.log.warn({ reason: errorMessage(error), failures }, 'cannot write to the ClickHouse mirror; will retry')
       },
     },
     signal,

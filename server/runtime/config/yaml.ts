@@ -1,5 +1,7 @@
 // Parses YAML and reports problems with line and column. The only file that imports the YAML library.
+
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
+import { errorMessage } from '#core/error-message.ts'
 
 /** Limits how much aliases can expand a file. */
 const aliasesMax = 100
@@ -79,7 +81,7 @@ function expand(document: Document.Parsed): { value?: unknown; message?: string 
   try {
     return { value: document.toJS({ maxAliasCount: aliasesMax }) }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     if (message.startsWith('Excessive alias')) {
       return { message: `aliases expand to more than ${aliasesMax} copies; write the values out` }
     }

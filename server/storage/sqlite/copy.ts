@@ -1,5 +1,7 @@
 // Copies a SQLite file while others write to it, and checks the integrity of a file.
+
 import { backup, DatabaseSync } from 'node:sqlite'
+import { errorMessage } from '#core/error-message.ts'
 import { PathError } from '#runtime/path-error.ts'
 import { fileCodeOf, renameSqlite } from './errors.ts'
 
@@ -33,8 +35,7 @@ export function checkSqlite(file: string): readonly string[] {
         .map(({ table, parent }) => `a row of ${table} references a missing row of ${parent}`),
     ]
   } catch (error) {
-    const renamed = renameSqlite(error, file)
-    return [renamed instanceof Error ? renamed.message : String(renamed)]
+    return [errorMessage(renameSqlite(error, file))]
   } finally {
     db.close()
   }

@@ -1,6 +1,7 @@
 // Background work of the explorer: tests the capabilities of every node and keeps indexed chains up to date. Also
 // reports their health for /readyz and the doctor.
 
+import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
@@ -133,8 +134,6 @@ function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: A
     signal,
   )
 }
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Longest wait for a node that failed before. */
 const retryTimeoutMs = 2000

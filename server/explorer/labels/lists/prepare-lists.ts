@@ -1,6 +1,7 @@
 // Builds and compresses the download files after a change, so that the first download does not wait for it
 // (decisions/build-label-files-ahead-in-memory.md). Each process builds its own files in memory.
 
+import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { getListHead, listsMax, prepareEncodings } from './finished-lists.ts'
 import { exportForms } from './signed-link.ts'
@@ -20,7 +21,7 @@ export async function prepareLists(context: ExplorerContext, signal: AbortSignal
       lastReason = ''
     } catch (error) {
       // Requests for the list report the error too, so log it once.
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       if (reason !== lastReason) log.warn({ reason }, 'label lists could not be prepared')
       lastReason = reason
     }
