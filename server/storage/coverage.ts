@@ -5,6 +5,7 @@
 // 2. The ranges of a stream are merged, so that there are few rows (behaviour/operations.md#coverage-ranges).
 import { strict as assert } from 'node:assert'
 import { merge, type Range } from '#core/ranges.ts'
+import { putRow } from './put-row.ts'
 import type { StateReader, StateWriter } from './state.ts'
 
 /** Adds [from, until) to the coverage. */
@@ -42,13 +43,8 @@ export async function cursorOf(reader: StateReader, stream: string): Promise<num
   return (await reader.get<{ at: number }>('select at from cursors where stream = ?', stream))?.at
 }
 
-export async function moveCursor(tx: StateWriter, stream: string, at: number): Promise<void> {
-  await tx.run(
-    'insert into cursors (stream, at) values (?, ?) on conflict (stream) do update set at = excluded.at',
-    stream,
-    at,
-  )
-}
+export const moveCursor = (tx: StateWriter, stream: string, at: number): Promise<void> =>
+  putRow(tx, 'cursors', ['stream'], { stream, at })
 
 async function rangesWhere(reader: StateReader, where: string, values: readonly (string | number)[]): Promise<Range[]> {
   const sql = `select from_at, until_at from coverage ${where}`

@@ -15,6 +15,7 @@ import type { Random } from '#runtime/random.ts'
 import { cursorOf, moveCursor } from './coverage.ts'
 import { type Table, tablesOf } from './move-tables.ts'
 import { storable } from './postgres/dialect.ts'
+import { replaceOnConflict } from './put-row.ts'
 import type { State, StateReader, StateWriter, Value } from './state.ts'
 
 const rowsPerRange = 1000
@@ -221,10 +222,7 @@ function planTableMove(
     },
 
     async copy(): Promise<void> {
-      const rest = columns.filter((column) => !key.includes(column))
-      const set = rest.map((column) => `${column} = excluded.${column}`).join(', ')
-      const onConflict =
-        key.length === 0 ? '' : `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`
+      const onConflict = key.length === 0 ? '' : replaceOnConflict(key, columns)
       for (const range of differing) {
         signal.throwIfAborted()
         const rows = await read(source, range)

@@ -78,14 +78,11 @@ export async function insertEdits(
   firstItem: number,
   edits: readonly Edit[],
 ): Promise<void> {
-  const values = edits.flatMap(({ kind, chain, subject, source, action, before, after }, at) => [
+  const rows = edits.map(({ kind, chain, subject, source, action, before, after }, at) => [
     ...[change, firstItem + at, kind, chain, subject, source, action, encodeFields(before), encodeFields(after)],
   ])
-  await tx.run(
-    `insert into label_history (change, item, kind, chain, subject, source, action, before, after)
-     values ${rowPlaceholders(edits.length, 9)}`,
-    ...values,
-  )
+  const columns = ['change', 'item', 'kind', 'chain', 'subject', 'source', 'action', 'before', 'after']
+  await tx.insertMany('label_history', columns, rows)
 }
 
 /** The number of the last change, which serves as the revision of the registry. 0: no change yet. */
@@ -97,11 +94,8 @@ export async function lastChange(state: StateReader): Promise<number> {
 const encodeFields = (fields: object | undefined): string | null =>
   fields === undefined ? null : JSON.stringify(fields)
 
-/** `(?, ?), (?, ?)`: placeholders for this many rows. */
-export const rowPlaceholders = (rows: number, columns: number): string => {
-  const row = `(${Array(columns).fill('?').join(', ')})`
-  return Array(rows).fill(row).join(', ')
-}
+/** `(?, ?)`: a list of this many values. */
+export const placeholders = (count: number): string => `(${Array(count).fill('?').join(', ')})`
 
 interface StoredEdit {
   readonly change: number

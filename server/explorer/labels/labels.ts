@@ -6,7 +6,7 @@
 // 3. Every change is in the history (history.ts).
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { type HistoryWriter, rowPlaceholders } from './history.ts'
+import { type HistoryWriter, placeholders } from './history.ts'
 import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
 export interface Label {
@@ -30,7 +30,7 @@ export const entityTable: RegistryTable<Label, LabelPatch> = {
   subjectOf: ({ slug }) => ({ subject: slug, source: '' }),
   read: (state, chain, patches) =>
     state.all<Label>(
-      `select ${columns} from labels where chain = ? and slug in ${rowPlaceholders(1, patches.length)}`,
+      `select ${columns} from labels where chain = ? and slug in ${placeholders(patches.length)}`,
       chain,
       ...patches.map(({ slug }) => slug),
     ),
@@ -42,14 +42,12 @@ export const entityTable: RegistryTable<Label, LabelPatch> = {
     notes: notes ?? before?.notes ?? '',
     updatedUnix: updatedUnix ?? before?.updatedUnix ?? nowUnix,
   }),
-  write: async (tx, rows) => {
-    await tx.run(
-      `insert into labels (chain, slug, name, description, notes, updated_unix) values ${rowPlaceholders(rows.length, 6)}
-       on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
-         notes = excluded.notes, updated_unix = excluded.updated_unix`,
-      ...rows.flatMap((row) => [row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix]),
-    )
+  stored: {
+    table: 'labels',
+    key: ['chain', 'slug'],
+    columns: ['chain', 'slug', 'name', 'description', 'notes', 'updated_unix'],
   },
+  valuesOf: (row) => [row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix],
 }
 
 export async function putLabels(history: HistoryWriter, patches: Iterable<LabelPatch>): Promise<Counts> {
@@ -116,7 +114,7 @@ export async function findKnownSlugs(
 ): Promise<Set<string>> {
   if (slugs.length === 0) return new Set()
   const rows = await state.all<{ slug: string }>(
-    `select slug from labels where chain = ? and slug in ${rowPlaceholders(1, slugs.length)}`,
+    `select slug from labels where chain = ? and slug in ${placeholders(slugs.length)}`,
     chain,
     ...slugs,
   )

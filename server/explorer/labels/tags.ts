@@ -5,7 +5,7 @@
 // 2. The entity of a tag exists on the same chain.
 import type { State, StateReader } from '#storage/state.ts'
 import { toBytes, toHex } from '../funding/fundings.ts'
-import { type HistoryWriter, rowPlaceholders } from './history.ts'
+import { type HistoryWriter, placeholders } from './history.ts'
 import { findKnownSlugs, type Label } from './labels.ts'
 import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
@@ -51,7 +51,7 @@ export const tagTable: RegistryTable<Tag, TagPatch> = {
   subjectOf: ({ address, source }) => ({ subject: address, source }),
   read: async (state, chain, patches) => {
     const rows = await state.all<StoredTag>(
-      `select ${columns} from tagged_addresses where chain = ? and address in ${rowPlaceholders(1, patches.length)}`,
+      `select ${columns} from tagged_addresses where chain = ? and address in ${placeholders(patches.length)}`,
       chain,
       ...patches.map(({ address }) => toBytes(address, 20)),
     )
@@ -67,18 +67,15 @@ export const tagTable: RegistryTable<Tag, TagPatch> = {
     evidenceUrl: patch.evidenceUrl ?? before?.evidenceUrl ?? '',
     updatedUnix: patch.updatedUnix ?? before?.updatedUnix ?? nowUnix,
   }),
-  write: async (tx, rows) => {
-    await tx.run(
-      `insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
-       values ${rowPlaceholders(rows.length, 8)}
-       on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
-         confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`,
-      ...rows.flatMap((row) => [
-        ...[row.chain, toBytes(row.address, 20), row.source, row.name, row.entity],
-        ...[row.confidence, row.evidenceUrl, row.updatedUnix],
-      ]),
-    )
+  stored: {
+    table: 'tagged_addresses',
+    key: ['chain', 'address', 'source'],
+    columns: ['chain', 'address', 'source', 'name', 'entity', 'confidence', 'evidence_url', 'updated_unix'],
   },
+  valuesOf: (row) => [
+    ...[row.chain, toBytes(row.address, 20), row.source, row.name, row.entity],
+    ...[row.confidence, row.evidenceUrl, row.updatedUnix],
+  ],
 }
 
 /** Writes the tags, except those that name an unknown entity. */

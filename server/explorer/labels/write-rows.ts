@@ -1,7 +1,8 @@
 // Writes rows of the label registry, both entities and tagged addresses: only rows that differ, with one history entry
 // each. The changes can be planned without writing, because a large import must not block other writes for long
 // (import/staging.ts).
-import type { StateReader, StateWriter } from '#storage/state.ts'
+import { replaceOnConflict } from '#storage/put-row.ts'
+import type { StateReader, Value } from '#storage/state.ts'
 import type { Edit, EditKind, HistoryWriter } from './history.ts'
 
 export interface Counts {
@@ -10,13 +11,18 @@ export interface Counts {
   readonly unchanged: number
 }
 
-interface RegistryRow {
+export interface RegistryRow {
   readonly chain: string
   readonly updatedUnix: number
 }
 
+export interface RowPatch {
+  readonly chain: string
+  readonly updatedUnix?: number
+}
+
 /** One of the two tables. A patch has the key of a row and the fields to set. */
-export interface RegistryTable<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }> {
+export interface RegistryTable<Row extends RegistryRow, Patch extends RowPatch> {
   readonly kind: EditKind
   /** Unique within a chain. */
   keyOf(row: Patch): string
@@ -24,7 +30,9 @@ export interface RegistryTable<Row extends RegistryRow, Patch extends { chain: s
   /** The existing rows of the patches, which are all of one chain. */
   read(state: StateReader, chain: string, patches: readonly Patch[]): Promise<Row[]>
   applyPatch(patch: Patch, before: Row | undefined, nowUnix: number): Row
-  write(tx: StateWriter, rows: readonly Row[]): Promise<void>
+  readonly stored: { readonly table: string; readonly key: readonly string[]; readonly columns: readonly string[] }
+  /** In the order of the columns. */
+  valuesOf(row: Row): Value[]
 }
 
 const rowsPerStatement = 100
@@ -38,22 +46,23 @@ export interface PlannedWrites<Row> {
 }
 
 /** If two patches are for the same row, the later one counts. */
-export async function writeRows<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
+export async function writeRows<Row extends RegistryRow, Patch extends RowPatch>(
   history: HistoryWriter,
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
 ): Promise<WriteTotals> {
   const totals = new WriteTotalsCounter()
+  const { table: name, key, columns } = table.stored
   for await (const planned of planWrites(history.tx, table, patches, history.nowUnix)) {
     totals.add(planned)
-    if (planned.rows.length > 0) await table.write(history.tx, planned.rows)
+    await history.tx.insertMany(name, columns, planned.rows.map(table.valuesOf), replaceOnConflict(key, columns))
     await history.write(planned.edits)
   }
   return totals
 }
 
 /** Computes what writeRows would write, without writing, up to `rowsPerStatement` rows at a time. */
-export async function* planWrites<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
+export async function* planWrites<Row extends RegistryRow, Patch extends RowPatch>(
   state: StateReader,
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
@@ -83,7 +92,7 @@ export class WriteTotalsCounter implements WriteTotals {
   }
 }
 
-function groupByChain<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
+function groupByChain<Row extends RegistryRow, Patch extends RowPatch>(
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
 ): Map<string, Patch[]> {
@@ -94,7 +103,7 @@ function groupByChain<Row extends RegistryRow, Patch extends { chain: string; up
   return new Map([...byChain].map(([chain, ofChain]) => [chain, [...ofChain.values()]]))
 }
 
-async function planChunk<Row extends RegistryRow, Patch extends { chain: string; updatedUnix?: number }>(
+async function planChunk<Row extends RegistryRow, Patch extends RowPatch>(
   state: StateReader,
   table: RegistryTable<Row, Patch>,
   chain: string,

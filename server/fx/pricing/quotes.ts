@@ -6,6 +6,7 @@
 //    receipt is not retired.
 // 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 
 const replayMs = 86_400_000
@@ -126,16 +127,9 @@ async function insertQuote(tx: StateWriter, quote: NewQuote): Promise<boolean> {
 }
 
 async function storeReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Promise<void> {
-  await tx.run(
-    `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values (?, ?, ?, ?, ?)
-     on conflict (key_id, idempotency_key) do update
-       set body_hash = excluded.body_hash, quote_id = excluded.quote_id, created_ms = excluded.created_ms`,
-    replay.keyId,
-    replay.idempotencyKey,
-    replay.bodyHash,
-    quote.id,
-    quote.createdMs,
-  )
+  const key = { key_id: replay.keyId, idempotency_key: replay.idempotencyKey }
+  const row = { ...key, body_hash: replay.bodyHash, quote_id: quote.id, created_ms: quote.createdMs }
+  await putRow(tx, 'fx_idempotency', Object.keys(key), row)
   await dropReplays(tx, quote.createdMs, prunedPerWrite)
 }
 

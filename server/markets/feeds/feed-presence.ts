@@ -1,6 +1,7 @@
 // Tracks which markets a feed still lists. A market that no feed lists any more is kept and marked as vanished, with the
 // time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { VersionLog } from '../history/versions.ts'
@@ -16,14 +17,8 @@ export async function recordPresence(
   const returned: string[] = []
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const id of new Set(marketIds)) {
-    await tx.run(
-      `insert into market_feed_presence (source, market_id, full_pass, seen_ms) values (?, ?, ?, ?)
-       on conflict (source, market_id) do update set full_pass = excluded.full_pass, seen_ms = excluded.seen_ms`,
-      source,
-      id,
-      fullPass,
-      nowMs,
-    )
+    const row = { source, market_id: id, full_pass: fullPass, seen_ms: nowMs }
+    await putRow(tx, 'market_feed_presence', ['source', 'market_id'], row)
     const unmark = 'update market_documents set vanished_ms = null where market_id = ? and vanished_ms is not null'
     if ((await tx.run(unmark, id)) > 0) returned.push(id)
     await yielder.spend(2 * statementSteps)

@@ -5,6 +5,7 @@
 // 2. An interrupted pass continues with its next page.
 // 3. Everything that the source changed before `readUntilMs` has been read. It is a time of the source, and never later
 //    than the start of the pass, because pages that were read early may have changed since.
+import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Pass } from './feed-page.ts'
 
@@ -29,10 +30,6 @@ export interface FeedState {
   readonly heldUntilMs: number
 }
 
-const columns = `source, pass, cursor, page, full_pass as "fullPass", started_ms as "startedMs", read_until_ms as "readUntilMs",
-  newest_seen_ms as "newestSeenMs", full_at_ms as "fullAtMs", done_at_ms as "doneAtMs",
-  as_of_ms as "asOfMs", absent, holder, held_until_ms as "heldUntilMs"`
-
 export const readFeedState = (reader: StateReader, source: string): Promise<FeedState | undefined> =>
   reader.get<FeedState>(`select ${columns} from market_feeds where source = ?`, source)
 
@@ -47,46 +44,34 @@ export const readFeedStates = (reader: StateReader): Promise<FeedStateWithReject
      from market_feeds f order by source`,
   )
 
-export const newFeedState = (source: string): FeedState => ({
-  source,
-  pass: 'full',
-  cursor: '',
-  page: 0,
-  fullPass: 0,
-  startedMs: 0,
-  readUntilMs: null,
-  newestSeenMs: null,
-  fullAtMs: null,
-  doneAtMs: null,
-  asOfMs: null,
-  absent: 0,
-  holder: '',
-  heldUntilMs: 0,
-})
+export function newFeedState(source: string): FeedState {
+  return {
+    source,
+    pass: 'full',
+    cursor: '',
+    page: 0,
+    fullPass: 0,
+    startedMs: 0,
+    readUntilMs: null,
+    newestSeenMs: null,
+    fullAtMs: null,
+    doneAtMs: null,
+    asOfMs: null,
+    absent: 0,
+    holder: '',
+    heldUntilMs: 0,
+  }
+}
 
-export async function storeFeedState(tx: StateWriter, feedState: FeedState): Promise<void> {
-  await tx.run(
-    `insert into market_feeds (source, pass, cursor, page, full_pass, started_ms, read_until_ms, newest_seen_ms, full_at_ms,
-       done_at_ms, as_of_ms, absent, holder, held_until_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     on conflict (source) do update set pass = excluded.pass, cursor = excluded.cursor, page = excluded.page,
-       full_pass = excluded.full_pass, started_ms = excluded.started_ms, read_until_ms = excluded.read_until_ms,
-       newest_seen_ms = excluded.newest_seen_ms, full_at_ms = excluded.full_at_ms, done_at_ms = excluded.done_at_ms,
-       as_of_ms = excluded.as_of_ms, absent = excluded.absent, holder = excluded.holder, held_until_ms = excluded.held_until_ms`,
-    feedState.source,
-    feedState.pass,
-    feedState.cursor,
-    feedState.page,
-    feedState.fullPass,
-    feedState.startedMs,
-    feedState.readUntilMs,
-    feedState.newestSeenMs,
-    feedState.fullAtMs,
-    feedState.doneAtMs,
-    feedState.asOfMs,
-    feedState.absent,
-    feedState.holder,
-    feedState.heldUntilMs,
-  )
+/** `full_pass as "fullPass"`, and so on. */
+const toColumn = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const columns = Object.keys(newFeedState(''))
+  .map((field) => `${toColumn(field)} as "${field}"`)
+  .join(', ')
+
+export function storeFeedState(tx: StateWriter, feedState: FeedState): Promise<void> {
+  const row = Object.entries(feedState).map(([field, value]) => [toColumn(field), value] as const)
+  return putRow(tx, 'market_feeds', ['source'], Object.fromEntries(row))
 }
 
 const newer = (a: number | null, b: number | undefined): number | null =>

@@ -1,6 +1,7 @@
 // Writes the values by which lists filter and order markets, events, series and tags (behaviour/markets.md#lists). They are
 // written in the transaction that writes the record, so that both agree.
 import { hash } from 'node:crypto'
+import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 import type { StoredRecord } from '../records/documents.ts'
@@ -51,7 +52,7 @@ const valuesOf = (fields: Fields): number[] => Object.values(columns).map((read)
 
 const upsertRow = `
   insert into market_list (kind, id, number, ${names.join()}) values (?, ?, ?, ${names.map(() => '?').join()})
-  on conflict (kind, id) do update set ${names.map((name) => `${name} = excluded.${name}`).join()}`
+  ${replaceOnConflict(['kind', 'id'], names)}`
 
 /** Call this in the transaction that writes the record; `old` is undefined for a new record. */
 export async function putListRow(

@@ -13,6 +13,7 @@
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { sourceMs } from '../feeds/source-time.ts'
@@ -167,8 +168,8 @@ async function putRecord(
   batch.drift.add(kind, normalized.drift)
   const changeCount = (row?.changes_since_snapshot ?? 0) + (isChanged && row ? 1 : 0)
   const isSnapshotDue = changeCount >= snapshotEvery
-  const columns = [put.slug, put.title, put.fields, put.links, put.extra_fields]
-  await tx.run(upsertRecord, kind, id, ...columns, isSnapshotDue ? 0 : changeCount)
+  const changes_since_snapshot = isSnapshotDue ? 0 : changeCount
+  await putRow(tx, 'market_records', ['kind', 'id'], { kind, id, ...put, changes_since_snapshot })
   if (!isChanged) return 'changed'
   touched.add(kind, id)
   if (old && kind === 'market') batch.known.push(id)
@@ -236,13 +237,6 @@ function isOlder(stated: unknown, stored: unknown, nowMs: number): boolean {
   if (statedMs === undefined || storedMs === undefined) return false
   return statedMs < storedMs && storedMs <= nowMs + aheadMaxMs
 }
-
-const upsertRecord = `
-  insert into market_records (kind, id, slug, title, fields, links, extra_fields, changes_since_snapshot)
-  values (?, ?, ?, ?, ?, ?, ?, ?)
-  on conflict (kind, id) do update set slug = excluded.slug, title = excluded.title, fields = excluded.fields,
-    links = excluded.links, extra_fields = excluded.extra_fields,
-    changes_since_snapshot = excluded.changes_since_snapshot`
 
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 

@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { createPause } from '#runtime/pause-while-busy.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { VersionLog } from '../history/versions.ts'
@@ -151,18 +152,8 @@ async function putDocument(tx: StateWriter, id: string, slug: string, document: 
   const { body, tagsAt, etag } = document
   const old = await tx.get<{ etag: string }>('select etag from market_documents where market_id = ?', id)
   if (old?.etag === etag) return false
-  await tx.run(
-    `insert into market_documents (market_id, slug, body, body_gzip, tags_at, etag, modified_ms) values (?, ?, ?, ?, ?, ?, ?)
-     on conflict (market_id) do update set slug = excluded.slug, body = excluded.body, body_gzip = excluded.body_gzip,
-       tags_at = excluded.tags_at, etag = excluded.etag, modified_ms = excluded.modified_ms`,
-    id,
-    slug,
-    body,
-    gzipBody(body),
-    tagsAt,
-    etag,
-    atMs,
-  )
+  const content = { body, body_gzip: gzipBody(body), tags_at: tagsAt, etag }
+  await putRow(tx, 'market_documents', ['market_id'], { market_id: id, slug, ...content, modified_ms: atMs })
   return true
 }
 

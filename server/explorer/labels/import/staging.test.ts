@@ -182,13 +182,20 @@ test('no transaction writes history and labels of a large import, or more than 1
       let rows: Record<string, number> = {}
       const result = await context.state.write(async (tx) => {
         rows = {}
+        const count = (table: string, added: number) => {
+          rows[table] = (rows[table] ?? 0) + added
+        }
         const run: typeof tx.run = async (sql, ...values) => {
           const changed = await tx.run(sql, ...values)
           const table = /^\s*insert into (\w+)/.exec(sql)?.[1]
-          if (table !== undefined && changed > 1) rows[table] = (rows[table] ?? 0) + changed
+          if (table !== undefined && changed > 1) count(table, changed)
           return changed
         }
-        const [get, all, insertMany] = [tx.get.bind(tx), tx.all.bind(tx), tx.insertMany.bind(tx)]
+        const insertMany: typeof tx.insertMany = (table, columns, added, ...rest) => {
+          count(table, added.length)
+          return tx.insertMany(table, columns, added, ...rest)
+        }
+        const [get, all] = [tx.get.bind(tx), tx.all.bind(tx)]
         return work({ get, all, insertMany, run })
       }, options)
       if (Object.keys(rows).length > 0) transactions.push(rows)

@@ -7,13 +7,22 @@
 // 2. The merge is one transaction: all rows, the number that makes their history visible, and the revisions of the lists.
 // 3. Rows that a crash leaves behind are never read, and a later import deletes them.
 
-import { toBytes } from '#explorer/funding/fundings.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import type { State, StateWriter, Value } from '#storage/state.ts'
-import { type Author, insertChange, insertEdits, lastChange, nextChange, rowPlaceholders } from '../history.ts'
-import { bumpListRevision, entityTable, type Label, type LabelPatch } from '../labels.ts'
-import { findUnknownEntities, type RejectedTag, type Tag, type TagPatch, tagTable } from '../tags.ts'
-import { type Counts, type PlannedWrites, planWrites, type WriteTotals, WriteTotalsCounter } from '../write-rows.ts'
+import { replaceOnConflict } from '#storage/put-row.ts'
+import type { State, StateWriter } from '#storage/state.ts'
+import { type Author, insertChange, insertEdits, lastChange, nextChange } from '../history.ts'
+import { bumpListRevision, entityTable, type LabelPatch } from '../labels.ts'
+import { findUnknownEntities, type RejectedTag, type TagPatch, tagTable } from '../tags.ts'
+import {
+  type Counts,
+  type PlannedWrites,
+  planWrites,
+  type RegistryRow,
+  type RegistryTable,
+  type RowPatch,
+  type WriteTotals,
+  WriteTotalsCounter,
+} from '../write-rows.ts'
 
 /** Smaller imports are faster without staging. */
 export const stagedRecordsMin = 2000
@@ -55,12 +64,11 @@ export async function writeStaged(
     const rejected = await findUnknownEntities(state, patches.tags, patches.entities)
     if (!accepts(rejected)) return { ...nothingWritten, rejected }
     const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
-    const stage = await ImportStage.open(state, author)
+    const stage = await openStage(state, author)
     try {
-      const nowUnix = Math.floor(author.atMs / 1000)
       const tags = patches.tags.filter((patch) => !rejectedPatches.has(patch))
-      const entities = await stage.add(planWrites(state, entityTable, patches.entities, nowUnix), entityColumns)
-      const addresses = await stage.add(planWrites(state, tagTable, tags, nowUnix), tagColumns)
+      const entities = await stage.add(entityTable, patches.entities)
+      const addresses = await stage.add(tagTable, tags)
       if (!(await stage.merge(revision, entities.chains, addresses.chains))) continue
       return { entities: entities.counts, addresses: addresses.counts, rejected, done: true }
     } finally {
@@ -70,102 +78,64 @@ export async function writeStaged(
   return undefined
 }
 
-/** Kind, chain, slug, source, name, description, notes, address, entity, confidence, evidence, time. */
-type RowColumns = readonly Value[]
+async function openStage(state: State, author: Author) {
+  const change = await state.write(async (tx) => {
+    const next = await nextChange(tx)
+    await tx.run('insert into label_imports (change, at_ms) values (?, ?)', next, author.atMs)
+    return next
+  })
+  let items = 0
+  return {
+    /** In small transactions, so that other writes do not wait. */
+    async add<Row extends RegistryRow, Patch extends RowPatch>(
+      table: RegistryTable<Row, Patch>,
+      patches: readonly Patch[],
+    ): Promise<WriteTotals> {
+      const totals = new WriteTotalsCounter()
+      const columns = ['change', 'item', 'kind', ...table.stored.columns]
+      let batches: (PlannedWrites<Row> & { readonly firstItem: number })[] = []
+      const flush = async () => {
+        await state.write(async (tx) => {
+          for (const { rows, edits, firstItem } of batches) {
+            const values = rows.map((row, at) => [change, firstItem + at, table.kind, ...table.valuesOf(row)])
+            await tx.insertMany('label_import_rows', columns, values)
+            await insertEdits(tx, change, firstItem, edits)
+          }
+        })
+        batches = []
+      }
+      for await (const batch of planWrites(state, table, patches, Math.floor(author.atMs / 1000))) {
+        totals.add(batch)
+        if (batch.rows.length > 0) batches.push({ ...batch, firstItem: items })
+        items += batch.rows.length
+        if (batches.length === batchesPerWrite) await flush()
+        await nextEventLoopTurn()
+      }
+      if (batches.length > 0) await flush()
+      return totals
+    },
 
-const entityColumns = ({ chain, slug, name, description, notes, updatedUnix }: Label): RowColumns => [
-  ...['entity', chain, slug, null, name, description, notes, null, null, null, null, updatedUnix],
-]
-const tagColumns = ({ chain, source, name, address, ...tag }: Tag): RowColumns => [
-  ...['address', chain, null, source, name, null, null, toBytes(address, 20)],
-  ...[tag.entity, tag.confidence, tag.evidenceUrl, tag.updatedUnix],
-]
+    /** Returns false if the registry is no longer at this revision. */
+    merge: (revision: number, entityChains: ReadonlySet<string>, tagChains: ReadonlySet<string>): Promise<boolean> =>
+      state.write(async (tx) => {
+        if ((await lastChange(tx)) !== revision) return false
+        if (items === 0) return true
+        await insertChange(tx, change, author)
+        if (entityChains.size > 0) await tx.run(mergeSql(entityTable), change)
+        if (tagChains.size > 0) await tx.run(mergeSql(tagTable), change)
+        for (const chain of entityChains) await bumpListRevision(tx, chain)
+        return true
+      }),
 
-class ImportStage {
-  readonly #state: State
-  readonly #author: Author
-  readonly #change: number
-  #items = 0
-
-  constructor(state: State, author: Author, change: number) {
-    this.#state = state
-    this.#author = author
-    this.#change = change
-  }
-
-  static async open(state: State, author: Author): Promise<ImportStage> {
-    const change = await state.write(async (tx) => {
-      const next = await nextChange(tx)
-      await tx.run('insert into label_imports (change, at_ms) values (?, ?)', next, author.atMs)
-      return next
-    })
-    return new ImportStage(state, author, change)
-  }
-
-  /** In small transactions, so that other writes do not wait. */
-  async add<Row>(
-    planned: AsyncIterable<PlannedWrites<Row>>,
-    columnsOf: (row: Row) => RowColumns,
-  ): Promise<WriteTotals> {
-    const totals = new WriteTotalsCounter()
-    let batches: (PlannedWrites<Row> & { readonly firstItem: number })[] = []
-    const flush = async () => {
-      await this.#state.write(async (tx) => {
-        for (const { rows, edits, firstItem } of batches) {
-          const values = rows.flatMap((row, at) => [this.#change, firstItem + at, ...columnsOf(row)])
-          await tx.run(stageRows(rows.length), ...values)
-          await insertEdits(tx, this.#change, firstItem, edits)
-        }
-      })
-      batches = []
-    }
-    for await (const batch of planned) {
-      totals.add(batch)
-      if (batch.rows.length > 0) batches.push({ ...batch, firstItem: this.#items })
-      this.#items += batch.rows.length
-      if (batches.length === batchesPerWrite) await flush()
-      await nextEventLoopTurn()
-    }
-    if (batches.length > 0) await flush()
-    return totals
-  }
-
-  /** Returns false if the registry is no longer at this revision. */
-  merge(revision: number, entityChains: ReadonlySet<string>, tagChains: ReadonlySet<string>): Promise<boolean> {
-    return this.#state.write(async (tx) => {
-      if ((await lastChange(tx)) !== revision) return false
-      if (this.#items === 0) return true
-      await insertChange(tx, this.#change, this.#author)
-      if (entityChains.size > 0) await tx.run(mergeEntities, this.#change)
-      if (tagChains.size > 0) await tx.run(mergeTags, this.#change)
-      for (const chain of entityChains) await bumpListRevision(tx, chain)
-      return true
-    })
-  }
-
-  drop(): Promise<void> {
-    return dropStage(this.#state, this.#change)
+    drop: () => dropStage(state, change),
   }
 }
 
-const stageRows = (rows: number): string =>
-  `insert into label_import_rows (change, item, kind, chain, slug, source,
-     name, description, notes, address, entity, confidence, evidence_url, updated_unix)
-   values ${rowPlaceholders(rows, 14)}`
-
-const mergeEntities = `
-  insert into labels (chain, slug, name, description, notes, updated_unix)
-  select chain, slug, name, description, notes, updated_unix
-  from label_import_rows where change = ? and kind = 'entity' order by chain, slug
-  on conflict (chain, slug) do update set name = excluded.name, description = excluded.description,
-    notes = excluded.notes, updated_unix = excluded.updated_unix`
-
-const mergeTags = `
-  insert into tagged_addresses (chain, address, source, name, entity, confidence, evidence_url, updated_unix)
-  select chain, address, source, name, entity, confidence, evidence_url, updated_unix
-  from label_import_rows where change = ? and kind = 'address' order by chain, address, source
-  on conflict (chain, address, source) do update set name = excluded.name, entity = excluded.entity,
-    confidence = excluded.confidence, evidence_url = excluded.evidence_url, updated_unix = excluded.updated_unix`
+function mergeSql({ kind, stored }: Pick<typeof entityTable, 'kind' | 'stored'>): string {
+  const { table, key, columns } = stored
+  return `insert into ${table} (${columns.join()}) select ${columns.join()} from label_import_rows
+    where change = ? and kind = '${kind}' order by ${key.join()} ${replaceOnConflict(key, columns)}`
+}
 
 /** The history of an import that was not merged goes too. */
 async function dropStage(state: State, change: number): Promise<void> {
