@@ -98,42 +98,15 @@ export function easterMs(year: number): number {
   return Date.UTC(year, month - 1, ((h + l - 7 * m + 114) % 31) + 1)
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** Throws a RangeError for an unknown time zone. */
-export function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone)
-  if (known) return known
-  const number = 'numeric' as const
-  const made = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: number,
-    month: number,
-    day: number,
-    hour: number,
-    minute: number,
-    second: number,
-  })
-  formats.set(timeZone, made)
-  return made
-}
+/** How far local time is ahead of UTC at an instant. Throws a RangeError for an unknown time zone. */
+export const offsetMs = (timeZone: string, atMs: number): number =>
+  Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).offsetNanoseconds / 1e6
 
 /** The local time at an instant, as if it were UTC. */
-function wallClockMs(timeZone: string, atMs: number): number {
-  if (timeZone === 'UTC') return atMs
-  const part = Object.fromEntries(
-    formatOf(timeZone)
-      .formatToParts(atMs)
-      .map(({ type, value }) => [type, Number(value)]),
-  )
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((atMs % 1000) + 1000) % 1000)
-}
+const wallClockMs = (timeZone: string, atMs: number): number => atMs + offsetMs(timeZone, atMs)
 
 /** The instant of a local time. For an hour that occurs twice, one of the two instants. */
 export function instantOf(timeZone: string, wallMs: number): number {
-  const offsetAt = (atMs: number) => wallClockMs(timeZone, atMs) - atMs
-  const guess = wallMs - offsetAt(wallMs)
-  return wallMs - offsetAt(guess)
+  const guess = wallMs - offsetMs(timeZone, wallMs)
+  return wallMs - offsetMs(timeZone, guess)
 }

@@ -1,7 +1,7 @@
 // Settings of rate sources. All kinds share one schema; the tables below list which members each kind requires or ignores
 // and its default timing (behaviour/fx.md#rate-sources).
 import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { type ClosedHours, formatOf, weekPattern } from '#core/closed-hours.ts'
+import { type ClosedHours, offsetMs, weekPattern } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
 import { choice, integer, list, object, section, text } from './server.ts'
 
@@ -179,7 +179,7 @@ export function sourceProblems(source: FxSource, at: readonly string[]): readonl
 
 function isTimeZone(name: string): boolean {
   try {
-    formatOf(name)
+    offsetMs(name, 0)
     return true
   } catch {
     return false
