@@ -1,6 +1,6 @@
-// Checks the chain of a request. This happens between the plan and the rate limit
+// Checks the chain and the address of a request. The chain is checked between the plan and the rate limit
 // (behaviour/explorer.md#order-of-checks), so a request for an unsupported chain uses up no limit.
-import { Fault } from '#core/fault.ts'
+import { Fault, invalid } from '#core/fault.ts'
 import type { RawQuery } from '#http/handler.ts'
 import type { ExplorerContext } from './context.ts'
 
@@ -30,4 +30,11 @@ function readChainId(query: RawQuery): string {
   const value = query.chainid
   if (value === undefined || value === '') return defaultChain
   return typeof value === 'string' ? value : value.join(',')
+}
+
+/** In lower case. A looked-up address needs no checksum (behaviour/http.md#address-checksums). */
+export function readAddress(text: string): string {
+  const address = text.toLowerCase()
+  if (!/^0x[0-9a-f]{40}$/.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
+  return address
 }

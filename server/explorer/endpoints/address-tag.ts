@@ -1,24 +1,19 @@
 // Extension: the label of an address (behaviour/explorer.md#label-of-an-address).
 import { extensions } from '#api/extensions.ts'
 import type { AddressTag } from '#api/wire/explorer-extensions.ts'
-import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
-import { requireServedChain } from '../chains.ts'
+import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
 import { entityTable, type Label } from '../labels/labels.ts'
 import { findTags, type Tag } from '../labels/tags.ts'
 
-const addressText = /^0x[0-9a-f]{40}$/
-
 export const addressTag = createHandler(
   extensions['explorer.addressTag'],
   explorerErrorFormat,
-  async ({ chainid, address: input }, { state }: ExplorerContext) => {
-    const address = input.toLowerCase()
-    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    const tags = await findTags(state, address, { chain: chainid })
+  async ({ chainid, address }, { state }: ExplorerContext) => {
+    const tags = await findTags(state, readAddress(address), { chain: chainid })
     const [best] = tags
     if (!best) return { is: 'nothing' }
     const slugs = [...new Set(tags.map(({ entity }) => entity).filter((slug) => slug !== ''))]

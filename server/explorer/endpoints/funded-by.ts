@@ -6,10 +6,10 @@
 // 3. Otherwise a node is searched (../funding/probe/probe.ts), or the request fails.
 import { contract } from '#api/contract.ts'
 import type { FundingRecord } from '#api/wire/explorer.ts'
-import { Fault, invalid } from '#core/fault.ts'
+import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { createHandler } from '#http/handler.ts'
-import { requireServedChain } from '../chains.ts'
+import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
 import { explorerErrorFormat } from '../error-format.ts'
@@ -24,15 +24,11 @@ import { type Funding, findFunding } from '../funding/fundings.ts'
 import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
 
-/** In any letter case: a looked-up address needs no checksum (behaviour/http.md#address-checksums). */
-const addressText = /^0x[0-9a-f]{40}$/i
-
 export const fundedBy = createHandler(
   contract['explorer.fundedBy'],
   explorerErrorFormat,
   async ({ chainid, address }, context: ExplorerContext) => {
-    if (!addressText.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
-    const { funding, confidence } = await findFirstFunding(context, chainid, address.toLowerCase())
+    const { funding, confidence } = await findFirstFunding(context, chainid, readAddress(address))
     if (!funding) return { is: 'nothing', confidence }
     return { ...wrapResult(toFundingRecord(funding)), confidence }
   },

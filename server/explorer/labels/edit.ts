@@ -48,7 +48,7 @@ export interface EditResult<Row> {
 export function editLabel(
   state: State,
   author: Author,
-  which: { readonly slug: string; readonly chains?: readonly string[] | undefined },
+  which: EntitySelector,
   set: FieldChanges<Label, 'chain' | 'slug'>,
 ): Promise<EditResult<Label>> {
   return state.write(async (tx) => {
@@ -82,7 +82,7 @@ export function editTag(
 export function removeEntity(
   state: State,
   author: Author,
-  which: { readonly slug: string; readonly chains?: readonly string[] | undefined; readonly addressesToo: boolean },
+  which: EntitySelector & { readonly addressesToo: boolean },
 ): Promise<{ readonly entities: readonly Label[]; readonly addresses: readonly Tag[] }> {
   return state.write(async (tx) => {
     const entities = await requireEntity(tx, which)
@@ -109,16 +109,19 @@ export function removeAddress(state: State, author: Author, which: TagSelector):
   })
 }
 
+interface EntitySelector {
+  readonly slug: string
+  /** Default: all of its chains. */
+  readonly chains?: readonly string[] | undefined
+}
+
 export interface TagSelector {
   readonly address: string
   readonly chains?: readonly string[] | undefined
   readonly source?: string | undefined
 }
 
-async function requireEntity(
-  state: StateReader,
-  { slug, chains }: { readonly slug: string; readonly chains?: readonly string[] | undefined },
-): Promise<Label[]> {
+async function requireEntity(state: StateReader, { slug, chains }: EntitySelector): Promise<Label[]> {
   const labels = await findLabels(state, slug)
   if (labels.length === 0) throw notFound(`No entity ${slug}. Search with: tetrad labels search ${slug}`)
   const missing = chains?.find((chain) => !labels.some((label) => label.chain === chain))

@@ -49,7 +49,7 @@ export async function searchEntries(
   tableEntriesMax = entriesMax,
 ): Promise<SearchEntry[]> {
   const { entries } = await getSearchTable(context, tableEntriesMax)
-  const best = new BestMatches(search)
+  const best = collectBest(search)
   if (entries) {
     let seen = 0
     for (const entry of entries.values()) {
@@ -62,32 +62,24 @@ export async function searchEntries(
 }
 
 /** Keeps the best `limit` entries in order. */
-class BestMatches {
-  readonly #search: LabelQuery
-  readonly #ranked: { readonly rank: number; readonly entry: SearchEntry }[] = []
-
-  constructor(search: LabelQuery) {
-    this.#search = search
-  }
-
-  consider(entry: SearchEntry): void {
-    const { words, chain, limit } = this.#search
-    if ((chain !== undefined && entry.chain !== chain) || !matchesAllWords(entry.searchText, words)) return
-    const candidate = { rank: rankMatch(entry.searchText, words), entry }
-    const worst = this.#ranked[limit - 1]
-    if (worst && compareRanked(candidate, worst) >= 0) return
-    let [low, high] = [0, this.#ranked.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (compareRanked(this.#ranked[middle] as typeof candidate, candidate) <= 0) low = middle + 1
-      else high = middle
-    }
-    this.#ranked.splice(low, 0, candidate)
-    if (this.#ranked.length > limit) this.#ranked.pop()
-  }
-
-  entries(): SearchEntry[] {
-    return this.#ranked.map(({ entry }) => entry)
+function collectBest({ words, chain, limit }: LabelQuery) {
+  const ranked: RankedEntry[] = []
+  return {
+    consider(entry: SearchEntry): void {
+      if ((chain !== undefined && entry.chain !== chain) || !matchesAllWords(entry.searchText, words)) return
+      const candidate = { rank: rankMatch(entry.searchText, words), entry }
+      const worst = ranked[limit - 1]
+      if (worst && compareRanked(candidate, worst) >= 0) return
+      let [low, high] = [0, ranked.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (compareRanked(ranked[middle] as RankedEntry, candidate) <= 0) low = middle + 1
+        else high = middle
+      }
+      ranked.splice(low, 0, candidate)
+      if (ranked.length > limit) ranked.pop()
+    },
+    entries: (): SearchEntry[] => ranked.map(({ entry }) => entry),
   }
 }
 
@@ -158,29 +150,19 @@ async function readTable(state: State, change: number, tableEntriesMax: number):
   return { change, entries }
 }
 
-interface HistoryRow extends Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'> {
+type EntryKey = Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'>
+
+interface HistoryRow extends EntryKey {
   readonly action: 'added' | 'changed' | 'removed'
   readonly after: string | null
 }
 
-const entryKey = ({
-  kind,
-  chain,
-  subject,
-  source,
-}: Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'>): string => `${kind}/${chain}/${subject}/${source}`
+const entryKey = ({ kind, chain, subject, source }: EntryKey): string => `${kind}/${chain}/${subject}/${source}`
 
 const emptyEntry = { name: '', entity: '', confidence: 100 }
 
-function toSearchEntry({
-  kind,
-  chain,
-  subject,
-  source,
-  name,
-  entity,
-  confidence,
-}: Omit<SearchEntry, 'searchText'>): SearchEntry {
+function toSearchEntry(row: Omit<SearchEntry, 'searchText'>): SearchEntry {
+  const { kind, chain, subject, source, name, entity, confidence } = row
   return { kind, chain, subject, source, name, entity, confidence, searchText: toSearchText(name, subject, entity) }
 }
 

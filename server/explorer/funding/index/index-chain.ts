@@ -24,7 +24,7 @@ import { fundingsOf, transfersOf } from '../transfers.ts'
 import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { verifyContinuity } from './continuity.ts'
 import { blocksAwaitingRetry, getIndexProblems, recordUnreadable } from './problems.ts'
-import { RangeWriter, type ReadRange } from './range-writer.ts'
+import { createRangeWriter, type ReadRange } from './range-writer.ts'
 import { blocksPerReadMin, ReadSize } from './read-size.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
 import { readUnfinalizedBlocks, type UnfinalizedBlock } from './unfinalized.ts'
@@ -150,7 +150,7 @@ export async function fillFinalBlocks(
   const failed = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   let unreadable = 0
-  const writer = new RangeWriter(context, node.chain.id, whole.until, (blocks, rows) =>
+  const writer = createRangeWriter(context, node.chain.id, whole.until, (blocks, rows) =>
     onProgress({ is: 'written', blocks, rows }),
   )
   const size = new ReadSize()

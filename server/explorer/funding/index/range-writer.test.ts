@@ -4,7 +4,7 @@ import { coverageOf } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
 import { blocksStream } from '../chain-coverage.ts'
 import { findFunding } from '../fundings.ts'
-import { RangeWriter, type ReadRange } from './range-writer.ts'
+import { createRangeWriter, type ReadRange } from './range-writer.ts'
 
 const address = `0x${'ab'.repeat(20)}`
 const hashOf = (block: number): string => `0x${block.toString(16).padStart(64, '0')}`
@@ -33,7 +33,7 @@ function range(from: number, others = 0, parentHash = hashOf(from - 1)): ReadRan
 async function openWriter() {
   const context = await openContext()
   const written: number[] = []
-  const writer = new RangeWriter(context, '1', 1000, (blocks) => written.push(blocks))
+  const writer = createRangeWriter(context, '1', 1000, (blocks) => written.push(blocks))
   const covered = () => coverageOf(context.state, blocksStream('1'))
   return { context, writer, written, covered, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
 }

@@ -19,67 +19,59 @@ const rangesPerWrite = 8
 /** With a slow node, each range is written when it has been read. */
 const waitMaxMs = 5000
 
-export class RangeWriter {
-  readonly #context: Pick<ExplorerContext, 'state' | 'clock'>
-  readonly #chain: string
-  readonly #finalUntil: number
-  readonly #onWritten: (blocks: number, rows: number) => void
-  #waiting: ReadRange[] = []
-  #waitingRows = 0
-  #lastWriteMs: number
+/** `onWritten` is called after each transaction. */
+export function createRangeWriter(
+  { state, clock }: Pick<ExplorerContext, 'state' | 'clock'>,
+  chain: string,
+  finalUntil: number,
+  onWritten: (blocks: number, rows: number) => void,
+) {
+  let waiting: ReadRange[] = []
+  let waitingRows = 0
+  let lastWriteMs = clock.monotonicMs()
 
-  constructor(
-    context: Pick<ExplorerContext, 'state' | 'clock'>,
-    chain: string,
-    finalUntil: number,
-    onWritten: (blocks: number, rows: number) => void,
-  ) {
-    this.#context = context
-    this.#chain = chain
-    this.#finalUntil = finalUntil
-    this.#onWritten = onWritten
-    this.#lastWriteMs = context.clock.monotonicMs()
-  }
-
-  /** Writes the range now or with later ones. */
-  async add(range: ReadRange): Promise<void> {
-    this.#waiting.push(range)
-    this.#waitingRows += range.fundings.length
-    const isDue =
-      this.#waitingRows >= rowsPerWrite ||
-      this.#waiting.length >= rangesPerWrite ||
-      this.#context.clock.monotonicMs() - this.#lastWriteMs >= waitMaxMs
-    if (isDue) await this.flush()
-  }
-
-  /** Writes the waiting ranges. */
-  async flush(): Promise<void> {
-    const ranges = this.#waiting
-    this.#waiting = []
-    this.#waitingRows = 0
-    this.#lastWriteMs = this.#context.clock.monotonicMs()
-    if (ranges.length === 0) return
-    try {
-      await this.#write(ranges)
-    } catch (error) {
-      if (ranges.length === 1) throw error
-      for (const range of ranges) await this.#write([range])
-    }
-  }
-
-  async #write(ranges: readonly ReadRange[]): Promise<void> {
-    const rows = await this.#context.state.write(async (tx) => {
+  async function write(ranges: readonly ReadRange[]): Promise<void> {
+    const rows = await state.write(async (tx) => {
       const written = await putFundings(
         tx,
         ranges.flatMap(({ fundings }) => fundings),
       )
-      for (const range of ranges) await coverLinkedRange(tx, this.#chain, range)
-      await putHead(tx, this.#chain, this.#finalUntil)
+      for (const range of ranges) await coverLinkedRange(tx, chain, range)
+      await putHead(tx, chain, finalUntil)
       return written
     })
-    this.#onWritten(
+    onWritten(
       ranges.reduce((sum, { from, until }) => sum + until - from, 0),
       rows,
     )
+  }
+
+  /** Writes the waiting ranges. */
+  async function flush(): Promise<void> {
+    const ranges = waiting
+    waiting = []
+    waitingRows = 0
+    lastWriteMs = clock.monotonicMs()
+    if (ranges.length === 0) return
+    try {
+      await write(ranges)
+    } catch (error) {
+      if (ranges.length === 1) throw error
+      for (const range of ranges) await write([range])
+    }
+  }
+
+  return {
+    flush,
+    /** Writes the range now or with later ones. */
+    async add(range: ReadRange): Promise<void> {
+      waiting.push(range)
+      waitingRows += range.fundings.length
+      const isDue =
+        waitingRows >= rowsPerWrite ||
+        waiting.length >= rangesPerWrite ||
+        clock.monotonicMs() - lastWriteMs >= waitMaxMs
+      if (isDue) await flush()
+    },
   }
 }
