@@ -20,18 +20,13 @@ import { maturitySeconds, type Offer, outlierPpm, resolveOffer } from '../pricin
 import { latestRates } from '../rates/rate-store.ts'
 import { canonicalJson } from '../receipts/canonical-json.ts'
 import { signEd25519 } from '../receipts/ed25519.ts'
-import { buildReceipt } from '../receipts/receipt-body.ts'
+import { buildReceipt, type PricedRequest } from '../receipts/receipt-body.ts'
 import { getCachedSigner, getReceiptSigner } from '../receipts/receipt-key.ts'
 import { buildTypedData } from '../typed-data/typed-data.ts'
 
 /** A quote without its id and nonce. */
-interface QuoteDraft {
-  readonly input: QuoteInput
+interface QuoteDraft extends PricedRequest {
   readonly keyId: string
-  readonly requestedSide: RequestedAmount['side']
-  readonly offer: Offer
-  readonly mid: Mid
-  readonly price: Price
   readonly createdMs: number
 }
 
@@ -133,9 +128,7 @@ async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number
   const quote = toQuote(context.settings.fx, draft, { id, nonce, expiresMs })
   const utf8 = new TextEncoder()
   const reply = utf8.encode(stringifyJson(quote))
-  const pricedFrom = canonicalJson(
-    buildReceipt({ ...draft, quote, reply, outlierPpm: outlierPpm(context.settings.fx) }),
-  )
+  const pricedFrom = canonicalJson(buildReceipt(draft, quote, reply, outlierPpm(context.settings.fx)))
   return {
     id,
     keyId,

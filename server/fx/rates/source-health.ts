@@ -5,7 +5,7 @@ import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import type { FxContext } from '../context.ts'
-import { ageMs, findMid, isConfirmed, isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
+import { ageMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import { allLatestRates } from './rate-store.ts'
 
@@ -60,28 +60,8 @@ export async function readSourceHealth({
   }))
 }
 
-export interface RateReport extends Rate {
-  readonly kind: string
-  /** Whether it may price tradable quotes. */
-  readonly tradable: boolean
-  readonly ageMs: number
-  /** `not configured`: its source is no longer in the settings. */
-  readonly status: RateStatus | 'not configured'
-}
-
-export interface SourceReport {
-  readonly source: string
-  readonly kind: string
-  readonly failures: number
-  readonly triedMs: number | null
-  readonly goodMs: number | null
-  readonly message: string | null
-}
-
 /** Every source and every stored rate, without URLs, which may contain secrets. */
-export async function sourcesReport(
-  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
-): Promise<{ readonly sources: readonly SourceReport[]; readonly rates: readonly RateReport[] }> {
+export async function sourcesReport(context: Pick<FxContext, 'state' | 'settings' | 'clock'>) {
   const health = await readSourceHealth(context)
   const known = new Set(health.map(({ source }) => source.id))
   const others = (await allLatestRates(context.state)).filter(({ source }) => !known.has(source))
@@ -97,9 +77,10 @@ export async function sourcesReport(
     })),
     rates: [
       ...health.flatMap(({ source, rates }) => {
-        const sourceFields = { kind: source.kind, tradable: mayPriceTrades(source) }
+        const sourceFields = { kind: source.kind as string, tradable: mayPriceTrades(source) }
         return rates.map((rate) => ({ ...rate, ...sourceFields }))
       }),
+      // Their sources are no longer in the settings.
       ...others.map((rate) => ({
         ...rate,
         kind: '-',

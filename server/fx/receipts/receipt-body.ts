@@ -10,28 +10,17 @@ import { decimalPlaces, type Price, type RequestedAmount, rateFigures } from '..
 import type { QuoteInput } from '../pricing/quote-input.ts'
 import type { Offer } from '../pricing/terms.ts'
 
-export interface PricedQuote {
+export interface PricedRequest {
   readonly input: QuoteInput
   readonly requestedSide: RequestedAmount['side']
   readonly offer: Offer
   readonly mid: Mid
   readonly price: Price
-  readonly outlierPpm: bigint
-  readonly quote: Quote
-  /** The response with the quote. */
-  readonly reply: Uint8Array
 }
 
-export function buildReceipt({
-  input,
-  requestedSide,
-  offer,
-  mid,
-  price,
-  outlierPpm,
-  quote,
-  reply,
-}: PricedQuote): Receipt {
+/** `reply`: the response with the quote. */
+export function buildReceipt(priced: PricedRequest, quote: Quote, reply: Uint8Array, outlierPpm: bigint): Receipt {
+  const { input, requestedSide, offer, mid, price } = priced
   const { from, to } = offer
   return {
     version: '1',

@@ -2,6 +2,7 @@
 // signature matches a variant, that difference is the mistake. The list is tried in order, most common first. Pure.
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { decimal, unitsOf } from '#core/decimal.ts'
+import { valueAtPath } from '#core/value-at-path.ts'
 import type { TypedDocument, Types } from './hash-typed-data.ts'
 
 export interface SigningMistake {
@@ -25,19 +26,11 @@ export function listSigningMistakes(quote: Quote, data: TypedData, signer: strin
   return [...domainMistakes(data), ...typeMistakes(data), ...messageMistakes(quote, data, signer)]
 }
 
-const documentOf = ({ domain, types, primaryType, message }: TypedData): TypedDocument => ({
-  domain,
-  types,
-  primaryType,
-  message,
-})
-
 function domainMistakes(data: TypedData): readonly SigningMistake[] {
-  const document = documentOf(data)
   const { domain } = data
-  const withDomain = (changes: Record<string, unknown>) => ({ ...document, domain: { ...domain, ...changes } })
+  const withDomain = (changes: Record<string, unknown>) => ({ ...data, domain: { ...domain, ...changes } })
   const domainType = (...names: string[]): Types => ({
-    ...document.types,
+    ...data.types,
     EIP712Domain: names.map((name) => ({ name, type: domainTypes[name] ?? 'string' })),
   })
   return [
@@ -74,13 +67,13 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
       field: 'domain.chainId',
       message: 'was left out of the domain',
       expected: String(domain.chainId),
-      document: { ...document, types: domainType('name', 'verifyingContract') },
+      document: { ...data, types: domainType('name', 'verifyingContract') },
     },
     {
       field: 'domain.name',
       message: 'was left out of the domain',
       expected: domain.name,
-      document: { ...document, types: domainType('chainId', 'verifyingContract') },
+      document: { ...data, types: domainType('chainId', 'verifyingContract') },
     },
   ]
 }
@@ -88,14 +81,13 @@ function domainMistakes(data: TypedData): readonly SigningMistake[] {
 const domainTypes: Readonly<Record<string, string>> = { chainId: 'uint256', verifyingContract: 'address' }
 
 function typeMistakes(data: TypedData): readonly SigningMistake[] {
-  const document = documentOf(data)
   const { types } = data
   const without = (list: readonly { name: string; type: string }[], name: string) =>
     list.filter((field) => field.name !== name)
   const mistake = (text: string, changes: Types, primaryType = data.primaryType): SigningMistake => ({
     field: 'types',
     message: text,
-    document: { ...document, types: { ...types, ...changes }, primaryType },
+    document: { ...data, types: { ...types, ...changes }, primaryType },
   })
   const taker = types.TakerDetails
   const permit = types.PermitWitnessTransferFrom
@@ -173,13 +165,13 @@ function messageMistakes(quote: Quote, data: TypedData, signer: string): readonl
   ]
   const single = candidates.flatMap(([path, text, values]) =>
     [...new Set(values.map(String))]
-      .filter((value) => value !== String(valueAt(message, path)))
+      .filter((value) => value !== String(valueAtPath(message, path)))
       .map((value) => ({
         field: `message.${path}`,
         message: text,
-        expected: String(valueAt(message, path)),
+        expected: String(valueAtPath(message, path)),
         found: value,
-        document: { ...documentOf(data), message: withValue(message, path, value) },
+        document: { ...data, message: withValue(message, path, value) },
       })),
   )
   return [...single, ...swapMistakes(data), ...millisecondMistakes(data)]
@@ -216,7 +208,7 @@ function swapMistakes(data: TypedData): readonly SigningMistake[] {
   const mistake = (text: string, changes: object): SigningMistake => ({
     field: `message.${path}`,
     message: text,
-    document: { ...documentOf(data), message: withValue(message, path, { ...consideration, ...changes }) },
+    document: { ...data, message: withValue(message, path, { ...consideration, ...changes }) },
   })
   const sides = { base: quote, quote: base }
   const amounts = { baseAmount: quoteAmount, quoteAmount: baseAmount }
@@ -238,13 +230,10 @@ function millisecondMistakes(data: TypedData): readonly SigningMistake[] {
       message: 'is in milliseconds, and so is the maturity',
       expected: String(message.deadline),
       found: String(both),
-      document: { ...documentOf(data), message: withValue(once, 'witness.consideration.maturity', String(both)) },
+      document: { ...data, message: withValue(once, 'witness.consideration.maturity', String(both)) },
     },
   ]
 }
-
-const valueAt = (value: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((parent, name) => (parent as Record<string, unknown> | undefined)?.[name], value)
 
 function withValue(value: object, path: string, replacement: unknown): Record<string, unknown> {
   const [name = '', ...rest] = path.split('.')
