@@ -30,13 +30,8 @@ test('older weeks than the maximum are left out', () => {
 })
 
 test('colours depend on the effectiveness', () => {
-  assert.deepEqual([100, 99, 98, 95, 92, 12, null].map(heatOf), [
-    'heat-1',
-    'heat-1',
-    'heat-2',
-    'heat-3',
-    'heat-4',
-    'heat-5',
-    'heat-none',
-  ])
+  assert.deepEqual(
+    [100, 99, 98, 95, 92, 12, null].map((value) => heatOf(value).label),
+    ['99 and more', '99 and more', '97 to 99', '95 to 97', '90 to 95', 'below 90', 'no duties known'],
+  )
 })

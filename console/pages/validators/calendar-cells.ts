@@ -43,13 +43,21 @@ export function calendarCells(days: readonly CalendarDay[], weeksMax: number): C
   })
 }
 
-export const heatLevels = [
-  { level: 'heat-1', from: 99, label: '99 and more' },
-  { level: 'heat-2', from: 97, label: '97 to 99' },
-  { level: 'heat-3', from: 95, label: '95 to 97' },
-  { level: 'heat-4', from: 90, label: '90 to 95' },
-  { level: 'heat-5', from: Number.NEGATIVE_INFINITY, label: 'below 90' },
-] as const
+interface HeatLevel {
+  readonly from: number
+  readonly label: string
+  readonly colour: string
+}
 
-export const heatOf = (value: number | null): string =>
-  value === null ? 'heat-none' : (heatLevels.find(({ from }) => value >= from)?.level ?? 'heat-none')
+/** The best first. */
+export const heatLevels: readonly HeatLevel[] = [
+  { from: 99, label: '99 and more', colour: 'color-mix(in srgb, var(--good) 22%, var(--card))' },
+  { from: 97, label: '97 to 99', colour: 'color-mix(in srgb, var(--good) 55%, var(--card))' },
+  { from: 95, label: '95 to 97', colour: 'var(--c8)' },
+  { from: 90, label: '90 to 95', colour: 'var(--c2)' },
+  { from: 0, label: 'below 90', colour: 'var(--bad)' },
+  { from: Number.NEGATIVE_INFINITY, label: 'no duties known', colour: 'var(--sunk)' },
+]
+
+export const heatOf = (value: number | null): HeatLevel =>
+  heatLevels.find(({ from }) => (value ?? Number.NEGATIVE_INFINITY) >= from) as HeatLevel

@@ -54,7 +54,7 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
   const weeks = (cells.at(-1)?.week ?? 0) + 1
   const step = size + gap
   const known = cells.filter(({ value }) => value !== null)
-  const isGood = ({ value }: CalendarCell) => value !== null && value >= heatLevels[1].from
+  const isGood = ({ value }: CalendarCell) => value !== null && value >= 97
   const description = `Calendar of ${known.length} days: ${known.filter(isGood).length} with an effectiveness of 97 or more. The plot below has the same figures as a table.`
   return (
     <div className="calendar">
@@ -74,7 +74,7 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
             // biome-ignore lint/a11y/noStaticElementInteractions: the plot and the list of worst days have links
             <rect
               key={cell.date}
-              className={heatOf(cell.value)}
+              style={{ fill: heatOf(cell.value).colour }}
               x={left + cell.week * step}
               y={top + cell.weekday * step}
               width={size}
@@ -89,14 +89,11 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
         </svg>
       </Scroll>
       <ul className="legend small">
-        {heatLevels.map(({ level, label }) => (
-          <li key={level}>
-            <span className={`swatch ${level}`} /> {label}
+        {heatLevels.map(({ label, colour }) => (
+          <li key={label}>
+            <span className="swatch" style={{ background: colour }} /> {label}
           </li>
         ))}
-        <li>
-          <span className="swatch heat-none" /> no duties known
-        </li>
       </ul>
     </div>
   )

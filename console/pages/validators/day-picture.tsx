@@ -1,6 +1,6 @@
 // A grid with a square for each epoch of a day, coloured by its worst incident.
 import { useWidth } from '../../parts/use-width.ts'
-import { type Cell, cellsOf, type Incident } from './incidents.ts'
+import { cells as cellKinds, cellsOf, type Incident } from './incidents.ts'
 
 const gap = 2
 /** Larger squares for few epochs. */
@@ -30,14 +30,14 @@ export function DayPicture({ incidents, epochs, description }: DayPictureProps) 
             <rect
               // biome-ignore lint/suspicious/noArrayIndexKey: a cell has no other key than its position
               key={index}
-              className={toneOf(cell)}
+              style={{ fill: cellKinds[cell].colour }}
               x={(index % columns) * (size + gap)}
               y={Math.floor(index / columns) * (size + gap)}
               width={size}
               height={size}
               rx={3}
             >
-              <title>{`Epoch ${epochs.from + index}: ${cellLabels[cell]}`}</title>
+              <title>{`Epoch ${epochs.from + index}: ${cellKinds[cell].name}`}</title>
             </rect>
           ))}
         </svg>
@@ -45,25 +45,10 @@ export function DayPicture({ incidents, epochs, description }: DayPictureProps) 
       <ul className="legend small">
         {shownCells.map((cell) => (
           <li key={cell}>
-            <span className={`swatch ${toneOf(cell)}`} /> {cellLabels[cell]}
+            <span className="swatch" style={{ background: cellKinds[cell].colour }} /> {cellKinds[cell].name}
           </li>
         ))}
       </ul>
     </div>
   )
-}
-
-const toneOf = (cell: Cell): string => `cell-${cell.toLowerCase()}`
-
-const cellLabels: Readonly<Record<Cell, string>> = {
-  fine: 'no problem',
-  excused: 'not the validator’s fault',
-  missed: 'missed attestation',
-  late: 'late attestation',
-  wrongTarget: 'wrong target',
-  wrongHead: 'wrong head',
-  noBlock: 'missed block',
-  emptyBlock: 'empty block',
-  sync: 'missed sync signatures',
-  slashed: 'slashed',
 }

@@ -2,18 +2,35 @@
 // block, the delay is not the validator's fault.
 import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 
-/** The worst first. */
-const incidentKinds = [
-  'slashed',
-  'noBlock',
-  'missed',
-  'wrongTarget',
-  'late',
-  'wrongHead',
-  'emptyBlock',
-  'sync',
-] as const
-type IncidentKind = (typeof incidentKinds)[number]
+/** The worst first. `name` has its noun in the singular, `colour` is that of its epoch in the picture of a day. */
+const incidentKinds = {
+  slashed: { name: 'slashing', colour: 'var(--bad)', text: () => 'Validator was slashed' },
+  noBlock: { name: 'missed block', colour: 'var(--bad)', text: () => 'Block was not proposed' },
+  missed: { name: 'missed attestation', colour: 'var(--bad)', text: () => 'Attestation was not included in a block' },
+  wrongTarget: {
+    name: 'attestation with a wrong target',
+    colour: 'var(--c4)',
+    text: () => 'Attestation has a wrong target',
+  },
+  late: {
+    name: 'late attestation',
+    colour: 'var(--c8)',
+    text: (slots: number | null) => `Attestation was included after ${slots} slots (best: 1)`,
+  },
+  wrongHead: { name: 'attestation with a wrong head', colour: 'var(--c7)', text: () => 'Attestation has a wrong head' },
+  emptyBlock: {
+    name: 'block with an empty payload',
+    colour: 'var(--c9)',
+    text: () => 'Proposed block has an empty payload',
+  },
+  sync: {
+    name: 'epoch with missed sync signatures',
+    colour: 'var(--c6)',
+    text: (count: number | null) => (count === 1 ? '1 sync signature missed' : `${count} sync signatures missed`),
+  },
+}
+type IncidentKind = keyof typeof incidentKinds
+const kindNames = Object.keys(incidentKinds) as IncidentKind[]
 
 export interface Incident {
   readonly epoch: number
@@ -57,48 +74,34 @@ export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
   both: 'partly the validator: the next slot had no block, but a later block could have included the attestation',
 }
 
-const kindLabels: Readonly<Record<IncidentKind, readonly [one: string, many: string]>> = {
-  slashed: ['slashing', 'slashings'],
-  noBlock: ['missed block', 'missed blocks'],
-  missed: ['missed attestation', 'missed attestations'],
-  wrongTarget: ['attestation with a wrong target', 'attestations with a wrong target'],
-  late: ['late attestation', 'late attestations'],
-  wrongHead: ['attestation with a wrong head', 'attestations with a wrong head'],
-  emptyBlock: ['block with an empty payload', 'blocks with an empty payload'],
-  sync: ['epoch with missed sync signatures', 'epochs with missed sync signatures'],
-}
-
-const incidentTexts: Readonly<Record<IncidentKind, (amount: number | null) => string>> = {
-  missed: () => 'Attestation was not included in a block',
-  late: (slots) => `Attestation was included after ${slots} slots (best: 1)`,
-  wrongTarget: () => 'Attestation has a wrong target',
-  wrongHead: () => 'Attestation has a wrong head',
-  noBlock: () => 'Block was not proposed',
-  emptyBlock: () => 'Proposed block has an empty payload',
-  sync: (count) => (count === 1 ? '1 sync signature missed' : `${count} sync signatures missed`),
-  slashed: () => 'Validator was slashed',
-}
-
-export const formatIncident = ({ kind, amount }: Incident): string => incidentTexts[kind](amount)
+export const formatIncident = ({ kind, amount }: Incident): string => incidentKinds[kind].text(amount)
 
 /** Counts by kind, the worst first: `2 missed blocks, 1 late attestation`. Empty without incidents. */
 export function formatTally(incidents: readonly Incident[]): string {
-  const times = (kind: IncidentKind): number => incidents.filter((incident) => incident.kind === kind).length
-  return incidentKinds
-    .filter((kind) => times(kind) > 0)
-    .map((kind) => `${times(kind)} ${kindLabels[kind][times(kind) === 1 ? 0 : 1]}`)
+  const counts = kindNames.map((kind) => [kind, incidents.filter((one) => one.kind === kind).length] as const)
+  return counts
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${count === 1 ? incidentKinds[kind].name : pluralOf(incidentKinds[kind].name)}`)
     .join(', ')
 }
 
+const pluralOf = (name: string): string => name.replace(/slashing|attestation|block|epoch/, '$&s')
+
 /** The worst incident of an epoch that is the validator's fault, else `excused` if there is any other incident. */
-export type Cell = IncidentKind | 'excused' | 'fine'
+type Cell = IncidentKind | 'excused' | 'fine'
+
+export const cells: Readonly<Record<Cell, { readonly name: string; readonly colour: string }>> = {
+  ...incidentKinds,
+  excused: { name: 'not the validator’s fault', colour: 'color-mix(in srgb, var(--soft) 45%, var(--card))' },
+  fine: { name: 'no problem', colour: 'color-mix(in srgb, var(--good) 28%, var(--card))' },
+}
 
 export function cellsOf(
   incidents: readonly Incident[],
   epochs: { readonly from: number; readonly until: number },
 ): Cell[] {
   const cells: Cell[] = Array.from({ length: Math.max(0, epochs.until - epochs.from) }, () => 'fine')
-  const rank = (cell: Cell): number => (cell === 'fine' ? 99 : cell === 'excused' ? 98 : incidentKinds.indexOf(cell))
+  const rank = (cell: Cell): number => (cell === 'fine' ? 99 : cell === 'excused' ? 98 : kindNames.indexOf(cell))
   for (const { epoch, kind, fault } of incidents) {
     const current = cells[epoch - epochs.from]
     const candidate: Cell = fault === 'none' ? 'excused' : kind
