@@ -1,10 +1,12 @@
 // The server under test. Requests are built from the routes of the contract, as the client builds them, then changed as
 // a check requires. Calls respect the rate limits of the specification, and a rate-limited call is repeated, so that
 // checks do not disturb each other.
+import type { FaultCode } from '#api/faults.ts'
 import { parseJson } from '#api/json.ts'
 import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
 import { retryAfterMs } from '#api/send.ts'
+import { expect, expectFailure, expectList, expectReply, type Members, requireExtension } from './check.ts'
 
 /** Data that exists on the server. Samples that are not given are searched for. */
 export interface Samples {
@@ -54,6 +56,7 @@ export interface ServerOptions extends Addresses {
 
 const attemptsMax = 4
 const waitMaxMs = 40_000
+const pagesMax = 200
 /** Slightly more than a second, because clocks and networks jitter. */
 const secondMs = 1100
 
@@ -71,11 +74,7 @@ export class ServerUnderTest {
     this.samples = samples
   }
 
-  async call(
-    id: AnyId,
-    input: Readonly<Record<string, unknown>> = {},
-    changes: RequestChanges = {},
-  ): Promise<ServerResponse> {
+  async call(id: AnyId, input: Members = {}, changes: RequestChanges = {}): Promise<ServerResponse> {
     const route: Route = allRoutes[id]
     for (let attempt = 1; ; attempt++) {
       if (!changes.once) await this.#waitForRate(id, route)
@@ -88,6 +87,46 @@ export class ServerUnderTest {
     }
   }
 
+  /** The reply of a call that must succeed. */
+  async fetchReply(id: AnyId, input: Members = {}, changes: RequestChanges = {}): Promise<Members> {
+    return expectReply(id, await this.call(id, input, changes))
+  }
+
+  /** The same of an endpoint that not every server has. Without it, the check is skipped. */
+  async fetchExtension(id: AnyId, input: Members = {}, changes: RequestChanges = {}): Promise<Members> {
+    return expectReply(id, requireExtension(id, await this.call(id, input, changes)))
+  }
+
+  /** All pages of a list, by their links, always at the address under test (behaviour/http.md#client-pages). */
+  async fetchPages(id: AnyId, input: Members): Promise<readonly Members[]> {
+    const pages: Members[] = []
+    let changes: RequestChanges | undefined = {}
+    while (changes) {
+      const page = await this.fetchReply(id, input, changes)
+      pages.push(page)
+      expect(pages.length <= pagesMax, `there are more than ${pagesMax} pages`)
+      changes = page.next === null ? undefined : { link: String(page.next) }
+    }
+    return pages
+  }
+
+  /** The list that a call returns, which must succeed. */
+  async fetchList(id: AnyId, input: Members = {}, changes: RequestChanges = {}): Promise<readonly Members[]> {
+    return expectList(id, await this.call(id, input, changes))
+  }
+
+  /** The response of a call that must fail with this code. */
+  async expectFailure(
+    id: AnyId,
+    input: Members,
+    code: FaultCode,
+    changes: RequestChanges = {},
+  ): Promise<ServerResponse> {
+    const response = await this.call(id, input, changes)
+    expectFailure(id, response, code)
+    return response
+  }
+
   /** Requests any URL without a key, for links and paths outside the contract. */
   follow(url: string, changes: RequestChanges = {}): Promise<ServerResponse> {
     return this.#send({ url, method: 'GET', headers: {} }, changes)
@@ -97,7 +136,7 @@ export class ServerUnderTest {
     return baseOf(id, this.options)
   }
 
-  #buildRequest(id: AnyId, input: Readonly<Record<string, unknown>>, changes: RequestChanges): HttpCall {
+  #buildRequest(id: AnyId, input: Members, changes: RequestChanges): HttpCall {
     const key = changes.key === undefined ? this.options.key : (changes.key ?? undefined)
     const query = changes.link === undefined ? undefined : new URLSearchParams(changes.link.split('?')[1] ?? '')
     return toRequest(id, this.baseOf(id), input, key, query)

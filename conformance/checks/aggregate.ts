@@ -3,10 +3,8 @@ import { aggregateFields } from '#api/wire/validators.ts'
 import {
   type Check,
   expect,
-  expectFailure,
   expectNoProblems,
   expectProblemWith,
-  expectReply,
   expectSame,
   type Members,
   membersOf,
@@ -17,10 +15,9 @@ import { validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
 const id = 'validators.aggregateEffectiveness'
-const pagesMax = 200
 
 const fetchPage = async (server: ServerUnderTest, input: Members): Promise<Members> =>
-  expectReply(id, await server.call(id, input))
+  await server.fetchReply(id, input)
 const dataOf = (page: Members): readonly Members[] => toList(page.data, 'data')
 
 /** The newest days of the sample validators, with both bounds: the result does not change while the chain grows. */
@@ -29,19 +26,6 @@ async function newestDays(server: ServerUnderTest): Promise<Members> {
   const newest = dataOf(await fetchPage(server, { indices, groupBy: 'timeWindow' }))
   if (newest.length < 2) throw new Skipped('the sample validators have fewer than two days')
   return { indices, from: newest[0]?.day, to: newest.at(-1)?.day }
-}
-
-/** Follows `next`, always at the address under test (behaviour/http.md#client-pages). */
-async function fetchAllPages(server: ServerUnderTest, input: Members): Promise<readonly Members[]> {
-  const pages: Members[] = []
-  let link: string | undefined
-  do {
-    const page: Members = expectReply(id, await server.call(id, input, link === undefined ? {} : { link }))
-    pages.push(page)
-    expect(pages.length <= pagesMax, `there are more than ${pagesMax} pages`)
-    link = page.next === null ? undefined : String(page.next)
-  } while (link !== undefined)
-  return pages
 }
 
 const keyOf = ({ startDay, validatorIndex }: Members): string => `${startDay}/${validatorIndex}`
@@ -101,8 +85,7 @@ export const aggregateChecks: readonly Check[] = [
         const names = Object.keys(record).filter((name) => name !== 'validatorIndex')
         expectSame(names.toSorted(), include.toSorted(), `the record has ${names.join(', ')}`)
       }
-      const response = await server.call(id, { indices, include: 'noSuchField' })
-      expectFailure(id, response, 'input.invalid')
+      await server.expectFailure(id, { indices, include: 'noSuchField' }, 'input.invalid')
     },
   },
   {
@@ -115,7 +98,7 @@ export const aggregateChecks: readonly Check[] = [
       expect(all.next === null, 'all records are on one page, but next is not null')
       expect(dataOf(all).length === all.total, `total is ${all.total}, there are ${dataOf(all).length}`)
       for (const size of [1, 4]) {
-        const pages = await fetchAllPages(server, { ...query, size })
+        const pages = await server.fetchPages(id, { ...query, size })
         expectSame(pages.flatMap(dataOf), all.data, `pages of ${size} contain other records than one large page`)
         const incomplete = pages.slice(0, -1).find((page) => dataOf(page).length !== size)
         expect(incomplete === undefined, `a page before the last is not full (size ${size})`)
@@ -165,8 +148,7 @@ export const aggregateChecks: readonly Check[] = [
       expect(dataOf(empty).length === 0 && empty.next === null, 'there are records')
       expectSame(empty.total, all.total, 'the totals differ')
       for (const size of [-1, 1001, 'many']) {
-        const response = await server.call(id, { ...query, size })
-        expectFailure(id, response, 'input.invalid')
+        const response = await server.expectFailure(id, { ...query, size }, 'input.invalid')
         expectProblemWith(response, 'size')
       }
     },
@@ -222,25 +204,16 @@ export const aggregateChecks: readonly Check[] = [
     requirement: 'exactly one of pubkeys and indices is required; lists may be comma-separated or repeated',
     async run(server) {
       const [first, ...others] = await validatorsOf(server)
-      const { validatorPubkey } = expectReply(
-        'validators.metadata',
-        await server.call('validators.metadata', { validator_index_or_pubkey: first }),
-      )
-      expectFailure(id, await server.call(id, {}), 'input.invalid')
-      expectFailure(id, await server.call(id, { indices: [first], pubkeys: [validatorPubkey] }), 'input.invalid')
+      const { validatorPubkey } = await server.fetchReply('validators.metadata', { validator_index_or_pubkey: first })
+      await server.expectFailure(id, {}, 'input.invalid')
+      await server.expectFailure(id, { indices: [first], pubkeys: [validatorPubkey] }, 'input.invalid')
       const byIndex = await fetchPage(server, { indices: [first] })
-      expectSame(
-        (await fetchPage(server, { pubkeys: [validatorPubkey] })).data,
-        byIndex.data,
-        'the public key returns other records',
-      )
+      const byKey = await fetchPage(server, { pubkeys: [validatorPubkey] })
+      expectSame(byKey.data, byIndex.data, 'the public key returns other records')
       const joined = await fetchPage(server, { indices: [first, ...others] })
       const repeated = [first, ...others].map((index) => `indices=${index}`).join('&')
-      expectSame(
-        expectReply(id, await server.call(id, {}, { query: repeated })).data,
-        joined.data,
-        'a repeated parameter returns other records',
-      )
+      const byRepeated = await server.fetchReply(id, {}, { query: repeated })
+      expectSame(byRepeated.data, joined.data, 'a repeated parameter returns other records')
     },
   },
   {
@@ -249,8 +222,8 @@ export const aggregateChecks: readonly Check[] = [
     requirement: 'the network is mainnet, hoodi or holesky',
     async run(server) {
       const indices = await validatorsOf(server)
-      for (const network of ['hoodi', 'holesky']) expectReply(id, await server.call(id, { indices, network }))
-      expectFailure(id, await server.call(id, { indices, network: 'elsewhere' }), 'input.invalid')
+      for (const network of ['hoodi', 'holesky']) await server.fetchReply(id, { indices, network })
+      await server.expectFailure(id, { indices, network: 'elsewhere' }, 'input.invalid')
     },
   },
   {
@@ -260,12 +233,10 @@ export const aggregateChecks: readonly Check[] = [
     async run(server) {
       const indices = await validatorsOf(server)
       for (const name of ['filterType', 'granularity', 'groupBy']) {
-        const response = await server.call(id, { indices, [name]: 'nonsense' })
-        expectFailure(id, response, 'input.invalid')
+        const response = await server.expectFailure(id, { indices, [name]: 'nonsense' }, 'input.invalid')
         expectProblemWith(response, name)
       }
-      for (const filterType of ['hour', 'day', 'datetime'])
-        expectReply(id, await server.call(id, { indices, filterType }))
+      for (const filterType of ['hour', 'day', 'datetime']) await server.fetchReply(id, { indices, filterType })
     },
   },
 ]

@@ -1,15 +1,5 @@
 // Served chains, usage of the key and labels of addresses: extensions of group A. A server without them is not checked.
-import {
-  type Check,
-  expect,
-  expectFailure,
-  expectReply,
-  expectSame,
-  membersOf,
-  requireExtension,
-  Skipped,
-  toList,
-} from '../check.ts'
+import { type Check, expect, expectSame, membersOf, Skipped, toList } from '../check.ts'
 import { findAddress } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -22,8 +12,8 @@ const [chains, usage, tag, trail] = [
 
 /** An address that has a label, and its name: the end of the trail of the sample address. */
 async function findLabelled(server: ServerUnderTest): Promise<{ address: unknown; name: unknown }> {
-  const response = requireExtension(trail, await server.call(trail, { address: await findAddress(server) }))
-  const { end } = membersOf(expectReply(trail, response).result, 'result')
+  const { result } = await server.fetchExtension(trail, { address: await findAddress(server) })
+  const { end } = membersOf(result, 'result')
   const { reason, address, message } = membersOf(end, 'end')
   if (reason !== 'label') throw new Skipped('the trail of the sample address ends at no label')
   return { address, name: message }
@@ -35,7 +25,7 @@ export const explorerExtensionChecks: readonly Check[] = [
     rule: 'behaviour/explorer.md#served-chains',
     requirement: 'the list of chains needs no key, counts its chains and includes chain 1',
     async run(server) {
-      const reply = expectReply(chains, requireExtension(chains, await server.call(chains, {}, { key: null })))
+      const reply = await server.fetchExtension(chains, {}, { key: null })
       const ids = toList(reply.result, 'result').map(({ chainid }) => chainid)
       expect(reply.totalcount === ids.length, `totalcount is ${reply.totalcount} for ${ids.length} chains`)
       expect(new Set(ids).size === ids.length, 'a chain is listed twice')
@@ -47,8 +37,8 @@ export const explorerExtensionChecks: readonly Check[] = [
     rule: 'behaviour/explorer.md#usage-of-a-key',
     requirement: 'the calls used and left add up to the limit; without a limit both are null',
     async run(server) {
-      const response = requireExtension(usage, await server.call(usage))
-      const { creditsUsed, creditsAvailable, creditLimit } = membersOf(expectReply(usage, response).result, 'result')
+      const { result } = await server.fetchExtension(usage)
+      const { creditsUsed, creditsAvailable, creditLimit } = membersOf(result, 'result')
       const left = creditLimit === null ? null : Math.max(0, Number(creditLimit) - Number(creditsUsed))
       expectSame(creditsAvailable, left, `creditsAvailable is ${creditsAvailable}, not ${left}`)
     },
@@ -59,13 +49,12 @@ export const explorerExtensionChecks: readonly Check[] = [
     requirement: 'the label of an address is that of trails, and malformed addresses are refused',
     async run(server) {
       const { address, name } = await findLabelled(server)
-      const response = requireExtension(tag, await server.call(tag, { address }))
-      const [record] = toList(expectReply(tag, response).result, 'result')
+      const [record] = toList((await server.fetchExtension(tag, { address })).result, 'result')
       expect(record?.address === address, `the record is about ${record?.address}`)
       expect(record?.nametag === name, `nametag is "${record?.nametag}", the trail has "${name}"`)
       const [labels, slugs] = [record?.labels, record?.labels_slug] as unknown[][]
       expect(labels?.length === slugs?.length, 'labels and labels_slug have different lengths')
-      expectFailure(tag, await server.call(tag, { address: '0x12' }), 'input.invalid')
+      await server.expectFailure(tag, { address: '0x12' }, 'input.invalid')
     },
   },
 ]

@@ -1,14 +1,5 @@
 // First funding of an address, spec 4.3.
-import {
-  type Check,
-  expect,
-  expectFailure,
-  expectReply,
-  expectSame,
-  type Members,
-  membersOf,
-  Skipped,
-} from '../check.ts'
+import { type Check, expect, expectFailure, expectSame, type Members, membersOf, Skipped } from '../check.ts'
 import { findAddress } from '../samples.ts'
 
 const id = 'explorer.fundedBy'
@@ -23,7 +14,7 @@ export const fundingChecks: readonly Check[] = [
     requirement: 'a funded address returns a funding record',
     async run(server) {
       const address = await findAddress(server)
-      const { timeStamp, fundingAddress } = fundingOf(expectReply(id, await server.call(id, { address })))
+      const { timeStamp, fundingAddress } = fundingOf(await server.fetchReply(id, { address }))
       expect(String(timeStamp).length <= 10, `timeStamp ${timeStamp} is not a Unix time in seconds`)
       expect(String(fundingAddress).toLowerCase() !== address.toLowerCase(), 'the address funded itself')
     },
@@ -34,12 +25,9 @@ export const fundingChecks: readonly Check[] = [
     requirement: 'the default chainid is 1',
     async run(server) {
       const address = await findAddress(server)
-      const plain = expectReply(id, await server.call(id, { address }))
-      expectSame(
-        plain,
-        expectReply(id, await server.call(id, { address, chainid: '1' })),
-        'the response differs from that of chainid=1',
-      )
+      const plain = await server.fetchReply(id, { address })
+      const explicit = await server.fetchReply(id, { address, chainid: '1' })
+      expectSame(plain, explicit, 'the response differs from that of chainid=1')
     },
   },
   {
@@ -48,13 +36,10 @@ export const fundingChecks: readonly Check[] = [
     requirement: 'the address may be in any letter case; responses are lower-case',
     async run(server) {
       const address = await findAddress(server)
-      const plain = expectReply(id, await server.call(id, { address }))
+      const plain = await server.fetchReply(id, { address })
       const upper = `0x${address.slice(2).toUpperCase()}`
-      expectSame(
-        expectReply(id, await server.call(id, { address: upper })),
-        plain,
-        'an upper-case address returns another response',
-      )
+      const byUpper = await server.fetchReply(id, { address: upper })
+      expectSame(byUpper, plain, 'an upper-case address returns another response')
       const { fundingAddress, fundingTxn } = fundingOf(plain)
       for (const text of [fundingAddress, fundingTxn])
         expect(text === String(text).toLowerCase(), `${text} is not lower-case`)
@@ -66,7 +51,7 @@ export const fundingChecks: readonly Check[] = [
     requirement: 'a malformed or missing address is an error in the envelope, with HTTP 200',
     async run(server) {
       for (const address of ['', '0x12', `${'1'.repeat(40)}`, `0x${'g'.repeat(40)}`])
-        expectFailure(id, await server.call(id, { address }), 'input.invalid')
+        await server.expectFailure(id, { address }, 'input.invalid')
     },
   },
   {
@@ -76,7 +61,7 @@ export const fundingChecks: readonly Check[] = [
     async run(server) {
       const address = `0x${'12'.repeat(20)}`
       for (const chainid of ['999999999', '1,137'])
-        expectFailure(id, await server.call(id, { address, chainid }), 'explorer.chain_unsupported')
+        await server.expectFailure(id, { address, chainid }, 'explorer.chain_unsupported')
     },
   },
   {

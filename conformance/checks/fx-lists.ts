@@ -1,14 +1,5 @@
 // Quotes of the key, currencies and current rates: extensions of group B. A server without them is not checked.
-import {
-  type Check,
-  expect,
-  expectFailure,
-  expectReply,
-  expectSame,
-  requireExtension,
-  Skipped,
-  toList,
-} from '../check.ts'
+import { type Check, expect, expectSame, Skipped, toList } from '../check.ts'
 import { expectSamePages } from '../expect-same-pages.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
@@ -21,8 +12,7 @@ const quotesMax = 20
 const relativeError = 1e-9
 
 async function fetchRates(server: ServerUnderTest, base?: unknown) {
-  const response = requireExtension(rates, await server.call(rates, base === undefined ? {} : { base }))
-  const reply = expectReply(rates, response)
+  const reply = await server.fetchExtension(rates, base === undefined ? {} : { base })
   return { base: reply.base, rates: toList(reply.rates, 'rates') }
 }
 
@@ -47,10 +37,8 @@ export const fxListChecks: readonly Check[] = [
     async run(server) {
       const id = 'fx.quote'
       const created = await createQuote(server)
-      const found = requireExtension(id, await server.call(id, { id: created.id }))
-      expectSame(expectReply(id, found), created, 'the quote differs from the one created')
-      const missing = await server.call(id, { id: '00000000-0000-4000-8000-000000000000' })
-      expectFailure(id, missing, 'record.not_found')
+      expectSame(await server.fetchExtension(id, { id: created.id }), created, 'the quote differs from the one created')
+      await server.expectFailure(id, { id: '00000000-0000-4000-8000-000000000000' }, 'record.not_found')
     },
   },
   {
@@ -59,7 +47,7 @@ export const fxListChecks: readonly Check[] = [
     requirement: 'the currencies of a quote are listed, each once',
     async run(server) {
       const id = 'fx.currencies'
-      const { currencies } = expectReply(id, requireExtension(id, await server.call(id)))
+      const { currencies } = await server.fetchExtension(id)
       const listed = toList(currencies, 'currencies').map(({ currency }) => currency)
       expect(new Set(listed).size === listed.length, 'a currency is listed twice')
       for (const currency of Object.values(pairOf(server)))

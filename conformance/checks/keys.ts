@@ -26,8 +26,7 @@ const badKeyCheck = (id: EndpointId, input: Members, key: string, kind: 'unknown
   rule: 'spec 5',
   requirement: `${id} refuses an ${kind} key`,
   async run(server) {
-    const response = await server.call(id, input, { key })
-    expectFailure(id, response, 'key.invalid')
+    const response = await server.expectFailure(id, input, 'key.invalid', { key })
     if (id.startsWith('explorer.')) return
     expect(response.headers.has('www-authenticate'), 'www-authenticate is missing')
   },
@@ -40,7 +39,7 @@ export const keyChecks: readonly Check[] = [
     requirement: 'every endpoint except markets requires a key',
     async run(server) {
       for (const [id, input] of callsWithKey)
-        expectFailure(id, await server.call(id, input, { key: null, once: true }), 'key.missing')
+        await server.expectFailure(id, input, 'key.missing', { key: null, once: true })
     },
   },
   {
@@ -54,7 +53,7 @@ export const keyChecks: readonly Check[] = [
         ['validators.aggregateEffectiveness', { size: 'many' }],
       ]
       for (const [id, input] of invalidCalls)
-        expectFailure(id, await server.call(id, input, { key: null, once: true }), 'key.missing')
+        await server.expectFailure(id, input, 'key.missing', { key: null, once: true })
     },
   },
   badKeyCheck('explorer.fundedBy', { address: `0x${'12'.repeat(20)}` }, unknownKey, 'unknown'),
@@ -65,7 +64,7 @@ export const keyChecks: readonly Check[] = [
       // A key has three parts: prefix, identifier, secret.
       const [prefix = '', name = '', secret = ''] = server.options.key.split(':')
       for (const key of [`${prefix}:${name}`, `${name}:${secret}`])
-        expectFailure('fx.createQuote', await server.call('fx.createQuote', quote, { key }), 'key.invalid')
+        await server.expectFailure('fx.createQuote', quote, 'key.invalid', { key })
     },
   },
   {
@@ -76,7 +75,7 @@ export const keyChecks: readonly Check[] = [
       const { lowKey } = server.options
       if (!lowKey) throw new Skipped('pass a key of a lower plan with --low-key')
       for (const [id, input] of callsWithKey.slice(0, 3))
-        expectFailure(id, await server.call(id, input, { key: lowKey }), 'plan.too_low')
+        await server.expectFailure(id, input, 'plan.too_low', { key: lowKey })
     },
   },
   {

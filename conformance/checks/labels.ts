@@ -4,7 +4,6 @@ import {
   type Check,
   excerpt,
   expect,
-  expectFailure,
   expectReply,
   expectSame,
   type Members,
@@ -33,7 +32,7 @@ export const labelChecks: readonly Check[] = [
     requirement: 'version 2 returns an array of labels or a link',
     async run(server) {
       await fetchLabels(server)
-      expectReply(v2, await server.call(v2, { chainid: '1' }))
+      await server.fetchReply(v2, { chainid: '1' })
     },
   },
   {
@@ -65,8 +64,8 @@ export const labelChecks: readonly Check[] = [
     requirement: 'the default chainid is 1',
     async run(server) {
       await fetchLabels(server)
-      const plain = expectReply(v2, await server.call(v2))
-      const explicit = expectReply(v2, await server.call(v2, { chainid: '1' }))
+      const plain = await server.fetchReply(v2)
+      const explicit = await server.fetchReply(v2, { chainid: '1' })
       if (typeof plain.result === 'string')
         expect(typeof explicit.result === 'string', 'one is a link, the other is not')
       else expectSame(plain.result, explicit.result, 'the list differs from that of chainid=1')
@@ -78,7 +77,7 @@ export const labelChecks: readonly Check[] = [
     requirement: 'version 1 is the list of chain 1',
     async run(server) {
       const list = await fetchLabels(server)
-      const { result } = expectReply(v2, await server.call(v2, { chainid: '1' }))
+      const { result } = await server.fetchReply(v2, { chainid: '1' })
       if (typeof result === 'string') throw new Skipped('the list is long, so version 2 returns a link')
       expectSame(result, list, 'the two versions return different lists')
     },
@@ -88,8 +87,7 @@ export const labelChecks: readonly Check[] = [
     rule: 'spec 8',
     requirement: 'the list of chain 4326 is temporarily unavailable',
     async run(server) {
-      const response = await server.call(v2, { chainid: '4326' })
-      expectFailure(v2, response, 'explorer.chain_unavailable')
+      const response = await server.expectFailure(v2, { chainid: '4326' }, 'explorer.chain_unavailable')
       expect(/unavailable/i.test(response.text), `the response does not say "unavailable": ${excerpt(response.text)}`)
     },
   },
@@ -99,7 +97,7 @@ export const labelChecks: readonly Check[] = [
     requirement: 'an unknown chain and a list of chains are unsupported',
     async run(server) {
       for (const chainid of ['999999999', '1,137', 'one'])
-        expectFailure(v2, await server.call(v2, { chainid }), 'explorer.chain_unsupported')
+        await server.expectFailure(v2, { chainid }, 'explorer.chain_unsupported')
     },
   },
   {
@@ -107,7 +105,7 @@ export const labelChecks: readonly Check[] = [
     rule: 'behaviour/explorer.md#label-lists',
     requirement: 'formats other than csv and json are refused',
     async run(server) {
-      expectFailure(v2, await server.call(v2, { format: 'xml' }), 'input.invalid')
+      await server.expectFailure(v2, { format: 'xml' }, 'input.invalid')
     },
   },
   {
@@ -123,7 +121,7 @@ export const labelChecks: readonly Check[] = [
         ['explorer.fundedBy', { action: 'nothing' }, 'explorer.action'],
       ]
       for (const [id, input, code] of invalidCalls)
-        expectFailure(id, await server.call(id, input, { key: null, once: true }), code)
+        await server.expectFailure(id, input, code, { key: null, once: true })
     },
   },
   {
@@ -131,7 +129,7 @@ export const labelChecks: readonly Check[] = [
     rule: 'behaviour/explorer.md#parameters',
     requirement: 'parameter names are case-insensitive, and forms are accepted like queries',
     async run(server) {
-      const plain = expectReply(v1, await server.call(v1))
+      const plain = await server.fetchReply(v1)
       const upper = await server.call(v1, {}, { url: (url) => rename(url, (name) => name.toUpperCase()) })
       expectSame(expectReply(v1, upper).result, plain.result, 'upper-case names return another list')
       const form = await server.call(

@@ -1,18 +1,7 @@
 // Lists, lookups and the search of markets, events, series and tags: extensions of group D. A server without them is
 // not checked.
 import type { AnyId } from '#api/routes.ts'
-import {
-  type Check,
-  expect,
-  expectFailure,
-  expectList,
-  expectReply,
-  expectSame,
-  type Members,
-  requireExtension,
-  Skipped,
-  toList,
-} from '../check.ts'
+import { type Check, expect, expectList, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { expectSamePages } from '../expect-same-pages.ts'
 import { slugOf } from '../samples.ts'
 import type { ServerResponse, ServerUnderTest } from '../server-under-test.ts'
@@ -35,10 +24,10 @@ const idOf = ({ id }: Members): unknown => id
 /** The event of the sample market, by its id. */
 async function fetchEvent(server: ServerUnderTest): Promise<Members> {
   await listMarkets(server, { limit: 1 })
-  const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug: await slugOf(server) }))
+  const market = await server.fetchReply('markets.bySlug', { slug: await slugOf(server) })
   const [event] = toList(market.events ?? [], 'events')
   if (!event) throw new Skipped('the sample market has no event')
-  return expectReply('markets.eventById', await server.call('markets.eventById', { id: event.id }, { key: null }))
+  return await server.fetchReply('markets.eventById', { id: event.id }, { key: null })
 }
 
 export const marketListChecks: readonly Check[] = [
@@ -49,7 +38,7 @@ export const marketListChecks: readonly Check[] = [
     async run(server) {
       const slug = await slugOf(server)
       await listMarkets(server, { limit: 1 })
-      const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug }))
+      const market = await server.fetchReply('markets.bySlug', { slug })
       for (const input of [{ slug: [market.slug] }, { id: [market.id] }])
         expectSame(await listMarkets(server, input), [market], 'the list differs from the market')
     },
@@ -112,9 +101,8 @@ export const marketListChecks: readonly Check[] = [
     async run(server) {
       await listMarkets(server, { id: ['1'] })
       for (const input of [{ order: 'no-such-order' }, { limit: 501 }, { limit: 0 }, { end_date_min: 'tomorrow' }])
-        expectFailure('markets.list', await server.call('markets.list', input), 'input.invalid')
-      const response = await server.call('markets.listKeyset', { after_cursor: 'no-such-cursor' })
-      expectFailure('markets.listKeyset', response, 'input.invalid')
+        await server.expectFailure('markets.list', input, 'input.invalid')
+      await server.expectFailure('markets.listKeyset', { after_cursor: 'no-such-cursor' }, 'input.invalid')
     },
   },
   {
@@ -132,12 +120,11 @@ export const marketListChecks: readonly Check[] = [
         sortMembers(market),
         'the market inside the event differs from the market without its events',
       )
-      const bySlug = await server.call('markets.eventBySlug', { slug: event.slug }, { key: null })
-      expectSame(expectReply('markets.eventBySlug', bySlug), event, 'the slug returns another event')
-      const listed = await server.call('markets.events', { id: [event.id] }, { key: null })
-      expectSame(expectList('markets.events', listed), [event], 'the list returns another event')
-      const missing = await server.call('markets.eventById', { id: 'no-such-event-anywhere-here' })
-      expectFailure('markets.eventById', missing, 'record.not_found')
+      const bySlug = await server.fetchReply('markets.eventBySlug', { slug: event.slug }, { key: null })
+      expectSame(bySlug, event, 'the slug returns another event')
+      const listed = await server.fetchList('markets.events', { id: [event.id] }, { key: null })
+      expectSame(listed, [event], 'the list returns another event')
+      await server.expectFailure('markets.eventById', { id: 'no-such-event-anywhere-here' }, 'record.not_found')
     },
   },
   {
@@ -154,7 +141,7 @@ export const marketListChecks: readonly Check[] = [
       expectSame(numbered.map(idOf), whole.map(idOf), 'the list with its number differs from the list')
       const input = { id: whole.map(idOf), limit: 1 }
       for (const [offset, hasMore] of [[0, true] as const, [1, false] as const]) {
-        const { pagination } = expectReply(id, await server.call(id, { ...input, offset }, { key: null }))
+        const { pagination } = await server.fetchReply(id, { ...input, offset }, { key: null })
         expectSame(pagination, { hasMore, totalResults: 2 }, `the page with offset ${offset} of two events is wrong`)
       }
     },
@@ -165,14 +152,12 @@ export const marketListChecks: readonly Check[] = [
     requirement: 'a market is found by its id, as it is found by its slug; an unknown id returns 404',
     async run(server) {
       await listMarkets(server, { limit: 1 })
-      const market = expectReply('markets.bySlug', await server.call('markets.bySlug', { slug: await slugOf(server) }))
-      const found = requireExtension(
-        'markets.byId',
-        await server.call('markets.byId', { id: market.id }, { key: null }),
-      )
-      expectSame(expectReply('markets.byId', found), market, 'the id returns another market')
-      const missing = await server.call('markets.byId', { id: 'no-such-market-anywhere-here' }, { key: null })
-      expectFailure('markets.byId', missing, 'record.not_found')
+      const market = await server.fetchReply('markets.bySlug', { slug: await slugOf(server) })
+      const found = await server.fetchExtension('markets.byId', { id: market.id }, { key: null })
+      expectSame(found, market, 'the id returns another market')
+      await server.expectFailure('markets.byId', { id: 'no-such-market-anywhere-here' }, 'record.not_found', {
+        key: null,
+      })
     },
   },
   {
@@ -190,8 +175,8 @@ export const marketListChecks: readonly Check[] = [
     async run(server) {
       const [series] = toList((await fetchEvent(server)).series ?? [], 'series')
       if (!series) throw new Skipped('the event of the sample market has no series')
-      const response = await server.call('markets.seriesById', { id: series.id }, { key: null })
-      expectSame(expectReply('markets.seriesById', response), series, 'the series differs from that of its event')
+      const byId = await server.fetchReply('markets.seriesById', { id: series.id }, { key: null })
+      expectSame(byId, series, 'the series differs from that of its event')
     },
   },
   {
@@ -201,8 +186,8 @@ export const marketListChecks: readonly Check[] = [
     async run(server) {
       const [first] = expectList('markets.series', await callExtension(server, 'markets.series', { limit: 1 }))
       if (!first) throw new Skipped('there is no open series')
-      const response = await server.call('markets.seriesById', { id: first.id }, { key: null })
-      expectSame(expectReply('markets.seriesById', response), first, 'the list has another record than the lookup')
+      const byId = await server.fetchReply('markets.seriesById', { id: first.id }, { key: null })
+      expectSame(byId, first, 'the list has another record than the lookup')
     },
   },
   {
@@ -215,20 +200,15 @@ export const marketListChecks: readonly Check[] = [
       const byId = await server.call('markets.tagById', { id: tag.id }, { key: null })
       if (byId.status === 404) throw new Skipped('the server has no markets.tagById')
       expectSame(expectReply('markets.tagById', byId), tag, 'the id returns another tag than the list')
-      const bySlug = await server.call('markets.tagBySlug', { slug: tag.slug }, { key: null })
-      expectSame(expectReply('markets.tagBySlug', bySlug).slug, tag.slug, 'the slug returns another tag')
-      const missing = await server.call('markets.tagById', { id: 'no-such-tag-anywhere-here' })
-      expectFailure('markets.tagById', missing, 'record.not_found')
+      const bySlug = await server.fetchReply('markets.tagBySlug', { slug: tag.slug }, { key: null })
+      expectSame(bySlug.slug, tag.slug, 'the slug returns another tag')
+      await server.expectFailure('markets.tagById', { id: 'no-such-tag-anywhere-here' }, 'record.not_found')
       const [market] = await listMarkets(server, { slug: [await slugOf(server)] })
-      const ofMarket = await server.call('markets.marketTags', { id: market?.id }, { key: null })
-      expectSame(
-        expectList('markets.marketTags', ofMarket),
-        market?.tags ?? [],
-        'the tags differ from those in the market',
-      )
+      const ofMarket = await server.fetchList('markets.marketTags', { id: market?.id }, { key: null })
+      expectSame(ofMarket, market?.tags ?? [], 'the tags differ from those in the market')
       const event = await fetchEvent(server)
-      const ofEvent = await server.call('markets.eventTags', { id: event.id }, { key: null })
-      expectSame(expectList('markets.eventTags', ofEvent), event.tags ?? [], 'the tags differ from those in the event')
+      const ofEvent = await server.fetchList('markets.eventTags', { id: event.id }, { key: null })
+      expectSame(ofEvent, event.tags ?? [], 'the tags differ from those in the event')
     },
   },
   {

@@ -1,5 +1,5 @@
 // One market by its slug, spec 4.8.
-import { type Check, expect, expectFailure, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
+import { type Check, expect, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { slugOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -7,7 +7,7 @@ const id = 'markets.bySlug'
 
 /** Every field is optional in the contract, but a market has an id. */
 async function fetchMarket(server: ServerUnderTest, input: Members = {}): Promise<Members> {
-  const record = expectReply(id, await server.call(id, { slug: await slugOf(server), ...input }, { key: null }))
+  const record = await server.fetchReply(id, { slug: await slugOf(server), ...input }, { key: null })
   expect(typeof record.id === 'string', 'the market has no id')
   return record
 }
@@ -38,11 +38,8 @@ export const marketChecks: readonly Check[] = [
     rule: 'spec 5',
     requirement: 'no key is required, and a key changes nothing',
     async run(server) {
-      expectSame(
-        expectReply(id, await server.call(id, { slug: await slugOf(server) })),
-        await fetchMarket(server),
-        'a key changes the response',
-      )
+      const withKey = await server.fetchReply(id, { slug: await slugOf(server) })
+      expectSame(withKey, await fetchMarket(server), 'a key changes the response')
     },
   },
   {
@@ -62,16 +59,10 @@ export const marketChecks: readonly Check[] = [
       const events = toList((await fetchMarket(server)).events ?? [], 'events')
       for (const event of events) {
         for (const market of toList(event.markets ?? [], 'markets'))
-          expect(
-            Object.keys(market).every((name) => ['id', 'slug', 'question'].includes(name)),
-            'a market inside an event has more than a reference',
-          )
+          expect(hasOnly(market, ['id', 'slug', 'question']), 'a market inside an event has more than a reference')
         for (const series of toList(event.series ?? [], 'series'))
           for (const member of toList(series.events ?? [], 'events'))
-            expect(
-              Object.keys(member).every((name) => ['id', 'slug', 'title'].includes(name)),
-              'an event inside a series has more than a reference',
-            )
+            expect(hasOnly(member, ['id', 'slug', 'title']), 'an event inside a series has more than a reference')
       }
     },
   },
@@ -81,11 +72,8 @@ export const marketChecks: readonly Check[] = [
     requirement: 'tags are included unless include_tag=false',
     async run(server) {
       const { tags, ...rest } = await fetchMarket(server)
-      expectSame(
-        await fetchMarket(server, { include_tag: false }),
-        rest,
-        'include_tag=false changes more than the tags',
-      )
+      const withoutTags = await fetchMarket(server, { include_tag: false })
+      expectSame(withoutTags, rest, 'include_tag=false changes more than the tags')
       if (tags === undefined) throw new Skipped('the sample market has no tags')
       expectSame((await fetchMarket(server, { include_tag: true })).tags, tags, 'include_tag=true is not the default')
     },
@@ -132,14 +120,17 @@ export const marketChecks: readonly Check[] = [
     requirement: 'an unknown slug returns 404, a malformed one 422; slugs are case-sensitive',
     async run(server) {
       const slug = await slugOf(server)
-      expectFailure(id, await server.call(id, { slug: 'no-such-market-anywhere-here' }), 'record.not_found')
+      await server.expectFailure(id, { slug: 'no-such-market-anywhere-here' }, 'record.not_found')
       for (const malformed of ['a b', 'ä', 'a'.repeat(257), 'a/b'])
-        expectFailure(id, await server.call(id, { slug: malformed }), 'input.invalid')
+        await server.expectFailure(id, { slug: malformed }, 'input.invalid')
       const upper = slug.toUpperCase()
-      if (upper !== slug) expectFailure(id, await server.call(id, { slug: upper }), 'record.not_found')
+      if (upper !== slug) await server.expectFailure(id, { slug: upper }, 'record.not_found')
     },
   },
 ]
+
+const hasOnly = (record: Members, names: readonly string[]): boolean =>
+  Object.keys(record).every((name) => names.includes(name))
 
 function findNulls(value: unknown, at: string): string[] {
   if (value === null) return [at]

@@ -1,5 +1,5 @@
 // The entity behind one validator, spec 4.7.
-import { type Check, expect, expectFailure, expectReply, expectSame } from '../check.ts'
+import { type Check, expect, expectSame } from '../check.ts'
 import { validatorsOf } from '../samples.ts'
 
 const id = 'validators.metadata'
@@ -11,7 +11,7 @@ export const metadataChecks: readonly Check[] = [
     requirement: 'the record has every field and belongs to the requested validator',
     async run(server) {
       for (const index of await validatorsOf(server)) {
-        const record = expectReply(id, await server.call(id, { validator_index_or_pubkey: index }))
+        const record = await server.fetchReply(id, { validator_index_or_pubkey: index })
         expect(record.validatorIndex === index, `requested ${index}, got ${record.validatorIndex}`)
       }
     },
@@ -22,14 +22,12 @@ export const metadataChecks: readonly Check[] = [
     requirement: 'the public key returns the same validator, with and without 0x',
     async run(server) {
       const [index] = await validatorsOf(server)
-      const byIndex = expectReply(id, await server.call(id, { validator_index_or_pubkey: index }))
+      const byIndex = await server.fetchReply(id, { validator_index_or_pubkey: index })
       const bare = String(byIndex.validatorPubkey).replace(/^0x/, '')
-      for (const name of [bare, `0x${bare}`])
-        expectSame(
-          expectReply(id, await server.call(id, { validator_index_or_pubkey: name })),
-          byIndex,
-          `${name} returns another record`,
-        )
+      for (const name of [bare, `0x${bare}`]) {
+        const byKey = await server.fetchReply(id, { validator_index_or_pubkey: name })
+        expectSame(byKey, byIndex, `${name} returns another record`)
+      }
     },
   },
   {
@@ -38,7 +36,7 @@ export const metadataChecks: readonly Check[] = [
     requirement: 'unknown lists are empty, never null; epochs in the far future are null',
     async run(server) {
       for (const index of await validatorsOf(server)) {
-        const record = expectReply(id, await server.call(id, { validator_index_or_pubkey: index }))
+        const record = await server.fetchReply(id, { validator_index_or_pubkey: index })
         for (const name of ['nodeOperators', 'depositAddresses', 'dvtOperators'])
           expect(Array.isArray(record[name]), `${name} is ${record[name]}`)
         for (const name of ['activationEpoch', 'exitEpoch', 'withdrawableEpoch'])
@@ -52,13 +50,9 @@ export const metadataChecks: readonly Check[] = [
     requirement: 'an unknown validator is not found; a malformed key and an unknown network are validation errors',
     async run(server) {
       const [index] = await validatorsOf(server)
-      expectFailure(id, await server.call(id, { validator_index_or_pubkey: '999999999999' }), 'record.not_found')
-      expectFailure(id, await server.call(id, { validator_index_or_pubkey: 'nonsense' }), 'input.invalid')
-      expectFailure(
-        id,
-        await server.call(id, { validator_index_or_pubkey: index, network: 'elsewhere' }),
-        'input.invalid',
-      )
+      await server.expectFailure(id, { validator_index_or_pubkey: '999999999999' }, 'record.not_found')
+      await server.expectFailure(id, { validator_index_or_pubkey: 'nonsense' }, 'input.invalid')
+      await server.expectFailure(id, { validator_index_or_pubkey: index, network: 'elsewhere' }, 'input.invalid')
     },
   },
 ]

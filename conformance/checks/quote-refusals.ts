@@ -1,6 +1,6 @@
 // Invalid quote requests, spec 4.4.
 import type { FaultCode } from '#api/faults.ts'
-import { type Check, expect, expectFailure, type Members, membersOf, toList } from '../check.ts'
+import { type Check, expect, type Members, membersOf, toList } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { quoteInput, recipientAddress } from './quotes.ts'
@@ -14,8 +14,7 @@ async function expectRefused(
   code: FaultCode,
   expectedLocation?: string,
 ): Promise<void> {
-  const response = await server.call(id, quoteInput(server, changes))
-  expectFailure(id, response, code)
+  const response = await server.expectFailure(id, quoteInput(server, changes), code)
   if (expectedLocation === undefined) return
   const errors = toList(membersOf(response.body, 'the failure').errors, 'errors')
   expect(
@@ -89,9 +88,9 @@ export const quoteRefusalChecks: readonly Check[] = [
     requirement: 'a body that is not JSON, or has another content-type, is refused in the error format of the group',
     async run(server) {
       const input = quoteInput(server, { recipientAddress })
-      expectFailure(id, await server.call(id, input, { body: '{"from":' }), 'body.invalid_json')
-      expectFailure(id, await server.call(id, input, { headers: { 'content-type': 'text/plain' } }), 'body.type')
-      expectFailure(id, await server.call(id, input, { body: '[]' }), 'input.invalid')
+      await server.expectFailure(id, input, 'body.invalid_json', { body: '{"from":' })
+      await server.expectFailure(id, input, 'body.type', { headers: { 'content-type': 'text/plain' } })
+      await server.expectFailure(id, input, 'input.invalid', { body: '[]' })
     },
   },
 ]

@@ -1,5 +1,5 @@
 // Quotes, spec 4.4: fields, arithmetic, idempotency.
-import { type Check, expect, expectFailure, expectReply, expectSame, type Members, membersOf } from '../check.ts'
+import { type Check, expect, expectReply, expectSame, type Members, membersOf } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -16,7 +16,7 @@ export function quoteInput(server: ServerUnderTest, changes: Members = {}): Memb
 }
 
 export async function createQuote(server: ServerUnderTest, changes: Members = {}): Promise<Members> {
-  return expectReply(id, await server.call(id, quoteInput(server, changes)))
+  return await server.fetchReply(id, quoteInput(server, changes))
 }
 
 const amountOf = (quote: Members, side: 'from' | 'to'): number => Number(membersOf(quote[side], side).amount)
@@ -43,8 +43,8 @@ export const quoteChecks: readonly Check[] = [
     requirement: 'the default type is tradable',
     async run(server) {
       const { type: _, ...input } = quoteInput(server, { recipientAddress })
-      expect('typedData' in expectReply(id, await server.call(id, input)), 'there is no typed data')
-      expectFailure(id, await server.call(id, { ...input, recipientAddress: undefined }), 'input.invalid')
+      expect('typedData' in (await server.fetchReply(id, input)), 'there is no typed data')
+      await server.expectFailure(id, { ...input, recipientAddress: undefined }, 'input.invalid')
     },
   },
   {
@@ -54,7 +54,7 @@ export const quoteChecks: readonly Check[] = [
     async run(server) {
       expect(!('typedData' in (await createQuote(server))), 'it has typed data')
       expect(!('typedData' in (await createQuote(server, { recipientAddress }))), 'it has typed data')
-      expectFailure(id, await server.call(id, quoteInput(server, { recipientAddress: '0x12' })), 'input.invalid')
+      await server.expectFailure(id, quoteInput(server, { recipientAddress: '0x12' }), 'input.invalid')
     },
   },
   {
@@ -118,7 +118,7 @@ export const quoteChecks: readonly Check[] = [
       expectReply(id, original)
       expectSame(repeated.text, original.text, 'the second response differs from the first')
       const other = quoteInput(server, { tenor: 'daily', idempotencyKey })
-      expectFailure(id, await server.call(id, other), 'fx.idempotency')
+      await server.expectFailure(id, other, 'fx.idempotency')
     },
   },
 ]

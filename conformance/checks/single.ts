@@ -1,27 +1,16 @@
 // Effectiveness of one validator over time, spec 4.6.
-import {
-  type Check,
-  expect,
-  expectFailure,
-  expectProblemWith,
-  expectReply,
-  expectSame,
-  type Members,
-  Skipped,
-  toList,
-} from '../check.ts'
+import { type Check, expect, expectProblemWith, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
 const id = 'validators.effectiveness'
 const metadata = 'validators.metadata'
-const pagesMax = 200
 
 const resultsOf = (page: Members): readonly Members[] => toList(page.results, 'results')
 
 async function fetchPage(server: ServerUnderTest, input: Members = {}): Promise<Members> {
   const [index] = await validatorsOf(server)
-  return expectReply(id, await server.call(id, { validator_index_or_pubkey: index, ...input }))
+  return await server.fetchReply(id, { validator_index_or_pubkey: index, ...input })
 }
 
 /** The bounds of the first page of days, requested with defaults only. */
@@ -60,21 +49,13 @@ export const singleChecks: readonly Check[] = [
     async run(server) {
       const query = await firstDays(server)
       const all = resultsOf(await fetchPage(server, { ...query, limit: 1000 }))
-      const paged: Members[] = []
-      let link: string | undefined
-      let count = 0
-      do {
-        const [index] = await validatorsOf(server)
-        const input = { validator_index_or_pubkey: index, ...query, limit: 3 }
-        const page: Members = expectReply(id, await server.call(id, input, link === undefined ? {} : { link }))
-        count += 1
-        expect((page.previous === null) === (count === 1), `previous of page ${count} is ${page.previous}`)
+      const [index] = await validatorsOf(server)
+      const pages = await server.fetchPages(id, { validator_index_or_pubkey: index, ...query, limit: 3 })
+      for (const [at, page] of pages.entries()) {
+        expect((page.previous === null) === (at === 0), `previous of page ${at + 1} is ${page.previous}`)
         expect(page.pages === Math.ceil(all.length / 3), `pages is ${page.pages} for ${all.length} records`)
-        expect(count <= pagesMax, `there are more than ${pagesMax} pages`)
-        paged.push(...resultsOf(page))
-        link = page.next === null ? undefined : String(page.next)
-      } while (link !== undefined)
-      expectSame(paged, all, 'pages of 3 contain other records than one large page')
+      }
+      expectSame(pages.flatMap(resultsOf), all, 'pages of 3 contain other records than one large page')
     },
   },
   {
@@ -99,11 +80,8 @@ export const singleChecks: readonly Check[] = [
       const query = { ...(await firstDays(server)), limit: 1000 }
       const days = (page: Members) => resultsOf(page).map(({ day }) => Number(day))
       const up = days(await fetchPage(server, query))
-      expectSame(
-        up,
-        up.toSorted((a, b) => a - b),
-        'days do not ascend',
-      )
+      const ascending = up.toSorted((a, b) => a - b)
+      expectSame(up, ascending, 'days do not ascend')
       const down = days(await fetchPage(server, { ...query, sortOrder: 'desc' }))
       expectSame(down, up.toReversed(), 'desc is not the reverse of asc')
       // Check all samples: a validator without missed duties has the same figures every day.
@@ -111,11 +89,8 @@ export const singleChecks: readonly Check[] = [
         const input = { validator_index_or_pubkey: index, limit: 1000, sortBy: 'sumInclusionDelay' }
         const sums = resultsOf(await fetchPage(server, input)).map(({ sumInclusionDelay }) => sumInclusionDelay)
         const values = sums.filter((sum) => sum !== null)
-        expectSame(
-          values,
-          values.map(Number).toSorted((a, b) => a - b),
-          'sortBy=sumInclusionDelay is not sorted',
-        )
+        const sorted = values.map(Number).toSorted((a, b) => a - b)
+        expectSame(values, sorted, 'sortBy=sumInclusionDelay is not sorted')
       }
     },
   },
@@ -131,8 +106,11 @@ export const singleChecks: readonly Check[] = [
       const oneDay = resultsOf(await fetchPage(server, { fromDay: toDay, toDay }))
       expect(oneDay.length === 1 && oneDay[0]?.day === toDay, 'a request for one day does not return one day')
       const [index] = await validatorsOf(server)
-      const inverted = await server.call(id, { validator_index_or_pubkey: index, fromDay: 5, toDay: 4 })
-      expectFailure(id, inverted, 'input.invalid')
+      const inverted = await server.expectFailure(
+        id,
+        { validator_index_or_pubkey: index, fromDay: 5, toDay: 4 },
+        'input.invalid',
+      )
       expectProblemWith(inverted, 'fromDay')
     },
   },
@@ -169,8 +147,11 @@ export const singleChecks: readonly Check[] = [
         ['utc', 'maybe'],
       ]
       for (const [name, value] of invalid) {
-        const response = await server.call(id, { validator_index_or_pubkey: index, [name]: value })
-        expectFailure(id, response, 'input.invalid')
+        const response = await server.expectFailure(
+          id,
+          { validator_index_or_pubkey: index, [name]: value },
+          'input.invalid',
+        )
         expectProblemWith(response, name)
       }
     },
@@ -181,14 +162,11 @@ export const singleChecks: readonly Check[] = [
     requirement: 'a validator is selected by index or by public key; an unknown one is not found',
     async run(server) {
       const [index] = await validatorsOf(server)
-      const { validatorPubkey } = expectReply(
-        metadata,
-        await server.call(metadata, { validator_index_or_pubkey: index }),
-      )
+      const { validatorPubkey } = await server.fetchReply(metadata, { validator_index_or_pubkey: index })
       const query = { ...(await firstDays(server)), limit: 5 }
       const byKey = await fetchPage(server, { ...query, validator_index_or_pubkey: validatorPubkey })
       expectSame(byKey.results, (await fetchPage(server, query)).results, 'the public key returns other records')
-      expectFailure(id, await server.call(id, { validator_index_or_pubkey: '999999999999' }), 'record.not_found')
+      await server.expectFailure(id, { validator_index_or_pubkey: '999999999999' }, 'record.not_found')
     },
   },
 ]

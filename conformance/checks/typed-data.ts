@@ -24,11 +24,8 @@ export const typedDataChecks: readonly Check[] = [
       const { primaryType, types } = typedDataOf(await createTradable(server))
       expect(primaryType === 'PermitWitnessTransferFrom', `primaryType is ${primaryType}`)
       const expected = contract['fx.createQuote'].example.reply.typedData?.types ?? {}
-      expectSame(
-        Object.keys(membersOf(types, 'types')).toSorted(),
-        Object.keys(expected).toSorted(),
-        'the six types differ',
-      )
+      const names = Object.keys(membersOf(types, 'types'))
+      expectSame(names.toSorted(), Object.keys(expected).toSorted(), 'the six types differ')
     },
   },
   {
@@ -55,19 +52,12 @@ export const typedDataChecks: readonly Check[] = [
       expect(String(quoteId).toLowerCase() === padded.toLowerCase(), `quoteId ${quoteId} is not that of ${quote.id}`)
       expect(String(witness.recipient).toLowerCase() === recipientAddress, 'the recipient differs')
       expect(message.deadline === maturity, `deadline ${message.deadline} and maturity ${maturity} differ`)
-      expect(
-        membersOf(message.permitted, 'permitted').token === paid,
-        'the permitted token is not the one that is paid',
-      )
+      const { token } = membersOf(message.permitted, 'permitted')
+      expect(token === paid, 'the permitted token is not the one that is paid')
       expect(base !== paid, 'both tokens are the same')
-      expect(
-        isInUnits(membersOf(quote.to, 'to').amount, baseAmount),
-        `baseAmount ${baseAmount} is not the amount of to`,
-      )
-      expect(
-        isInUnits(membersOf(quote.from, 'from').amount, quoteAmount),
-        `quoteAmount ${quoteAmount} is not that of from`,
-      )
+      const [{ amount: received }, { amount: given }] = [membersOf(quote.to, 'to'), membersOf(quote.from, 'from')]
+      expect(isInUnits(received, baseAmount), `baseAmount ${baseAmount} is not the amount of to`)
+      expect(isInUnits(given, quoteAmount), `quoteAmount ${quoteAmount} is not that of from`)
       expect(isInUnits(quote.fee, witness.fee), `fee ${witness.fee} is not ${quote.fee}`)
     },
   },

@@ -4,9 +4,7 @@ import type { AnyId } from '#api/routes.ts'
 import {
   type Check,
   expect,
-  expectFailure,
   expectList,
-  expectReply,
   expectSame,
   type Members,
   requireExtension,
@@ -19,14 +17,11 @@ import type { ServerUnderTest } from '../server-under-test.ts'
 
 const rule = 'behaviour/validators.md#operators'
 
-const fetchPage = async (server: ServerUnderTest, id: AnyId, input: Members) =>
-  expectReply(id, requireExtension(id, await server.call(id, input)))
-
 const fetchList = async (server: ServerUnderTest, id: AnyId, input: Members = {}) =>
   expectList(id, requireExtension(id, await server.call(id, input)))
 
 async function fetchOperators(server: ServerUnderTest): Promise<readonly Members[]> {
-  const { data } = await fetchPage(server, 'validators.operators', { window: '7d' })
+  const { data } = await server.fetchExtension('validators.operators', { window: '7d' })
   const known = toList(data, 'data').filter(({ validatorCount }) => validatorCount !== null)
   if (known.length < 2) throw new Skipped('the server knows fewer than two pools with figures')
   return known
@@ -39,9 +34,9 @@ export const validatorListChecks: readonly Check[] = [
     requirement: 'a list has the metadata of validators, from the given index on',
     async run(server) {
       const index = Math.max(...(await validatorsOf(server)))
-      const { data } = await fetchPage(server, 'validators.list', { from: index, size: 1 })
-      const response = await server.call('validators.metadata', { validator_index_or_pubkey: index })
-      expectSame(data, [expectReply('validators.metadata', response)], 'the list differs from the metadata')
+      const { data } = await server.fetchExtension('validators.list', { from: index, size: 1 })
+      const record = await server.fetchReply('validators.metadata', { validator_index_or_pubkey: index })
+      expectSame(data, [record], 'the list differs from the metadata')
     },
   },
   {
@@ -58,9 +53,11 @@ export const validatorListChecks: readonly Check[] = [
     requirement: 'version 0 returns the records of the aggregate for one validator',
     async run(server) {
       const [index] = await validatorsOf(server)
-      const page = await fetchPage(server, 'validators.effectivenessV0', { validator_index_or_pubkey: index, size: 3 })
-      const response = await server.call('validators.aggregateEffectiveness', { indices: [index], size: 3 })
-      const { data } = expectReply('validators.aggregateEffectiveness', response)
+      const page = await server.fetchExtension('validators.effectivenessV0', {
+        validator_index_or_pubkey: index,
+        size: 3,
+      })
+      const { data } = await server.fetchReply('validators.aggregateEffectiveness', { indices: [index], size: 3 })
       expectSame(page.data, data, 'the records differ')
     },
   },
@@ -75,12 +72,15 @@ export const validatorListChecks: readonly Check[] = [
       expectSame(counts, sorted, 'the largest operator does not come first')
       const [first] = operators
       const name = { operator_id: first?.id, idType: first?.idType }
-      const summary = await fetchPage(server, 'validators.operatorSummary', { ...name, window: '7d' })
+      const summary = await server.fetchExtension('validators.operatorSummary', { ...name, window: '7d' })
       expectSame(summary, first, 'the summary differs from the list')
-      const found = await fetchPage(server, 'validators.operator', name)
+      const found = await server.fetchExtension('validators.operator', name)
       expect(found.id === first?.id, `requested ${first?.id}, got ${found.id}`)
-      const missing = await server.call('validators.operator', { operator_id: 'no such operator anywhere here' })
-      expectFailure('validators.operator', missing, 'record.not_found')
+      await server.expectFailure(
+        'validators.operator',
+        { operator_id: 'no such operator anywhere here' },
+        'record.not_found',
+      )
     },
   },
   {
