@@ -5,21 +5,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from './contract.ts'
 import { extensions } from './extensions.ts'
-import { bigMark, type Endpoint } from './kit.ts'
+import type { Endpoint } from './kit.ts'
 import { allRoutes, type Group, groups } from './routes.ts'
-
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly string[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly patternProperties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly description?: string
-  readonly default?: unknown
-  readonly [bigMark]?: true
-}
+import { bigMark, type JsonSchema as Schema } from './schema.ts'
 
 /** Name of a record → its schema. */
 type Records = ReadonlyMap<string, Schema>

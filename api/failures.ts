@@ -3,10 +3,18 @@
 import { commonFaults, type FaultCode, type FaultRule, faults, keyFaults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
 import { type Group, plans, type Route } from './routes.ts'
-import type { ExplorerFailure } from './wire/explorer.ts'
-import type { FxFailure } from './wire/fx.ts'
-import type { MarketsFailure } from './wire/markets.ts'
-import type { ValidatorsFailure } from './wire/validators.ts'
+import { ExplorerFailure } from './wire/explorer.ts'
+import { FxFailure } from './wire/fx.ts'
+import { MarketsFailure } from './wire/markets.ts'
+import { ValidatorsFailure } from './wire/validators.ts'
+
+/** The error format of each group. */
+export const failureSchemas = {
+  explorer: ExplorerFailure,
+  fx: FxFailure,
+  validators: ValidatorsFailure,
+  markets: MarketsFailure,
+} as const
 
 export interface FailureExample {
   readonly code: FaultCode

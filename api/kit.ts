@@ -3,7 +3,7 @@
 import type { Static, TObject, TOptional, TProperties, TSchema } from 'typebox'
 import type { PlainEndpoint, PlainExample } from './endpoint.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
-import { Type } from './schema.ts'
+import { bigMark, Type } from './schema.ts'
 
 export type { Static, TObject, TProperties, TSchema }
 export { Type }
@@ -22,8 +22,6 @@ export const Num = Type.Number()
 export const Whole = Type.Integer()
 export const Count = Type.Integer({ minimum: 0 })
 export const DateTime = Type.String({ format: 'date-time' })
-/** Marks integers that may be bigints. A symbol, so that no document contains it, but copies of the schema do. */
-export const bigMark = Symbol('may be a bigint')
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
 export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer', [bigMark]: true })
 /** Text with a pattern. Error messages use `x-must`: "`address` must be 0x and 40 hexadecimal digits". */

@@ -1,19 +1,8 @@
 // The responses of an OpenAPI operation: the reply, and the faults by status.
-import { type FailureExample, failuresOf } from './failures.ts'
+import { type FailureExample, failureSchemas, failuresOf } from './failures.ts'
 import { faults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
 import type { Components, SchemaObject } from './openapi-schemas.ts'
-import { ExplorerFailure } from './wire/explorer.ts'
-import { FxFailure } from './wire/fx.ts'
-import { MarketsFailure } from './wire/markets.ts'
-import { ValidatorsFailure } from './wire/validators.ts'
-
-const failureSchemas = {
-  explorer: ExplorerFailure,
-  fx: FxFailure,
-  validators: ValidatorsFailure,
-  markets: MarketsFailure,
-} as const
 
 /** Replies whose figures come by a method that has a version. */
 const methodVersioned: ReadonlySet<string> = new Set([

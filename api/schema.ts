@@ -18,6 +18,31 @@ type SchemaFunctions = Pick<
   | 'Unsafe'
 >
 
+/** Marks integers that may be bigints. A symbol, so that no document contains it, but copies of the schema do. */
+export const bigMark = Symbol('may be a bigint')
+
+/** A schema as JSON: the keywords that the contract uses. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly string[]
+  readonly anyOf?: readonly JsonSchema[]
+  readonly items?: JsonSchema
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly description?: string
+  readonly default?: unknown
+  readonly pattern?: string
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly [bigMark]?: true
+}
+
 /** Not enumerable, so that it is neither printed nor copied with the schema. */
 const optionalMark = '~optional'
 

@@ -2,15 +2,11 @@
 // cannot run (for example without sample data or a second key) throws `Skipped`.
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
-import { failureExample } from '#api/failures.ts'
+import { failureExample, failureSchemas } from '#api/failures.ts'
 import type { FaultCode } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
-import type { Endpoint, TSchema } from '#api/kit.ts'
+import type { Endpoint } from '#api/kit.ts'
 import type { AnyId, Group } from '#api/routes.ts'
-import { ExplorerFailure } from '#api/wire/explorer.ts'
-import { FxFailure } from '#api/wire/fx.ts'
-import { MarketsFailure } from '#api/wire/markets.ts'
-import { ValidatorsFailure } from '#api/wire/validators.ts'
 import { misfits } from './schema-fit.ts'
 import type { ServerResponse, ServerUnderTest } from './server-under-test.ts'
 
@@ -91,13 +87,6 @@ function expectSuccess(response: ServerResponse): void {
   expect(response.status === 200, `status ${response.status} instead of 200: ${excerpt(response.text)}`)
   const type = response.headers.get('content-type') ?? 'none'
   expect(/^application\/json\s*(;|$)/i.test(type), `content-type is ${type}, not application/json`)
-}
-
-const failureSchemas: Readonly<Record<Group, TSchema>> = {
-  explorer: ExplorerFailure,
-  fx: FxFailure,
-  validators: ValidatorsFailure,
-  markets: MarketsFailure,
 }
 
 /** Expects an error in the format of the endpoint's group, with the status and the text or number of this code. */

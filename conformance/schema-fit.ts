@@ -2,26 +2,10 @@
 // mistake there cannot hide here. It is stricter in one point: a field that the schema does not list is a problem,
 // because a renamed optional field shows in no other way.
 import type { TSchema } from '#api/kit.ts'
+import type { JsonSchema } from '#api/schema.ts'
 
 const problemsMax = 10
 const shownCharsMax = 60
-
-interface SchemaNode {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly SchemaNode[]
-  readonly properties?: Readonly<Record<string, SchemaNode>>
-  readonly required?: readonly string[]
-  readonly items?: SchemaNode
-  readonly pattern?: string
-  readonly format?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-}
 
 /** The schema keywords that are validated. A test checks that the contract uses no others. */
 export const knownKeywords: ReadonlySet<string> = new Set([
@@ -32,11 +16,11 @@ export const knownKeywords: ReadonlySet<string> = new Set([
 /** Lists the problems of the value, each with its path. Empty if the value matches. */
 export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): readonly string[] {
   const problems: string[] = []
-  checkValue(schema as SchemaNode, value, 'reply', problems)
+  checkValue(schema as JsonSchema, value, 'reply', problems)
   return problems.slice(0, atMost)
 }
 
-function checkValue(node: SchemaNode, value: unknown, at: string, problems: string[]): void {
+function checkValue(node: JsonSchema, value: unknown, at: string, problems: string[]): void {
   if (node.anyOf) {
     checkUnion(node.anyOf, value, at, problems)
     return
@@ -47,7 +31,7 @@ function checkValue(node: SchemaNode, value: unknown, at: string, problems: stri
     problems.push(`${at} must be ${allowed.join(' or ')}, not ${formatValue(value)}`)
     return
   }
-  if (node.enum && !node.enum.includes(value))
+  if (node.enum && !node.enum.some((one) => one === value))
     problems.push(`${at} must be one of ${node.enum.join(', ')}, not ${formatValue(value)}`)
   if (typeof value === 'string') checkText(node, value, at, problems)
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(node, value, at, problems)
@@ -57,7 +41,7 @@ function checkValue(node: SchemaNode, value: unknown, at: string, problems: stri
 }
 
 /** If no branch matches, reports the problems of the branch whose type matches. */
-function checkUnion(branches: readonly SchemaNode[], value: unknown, at: string, problems: string[]): void {
+function checkUnion(branches: readonly JsonSchema[], value: unknown, at: string, problems: string[]): void {
   const problemsByBranch = branches.map((branch) => {
     const branchProblems: string[] = []
     checkValue(branch, value, at, branchProblems)
@@ -68,7 +52,7 @@ function checkUnion(branches: readonly SchemaNode[], value: unknown, at: string,
   problems.push(...(nearest?.branchProblems ?? []))
 }
 
-function checkText(node: SchemaNode, value: string, at: string, problems: string[]): void {
+function checkText(node: JsonSchema, value: string, at: string, problems: string[]): void {
   if (node.pattern !== undefined && !new RegExp(node.pattern, 'u').test(value))
     problems.push(`${at} must match ${node.pattern}, not ${formatValue(value)}`)
   if (node.format !== undefined && !formats[node.format]?.(value))
@@ -77,19 +61,19 @@ function checkText(node: SchemaNode, value: string, at: string, problems: string
     problems.push(`${at} has ${value.length} characters`)
 }
 
-function checkNumber(node: SchemaNode, value: number | bigint, at: string, problems: string[]): void {
+function checkNumber(node: JsonSchema, value: number | bigint, at: string, problems: string[]): void {
   if (node.minimum !== undefined && value < node.minimum) problems.push(`${at} must be at least ${node.minimum}`)
   if (node.maximum !== undefined && value > node.maximum) problems.push(`${at} must be at most ${node.maximum}`)
 }
 
-function checkList(node: SchemaNode, value: readonly unknown[], at: string, problems: string[]): void {
+function checkList(node: JsonSchema, value: readonly unknown[], at: string, problems: string[]): void {
   if (value.length < (node.minItems ?? 0) || value.length > (node.maxItems ?? Number.POSITIVE_INFINITY))
     problems.push(`${at} has ${value.length} items`)
   const { items } = node
   if (items) for (const [index, item] of value.entries()) checkValue(items, item, `${at}[${index}]`, problems)
 }
 
-function checkObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, at: string, problems: string[]): void {
+function checkObject(node: JsonSchema, value: Readonly<Record<string, unknown>>, at: string, problems: string[]): void {
   for (const name of node.required ?? []) if (!Object.hasOwn(value, name)) problems.push(`${at}.${name} is missing`)
   const { properties } = node
   if (!properties) return

@@ -10,22 +10,7 @@ import type { Endpoint } from '#api/kit.ts'
 import { recordName } from '#api/openapi-schemas.ts'
 import { inputLocation } from '#api/routes.ts'
 import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
-
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly enum?: readonly string[]
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly default?: unknown
-  readonly description?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-}
+import type { JsonSchema as Schema } from '#api/schema.ts'
 
 const root = join(import.meta.dirname, '..')
 

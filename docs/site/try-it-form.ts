@@ -1,19 +1,13 @@
 // The form of an endpoint page that calls the endpoint. browser/try-it.ts sends it.
 import type { Endpoint } from '#api/kit.ts'
 import { type AnyId, inputLocation } from '#api/routes.ts'
+import type { JsonSchema } from '#api/schema.ts'
 import { escapeHtml } from './escape-html.ts'
-
-interface InputSchema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly default?: unknown
-  readonly items?: InputSchema
-}
 
 export const tryItAnchor = 'try-it'
 
 export function renderTryItForm(endpoint: Endpoint): string {
-  const inputs = Object.entries(endpoint.input.properties as Record<string, InputSchema>)
+  const inputs = Object.entries(endpoint.input.properties as Record<string, JsonSchema>)
   const example = endpoint.example.input as Readonly<Record<string, unknown>>
   const fields = inputs
     .filter(([name]) => inputLocation(endpoint, name) !== 'body')
@@ -42,7 +36,7 @@ const keyField = `<div class="row"><label class="field wide">API key<input class
 <button type="button" class="demo-key" hidden>Use the demo key</button></div>
 `
 
-function renderField(endpoint: Endpoint, name: string, schema: InputSchema, example: unknown): string {
+function renderField(endpoint: Endpoint, name: string, schema: JsonSchema, example: unknown): string {
   const required = (endpoint.input as { readonly required?: readonly string[] }).required?.includes(name)
   const isRequired = required === true && schema.default === undefined
   const types = [schema.type ?? []].flat()
