@@ -159,7 +159,8 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
         return reason === undefined ? gap : { ...gap, reason }
       }),
       ageSeconds,
-      complete: position.gapsCount === 0 && last !== undefined,
+      // Epochs before the first stored one are no gap, but may still be read.
+      complete: position.gapsCount === 0 && last !== undefined && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
       ...(missingPast.epochs > 0 && { missingPast }),

@@ -25,12 +25,14 @@ import { type EpochProcessor, LocalEpochProcessor } from './epochs/epoch-process
 import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { computeEpochs, fillEpochs, GapFiller } from './fill-gaps.ts'
 import { fillPast, type PastStep } from './fill-past.ts'
+import { countEpochs } from './gaps.ts'
 import { type IngestProgress, type IngestStep, type SkippedEpochs, summarizeStep } from './ingest-progress.ts'
 import {
   commitSegments,
   configuredStart,
   coverageEnd,
   createHeadRecorder,
+  findGaps,
   type IngestSource,
   mergeAllDays,
   mergeDays,
@@ -180,6 +182,11 @@ export class Follower {
       { network: this.network, fromEpoch: from, untilEpoch: until, reason: problem },
       message,
     )
+  }
+
+  /** How many epochs are missing before the end of the coverage. */
+  async countMissing(): Promise<number> {
+    return countEpochs(await findGaps(this.#source))
   }
 
   /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */

@@ -207,3 +207,15 @@ test('while the server fills a gap, the network is catching up and the number of
   run.recordFill(0)
   assert.deepEqual(await readReports(context), [status, ok, message])
 })
+
+test('while epochs before the first stored one are read, the network is catching up, but not after a failed poll', async () => {
+  await using context = await openNetwork()
+  const healthy = ['healthy', true, '3 epochs behind']
+  assert.deepEqual(await readReports(context), healthy)
+  const run = registerRun(context, 'hoodi')
+  run.recordFill(40)
+  const filling = '3 epochs behind; 40 earlier epochs are still being read'
+  assert.deepEqual(await readReports(context), ['catching up', true, filling])
+  run.end('connection refused', context.clock.now())
+  assert.deepEqual(await readReports(context), healthy)
+})

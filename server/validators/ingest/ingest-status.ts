@@ -29,7 +29,7 @@ export interface IngestStatus extends IngestProgress {
   readonly failingSinceMs: number | null
   /** How many epochs of the requested range are missing. */
   readonly missingEpochs: number
-  /** Missing epochs that are being read, and are not stored yet; 0: none are being read. */
+  /** Missing epochs that are being read or will be read next, and are not stored yet; 0: none. */
   readonly fillingEpochs: number
   /** Epochs that are still to be read for validators that were added to the watch list. */
   readonly missingPastEpochs: number
@@ -137,7 +137,7 @@ export class IngestRun {
     const failure =
       lastError === null
         ? { failingSinceMs: null, failureKind: null }
-        : { failingSinceMs: before ?? nowMs, failureKind: kind }
+        : { failingSinceMs: before ?? nowMs, failureKind: kind, fillingEpochs: 0 }
     this.#status = { ...this.#status, isReading: false, polls: polls + 1, lastError, ...failure }
   }
 }

@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
-import { systemClock } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
@@ -69,6 +69,36 @@ test('a server with a beacon node ingests it, reports its progress, and stops on
     ],
   )
   assert.equal(uptimeOf(0, 4), 0.75, 'some votes are missing')
+})
+
+test('missing epochs are reported as soon as the loop runs, before the first of them is stored', async () => {
+  await using node = await openReplay()
+  await using plain = await openContext({
+    validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url] } } } },
+  })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  const { networks } = settings.validators
+  const contextFrom = (fromEpoch: number) => {
+    const hoodi = { ...networks.hoodi, beacon: { ...networks.hoodi.beacon, fromEpoch } }
+    const clock = { ...systemClock, now: () => (1_794_705_870 + 16.5 * 16) * 1000 }
+    const validators = { ...settings.validators, networks: { ...networks, hoodi } }
+    return { ...plain, settings: { ...settings, validators }, clock }
+  }
+  const first = new AbortController()
+  await startBeacon(contextFrom(8), first.signal, (_, { until }) => until === 13 && first.abort())
+
+  const second = new AbortController()
+  const context = contextFrom(0)
+  const ended = startBeacon(context, second.signal)
+  const until = async (isReached: () => Promise<boolean> | boolean) => {
+    while (!(await isReached())) await nextEventLoopTurn()
+  }
+  await until(() => findRun(context, 'hoodi') !== undefined)
+  assert.equal(findRun(context, 'hoodi')?.status.fillingEpochs, 8)
+  await until(async () => (await coveredEpochs(context.duties, 'hoodi'))[0]?.from === 0)
+  await until(() => findRun(context, 'hoodi')?.status.fillingEpochs === 0)
+  second.abort()
+  await ended
 })
 
 test('a contradiction is logged and reported in /readyz, and ingest continues once the node has recovered', async () => {

@@ -91,7 +91,10 @@ async function followNetwork(
 ): Promise<void> {
   const follower = new Follower(context, network, processor)
   const provisional = new ProvisionalFollower(context, network, head)
+  const missing = await follower.countMissing()
   const run = registerRun(context, network)
+  // Reported from the start, not only when the first of them is stored.
+  run.recordFill(missing)
   const onStep = (step: IngestStep) => {
     const { until, finalizedEpoch, written, compared, differing, unexplainedBalanceChanges } = step
     run.step(step)
