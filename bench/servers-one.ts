@@ -5,7 +5,7 @@ import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import { loadExplorer } from '#simulator/explorer.ts'
+import { loadExplorer, sampleAddress } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
 
@@ -26,7 +26,8 @@ const { value: settings } = complete(SettingsSchema, {
 const server = await startServer({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
 const { context } = server
 if (task === 'fill') {
-  const { address } = await loadExplorer(context, seed)
+  await loadExplorer(context, seed)
+  const address = sampleAddress(seed)
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
   const input = { name: 'bench', plan: 'enterprise' } as const

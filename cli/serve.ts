@@ -9,7 +9,7 @@ import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
 import { openLog } from '#runtime/log.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
-import type { DemoNodes } from '#simulator/validators/nodes.ts'
+import type { DemoNodes } from '#simulator/nodes.ts'
 import type { State } from '#storage/state.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
@@ -103,7 +103,7 @@ async function serve(options: ServeOptions): Promise<void> {
 
 async function openNodes(dataDir: string): Promise<DemoNodes> {
   const [{ openNodesThread }, { demoSeed }] = await Promise.all([
-    import('#simulator/validators/open-nodes-thread.ts'),
+    import('#simulator/open-nodes-thread.ts'),
     import('#simulator/demo-seed.ts'),
   ])
   const nodes = openNodesThread(demoSeed)

@@ -12,10 +12,10 @@ import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { demoSeed } from './demo-seed.ts'
 import { loadExplorer } from './explorer.ts'
 import { demoFxSettings, loadPastRates, startRateFeed } from './fx.ts'
-import { type DemoMarkets, startDemoMarkets } from './markets.ts'
+import { demoMarketSettings, readPastMarkets } from './markets.ts'
+import type { DemoNodes } from './nodes.ts'
+import { openNodesThread } from './open-nodes-thread.ts'
 import { stoppedAt } from './stopped-clock.ts'
-import type { DemoNodes } from './validators/nodes.ts'
-import { openNodesThread } from './validators/open-nodes-thread.ts'
 import { demoNetworks } from './validators/windows.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
@@ -46,25 +46,21 @@ export interface Demo {
 /** Closes the nodes too. */
 export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): Promise<Demo> {
   const feed = await startRateFeed({ seed: demoSeed })
-  const markets = await startDemoMarkets(demoSeed)
   const validators = await startDemoValidators(demoSeed, nodes)
-  const settings = { ...demoFxSettings(feed.url), ...markets.settings, ...validators.settings }
+  const { markets } = await nodes.urls()
+  const settings = { ...demoFxSettings(feed.url), ...demoMarketSettings(markets), ...validators.settings }
   const settingsOver = (base: Settings) => mergeSections(base, settings)
   return {
     settings,
     settingsOver,
     async load(context, options) {
-      const samples = await loadDemo(
-        { ...context, settings: settingsOver(context.settings) },
-        markets,
-        validators,
-        options,
-      )
+      const demoContext = { ...context, settings: settingsOver(context.settings) }
+      const samples = await loadDemo(demoContext, nodes, validators, options)
       await adoptStoredChains(context)
       return samples
     },
     finish: validators.finish,
-    close: async () => void (await Promise.all([feed.close(), markets.close(), validators.close()])),
+    close: async () => void (await Promise.all([feed.close(), validators.close()])),
   }
 }
 
@@ -94,23 +90,23 @@ async function adoptStoredChains({ duties, settings }: Pick<AppContext, 'duties'
 /** An interrupted load is repeated with the same time, so that every write has the same result. */
 async function loadDemo(
   context: AppContext,
-  markets: DemoMarkets,
+  nodes: DemoNodes,
   validators: DemoValidators,
   options?: LoadOptions,
 ): Promise<DemoSamples> {
   const { state, clock } = context
   await validators.resume(context)
   const atMs = (await cursorOf(state, startedCursor)) ?? clock.now()
-  markets.setCreated(atMs)
+  await nodes.setCreated(atMs)
   if ((await cursorOf(state, finishedCursor)) === undefined) {
     await state.write((tx) => moveCursor(tx, startedCursor, atMs))
+    const { markets } = await nodes.urls()
     const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
-    // In parallel, because validators are read in another thread. Wait for both before throwing.
+    // In parallel, because other threads simulate the nodes and read the validators. Wait for all before throwing.
     const results = await Promise.allSettled([
       validators.load(fixedContext, options),
-      loadExplorer(fixedContext, demoSeed)
-        .then(() => markets.load(fixedContext))
-        .then(() => loadPastRates(fixedContext, demoSeed)),
+      loadExplorer(fixedContext, demoSeed, nodes.openChains),
+      readPastMarkets(fixedContext, markets).then(() => loadPastRates(fixedContext, demoSeed)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
     await state.write((tx) => moveCursor(tx, finishedCursor, atMs))

@@ -1,7 +1,6 @@
 // Demo data of the explorer: two simulated chains, indexed over JSON-RPC like real ones, and labelled entities with
 // tagged addresses. Chain 1 is indexed completely. Chain 137 has a gap, so that the demo shows both cases. The chains
-// do not grow, and no node keeps running. A block of chain 1 lasts as long as a slot of the demo's mainnet, so that the
-// chain begins before the first deposit.
+// do not grow, and no node keeps running.
 
 import { fillDefaults } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
@@ -13,132 +12,74 @@ import { type Label, putLabels } from '#explorer/labels/labels.ts'
 import { putTags, type Tag } from '#explorer/labels/tags.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { type Payment, SimulatedChain } from './evm/chain.ts'
-import { SimulatedNode } from './evm/node.ts'
+import {
+  type ChainNodes,
+  type ChainPlan,
+  chainWithGap,
+  completeChain,
+  demoAccounts,
+  demoChains,
+  exchangeAccounts,
+  finalUntil,
+  openChainNodes,
+} from './explorer/chains.ts'
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
-import { depositorsOf, etherOfDepositors, mainnetSlotSeconds } from './validators/behaviour.ts'
-
-interface ChainPlan {
-  readonly id: '1' | '137'
-  readonly name: string
-  readonly labels: number
-  readonly blocks: number
-  readonly blockSeconds: number
-  readonly accounts: number
-  readonly finalLag: number
-  readonly payments?: readonly Payment[]
-  /** Ranges to index; default: all. A range without an end goes to the newest final block. */
-  readonly read?: readonly (readonly [from: number, until?: number])[]
-}
-
-/** Exchanges fund the depositors of the validators, one every four blocks. All of them are before the first deposit. */
-const fundings = Array.from(etherOfDepositors(), ([account, ether]) => ({
-  account,
-  ether: ether + 1,
-  block: 2 + 4 * account,
-}))
-
-const completeChain: ChainPlan = {
-  id: '1',
-  name: 'Ethereum',
-  labels: 120,
-  blocks: 800,
-  blockSeconds: mainnetSlotSeconds,
-  accounts: 200,
-  finalLag: 8,
-  payments: fundings,
-}
-const chainWithGap: ChainPlan = {
-  id: '137',
-  name: 'Polygon',
-  labels: 20,
-  blocks: 240,
-  blockSeconds: 2,
-  accounts: 60,
-  finalLag: 64,
-  read: [[0, 80], [140]],
-}
+import { depositorsOf } from './validators/behaviour.ts'
 
 /**
- * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. Returns an
- * address of chain 1 whose trail has three hops.
+ * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. `openNodes`:
+ * opens the nodes; default: on the current thread.
  */
-export async function loadExplorer(context: ExplorerContext, seed: string): Promise<{ address: string }> {
-  const chains = demoChains(seed)
-  for (const [at, plan] of [completeChain, chainWithGap].entries()) {
-    const chain = chains[at] as SimulatedChain
-    await using node = demoNode(chain)
-    await writeLabels(context, plan, chain, seed)
-    await readChain(context, plan, node, await node.listen())
-  }
-  return { address: sampleOf(chains[0]) }
+export async function loadExplorer(
+  context: ExplorerContext,
+  seed: string,
+  openNodes = (nowUnix: number): Promise<ChainNodes> => openChainNodes(seed, nowUnix),
+): Promise<void> {
+  // Another thread simulates the chains while the labels are written.
+  const [opened, labelled] = await Promise.allSettled([
+    openNodes(Math.floor(context.clock.now() / 1000)),
+    writeLabels(context, seed),
+  ])
+  if (opened.status === 'rejected') throw opened.reason
+  await using nodes = opened.value
+  if (labelled.status === 'rejected') throw labelled.reason
+  for (const plan of plans) await readChain(context, plan, nodes.urls[plan.id])
 }
 
-/** Each chain depends only on its seed. */
-export const demoChains = (seed: string): readonly [SimulatedChain, SimulatedChain] => [
-  demoChain(completeChain, seed),
-  demoChain(chainWithGap, seed),
-]
-
-/** The regular accounts of chain 1. Other demo data uses them too. */
-export const demoAccounts = (seed: string): string[] =>
-  emptyChain(completeChain, seed).addresses().slice(0, completeChain.accounts)
-
-const emptyChain = ({ id, blockSeconds, accounts, finalLag, payments = [] }: ChainPlan, seed: string): SimulatedChain =>
-  new SimulatedChain({
-    seed: `${seed}/explorer/${id}`,
-    id,
-    blockSeconds,
-    accounts,
-    finalLag,
-    payments,
-    busy: 6,
-    rich: 12,
-  })
-
-function demoChain(plan: ChainPlan, seed: string): SimulatedChain {
-  const chain = emptyChain(plan, seed)
-  chain.mine(plan.blocks)
-  return chain
-}
-
-const demoNode = (chain: SimulatedChain): SimulatedNode =>
-  new SimulatedNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
+const plans = [completeChain, chainWithGap]
 
 const chainSettings = ({ id, name }: ChainPlan, url: string) => ({ id, name, mode: 'both', rpc: [{ url }] })
 
-async function readChain(context: ExplorerContext, plan: ChainPlan, node: SimulatedNode, url: string): Promise<void> {
+async function readChain(context: ExplorerContext, plan: ChainPlan, url: string): Promise<void> {
   const settings = fillDefaults(SettingsSchema, { explorer: { chains: [chainSettings(plan, url)] } })
   const [chain] = settings.explorer.chains
   if (!chain) throw new Error('the settings of the demo have no chain')
-  node.laterSeconds = Math.floor(context.clock.now() / 1000) - node.chain.head.timeUnix
   const reader = { ...context, settings, explorer: createExplorerCaches() }
   const source = openNode(chain, reader)
   if (!plan.read) await catchUpIndex(reader, source, () => {})
-  for (const [from, until = node.chain.final + 1] of plan.read ?? [])
+  for (const [from, until = finalUntil(plan)] of plan.read ?? [])
     await fillFinalBlocks(reader, source, { from, until }, () => {})
   // The demo chains never grow, so their heads stay confirmed without a node.
-  await confirmHead(context.state, plan.id, node.chain.final + 1, Number.MAX_SAFE_INTEGER)
+  await confirmHead(context.state, plan.id, finalUntil(plan), Number.MAX_SAFE_INTEGER)
 }
 
-async function writeLabels(
-  context: ExplorerContext,
-  plan: ChainPlan,
-  chain: SimulatedChain,
-  seed: string,
-): Promise<void> {
-  const labels = labelsOf(plan, createSeededRandom(seed).fork('explorer').fork(plan.id).fork('labels'))
-  await context.state.write(async (tx) => {
-    const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: context.clock.now() })
-    await putLabels(history, labels)
-    await putTags(history, [...exchangeTags(labels, chain.rich), ...(plan.payments ? poolTags(labels, seed) : [])])
-  })
+async function writeLabels({ state, clock }: ExplorerContext, seed: string): Promise<void> {
+  for (const plan of plans) {
+    const labels = labelsOf(plan, createSeededRandom(seed).fork('explorer').fork(plan.id).fork('labels'))
+    const tags = exchangeTags(labels, exchangeAccounts(plan, seed))
+    await state.write(async (tx) => {
+      const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: clock.now() })
+      await putLabels(history, labels)
+      await putTags(history, [...tags, ...(plan.payments ? poolTags(labels, seed) : [])])
+    })
+  }
 }
 
 const sampleHops = 3
 
-/** The newest final address with a trail of `sampleHops`. */
-function sampleOf(chain: SimulatedChain): string {
+/** The newest final address of chain 1 with a trail of `sampleHops`. */
+export function sampleAddress(seed: string): string {
+  const [chain] = demoChains(seed)
   const first = chain.firstFundings()
   const hasLongTrail = (address: string): boolean => {
     let at = first.get(address)

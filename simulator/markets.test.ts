@@ -7,8 +7,10 @@ import { systemClock } from '#runtime/clock.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { demoSeed } from './demo-seed.ts'
 import { DemoDates } from './markets/dates.ts'
+import { startDemoFeed } from './markets/demo-feed.ts'
+import { createDemoListing, createMarketRecords } from './markets/listing.ts'
 import { createEventPlans } from './markets/plan.ts'
-import { createDemoListing, createMarketRecords, loadMarkets, startDemoMarkets } from './markets.ts'
+import { loadMarkets } from './markets.ts'
 
 interface Schema {
   readonly type?: string
@@ -247,15 +249,28 @@ test('slugs are unique, and the same seed gives the same markets', () => {
 
 test('a feed that starts on a later day serves the markets of the day on which the demo was created', async () => {
   const createdMs = dates.startMs
-  const demo = await startDemoMarkets(demoSeed, { now: () => createdMs + 40 * 86_400_000 })
-  try {
-    demo.setCreated(createdMs)
-    const { url } = (demo.settings as { markets: { feeds: [{ url: string }] } }).markets.feeds[0]
-    const page = (await (await fetch(`${url}?limit=500`)).json()) as DemoMarket[]
-    const expected = createDemoListing(demoSeed, dates, () => createdMs).entries()
-    const endDates = (markets: readonly DemoMarket[]) => markets.map(({ slug, endDate }) => `${slug} ${endDate}`).sort()
-    assert.deepEqual(endDates(page), endDates(expected.map(({ value }) => value as unknown as DemoMarket)))
-  } finally {
-    await demo.close()
-  }
+  await using feed = await startDemoFeed(demoSeed, { now: () => createdMs + 40 * 86_400_000 })
+  feed.setCreated(createdMs)
+  const page = (await (await fetch(`${feed.url}?limit=500`)).json()) as DemoMarket[]
+  const expected = createDemoListing(demoSeed, dates, () => createdMs).entries()
+  const endDates = (markets: readonly DemoMarket[]) => markets.map(({ slug, endDate }) => `${slug} ${endDate}`).sort()
+  assert.deepEqual(endDates(page), endDates(expected.map(({ value }) => value as unknown as DemoMarket)))
+})
+
+test('the feed of the demo returns its markets as of a past time', async () => {
+  const [nowMs, pastMs] = [dates.startMs + 86_400_000, dates.startMs]
+  await using feed = await startDemoFeed(demoSeed, { now: () => nowMs })
+  feed.setCreated(dates.startMs)
+  const read = async (query: string) => (await fetch(`${feed.url}?limit=500${query}`)).json()
+  const expected = (atMs: number) =>
+    JSON.parse(
+      JSON.stringify(
+        createDemoListing(demoSeed, dates, () => atMs)
+          .entries()
+          .map(({ value }) => value),
+      ),
+    )
+  assert.deepEqual(await read(''), expected(nowMs))
+  assert.deepEqual(await read(`&as_of=${pastMs}`), expected(pastMs))
+  assert.notDeepEqual(expected(nowMs), expected(pastMs))
 })

@@ -1,234 +1,47 @@
-// The prediction markets of the demo: about forty markets of twelve events, with all related records. Every field has a
-// value in some record. The server reads them over HTTP from a simulated feed, like real markets.
+// The prediction markets of the demo. The server reads them over HTTP from a simulated feed, like real markets.
 import { fillDefaults } from '#core/schema-check.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
-import type { KindName } from '#markets/records/kinds.ts'
-import type { MarketRecord } from '#markets/records/normalize.ts'
-import { type Clock, systemClock } from '#runtime/clock.ts'
 import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
-import { demoAccounts } from './explorer.ts'
-import { DemoDates } from './markets/dates.ts'
-import { eventFields, type NumberedEvent, seriesFields } from './markets/event.ts'
-import { EventTrading } from './markets/event-trading.ts'
-import { startMarketFeed } from './markets/feed.ts'
-import { marketFields } from './markets/market.ts'
-import {
-  categories,
-  createEventPlans,
-  type MarketPlan,
-  samplePastSlug,
-  sampleQuestion,
-  seriesTitles,
-  slugOf,
-  tagLabels,
-} from './markets/plan.ts'
-import {
-  categoryFields,
-  chatFields,
-  collectionFields,
-  creatorFields,
-  imageFields,
-  tagFields,
-  templateFields,
-} from './markets/related.ts'
-import { TradingListing } from './markets/trading.ts'
-import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
+import { startDemoFeed } from './markets/demo-feed.ts'
+import { samplePastSlug, sampleQuestion, slugOf } from './markets/plan.ts'
 import { stoppedAt } from './stopped-clock.ts'
 
 /** A new demo already has a history: the feed is read as of these times. */
 const hoursAgo = [168, 72, 24, 6, 1, 0] as const
 
-const collectionTitles = ['Around the harbour', 'This season'] as const
-const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
+const feedOf = (url: string) => ({
+  id: 'demo',
+  url,
+  list: 'data',
+  query: { style: 'wrapped' },
+  everyMs: 5000,
+  // The demo reads its own feed several times at the first start.
+  perSecond: 1000,
+  // Pages of about 230 kB, which are parsed without a thread (feeds/parse-page.ts). The last page is requested twice.
+  paging: { kind: 'keyset', size: 15 },
+  recent: { since: 'updated_since' },
+})
 
-export interface DemoMarkets {
-  /** Settings that make a server read this feed. */
-  readonly settings: object
-  /** Sets the day on which the demo was created, before the feed is read. Default: today. */
-  setCreated(atMs: number): void
-  /** Reads the feed as of several past times and returns the sample market. */
-  load(context: AppContext): Promise<{ slug: string; pastSlug: string }>
-  close(): Promise<void>
-}
+/** Settings that make a server read the feed at this URL. */
+export const demoMarketSettings = (url: string): object => ({ markets: { feeds: [feedOf(url)] } })
 
-/** Serves the demo markets over HTTP until it is closed. */
-export async function startDemoMarkets(seed: string, clock: Pick<Clock, 'now'> = systemClock): Promise<DemoMarkets> {
-  let shownMs: number | undefined
-  let createdMs: number | undefined
-  let listing: TradingListing | undefined
-  const entries = () => {
-    listing ??= createDemoListing(seed, new DemoDates(createdMs ?? clock.now()), () => shownMs ?? clock.now())
-    return listing.entries()
+/** Reads the feed as of several past times and returns the sample market. */
+export async function readPastMarkets(context: AppContext, url: string): Promise<{ slug: string; pastSlug: string }> {
+  const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
+  for (const hours of hoursAgo) {
+    const atMs = context.clock.now() - hours * 3_600_000
+    const feed = feedOf(url)
+    const source = fillDefaults(MarketFeed, { ...feed, query: { ...feed.query, as_of: String(atMs) } })
+    const past = { ...context, clock: stoppedAt(context.clock, atMs) }
+    const { rejected } = await readFeed(past, source, { ...options, full: hours === hoursAgo[0] })
+    if (rejected > 0) throw new Error(`${rejected} records of the demo do not match the contract`)
   }
-  const feed = await startMarketFeed({ seed, listing: { entries } })
-  const feedSettings = {
-    id: 'demo',
-    url: feed.url,
-    list: 'data',
-    query: { style: 'wrapped' },
-    everyMs: 5000,
-    // The demo reads its own feed several times at the first start.
-    perSecond: 1000,
-    // Pages of about 230 kB, which are parsed without a thread (feeds/parse-page.ts). The last page is requested twice.
-    paging: { kind: 'keyset', size: 15 },
-    recent: { since: 'updated_since' },
-  }
-  return {
-    settings: { markets: { feeds: [feedSettings] } },
-    setCreated(atMs) {
-      createdMs = atMs
-    },
-    async load(context) {
-      const source = fillDefaults(MarketFeed, feedSettings)
-      const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
-      for (const hours of hoursAgo) {
-        shownMs = context.clock.now() - hours * 3_600_000
-        const past = { ...context, clock: stoppedAt(context.clock, shownMs) }
-        const { rejected } = await readFeed(past, source, { ...options, full: hours === hoursAgo[0] })
-        if (rejected > 0) throw new Error(`${rejected} records of the demo do not match the contract`)
-      }
-      shownMs = undefined
-      return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
-    },
-    close: feed.close,
-  }
+  return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
 }
 
 /** Loads the demo markets through a temporary feed and returns the current and a past slug of the sample market. */
 export async function loadMarkets(context: AppContext, seed: string): Promise<{ slug: string; pastSlug: string }> {
-  const demo = await startDemoMarkets(seed, context.clock)
-  try {
-    return await demo.load(context)
-  } finally {
-    await demo.close()
-  }
-}
-
-/** As of the day on which the demo was created. */
-export function createMarketRecords(seed: string, dates: DemoDates): MarketRecord[] {
-  const builder = new RecordBuilder(createSeededRandom(seed).fork('markets'), dates)
-  const events = numberEvents(seed, dates)
-  const accounts = demoAccounts(seed)
-  for (const [at, label] of categories.entries())
-    builder.add('category', 1 + at, (draws) => categoryFields(dates, label, draws))
-  for (const [at, label] of tagLabels.entries()) builder.add('tag', 1 + at, (draws) => tagFields(dates, label, draws))
-  for (const [at, name] of creatorNames.entries()) builder.add('creator', 1 + at, () => creatorFields(dates, name))
-  for (const [at, title] of collectionTitles.entries()) addCollection(builder, title, 1 + at)
-  for (const [at, title] of seriesTitles.entries()) addSeries(builder, title, 1 + at)
-  for (const numbered of events) {
-    addEvent(builder, numbered, events)
-    for (const [at, market] of numbered.plan.markets.entries())
-      addMarket(builder, numbered, { id: numbered.marketIds[at] as number, at, market }, accounts)
-  }
-  return builder.records
-}
-
-function numberEvents(seed: string, dates: DemoDates): NumberedEvent[] {
-  let marketId = 501
-  return createEventPlans(dates).map((plan, at) => {
-    const id = 101 + at
-    const trading = new EventTrading(plan, dates, `${seed}/markets/${id}`)
-    return { plan, id, trading, marketIds: plan.markets.map(() => marketId++) }
-  })
-}
-
-/** The markets with the prices and volumes of the current time. */
-export function createDemoListing(seed: string, dates: DemoDates, nowMs: () => number): TradingListing {
-  const events = numberEvents(seed, dates).map(({ trading, marketIds }) => ({
-    trading,
-    marketIds: marketIds.map(String),
-  }))
-  return new TradingListing(createMarketRecords(seed, dates), events, nowMs)
-}
-
-/** Each record has its own random stream, so adding a record does not change others. */
-class RecordBuilder {
-  readonly records: MarketRecord[] = []
-  readonly dates: DemoDates
-  readonly #draws: SeededRandom
-
-  constructor(draws: SeededRandom, dates: DemoDates) {
-    this.#draws = draws
-    this.dates = dates
-  }
-
-  add(kind: KindName, id: number, fields: (draws: SeededRandom) => object, links: Record<string, string[]> = {}): void {
-    this.records.push({ kind, id: String(id), fields: { ...fields(this.#draws.fork(`${kind}/${id}`)) }, links })
-  }
-
-  /** Adds an image for a field of another record. Each kind has its own range of image ids. */
-  image(id: number, relname: string, relID: number, field: string): string[] {
-    this.add('image', id, (draws) => imageFields(this.dates, relname, relID, field, draws))
-    return [String(id)]
-  }
-}
-
-function addCollection(builder: RecordBuilder, title: string, id: number): void {
-  const fields = (draws: SeededRandom) => collectionFields(builder.dates, title, tagLabels.slice(0, 3), draws)
-  builder.add('collection', id, fields, {
-    imageOptimized: builder.image(1000 + id * 10, 'collections', id, 'image'),
-    iconOptimized: builder.image(1001 + id * 10, 'collections', id, 'icon'),
-    headerImageOptimized: builder.image(1002 + id * 10, 'collections', id, 'headerImage'),
-  })
-}
-
-function addSeries(builder: RecordBuilder, title: string, id: number): void {
-  builder.add('chat', 50 + id, (draws) => chatFields(builder.dates, title, 50 + id, draws))
-  builder.add('series', id, (draws) => seriesFields(builder.dates, title, draws), {
-    collections: [String(1 + (id % collectionTitles.length))],
-    categories: [String(1 + (id % categories.length))],
-    tags: [String(1 + (id % tagLabels.length))],
-    chats: [String(50 + id)],
-  })
-}
-
-function addEvent(builder: RecordBuilder, event: NumberedEvent, events: readonly NumberedEvent[]): void {
-  const { plan, id } = event
-  builder.add('chat', id, (draws) => chatFields(builder.dates, plan.title, id, draws))
-  builder.add('template', id, () => templateFields(plan))
-  builder.add('event', id, (draws) => eventFields(builder.dates, event, events, draws), {
-    imageOptimized: builder.image(id * 100, 'events', id, 'image'),
-    iconOptimized: builder.image(id * 100 + 1, 'events', id, 'icon'),
-    featuredImageOptimized: builder.image(id * 100 + 2, 'events', id, 'featuredImage'),
-    series: [numberOf(seriesTitles, plan.series)],
-    categories: [numberOf(categories, plan.category)],
-    collections: [String(1 + (id % collectionTitles.length))],
-    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
-    chats: [String(id)],
-    eventCreators: [String(1 + (id % creatorNames.length))],
-    templates: [String(id)],
-  })
-}
-
-function addMarket(
-  builder: RecordBuilder,
-  { plan, id: eventId, trading }: NumberedEvent,
-  { id, at, market }: { id: number; at: number; market: MarketPlan },
-  accounts: readonly string[],
-): void {
-  const fields = (draws: SeededRandom) => ({
-    ...marketFields(builder.dates, plan, { id, eventId, at, market }, trading, draws),
-    ...marketAddresses(id, accounts),
-  })
-  builder.add('market', id, fields, {
-    imageOptimized: builder.image(id * 100, 'markets', id, 'image'),
-    iconOptimized: builder.image(id * 100 + 1, 'markets', id, 'icon'),
-    events: [String(eventId)],
-    categories: [numberOf(categories, plan.category)],
-    tags: plan.tags.map((label) => numberOf(tagLabels, label)),
-  })
-}
-
-/** Addresses of the demo chain, so that the explorer can trace their funding. */
-const marketAddresses = (id: number, accounts: readonly string[]) => ({
-  creator: accounts[(id * 3) % accounts.length],
-  marketMakerAddress: accounts[(id * 3 + 1) % accounts.length],
-})
-
-/** Categories, tags and series are numbered from 1 in the order of the plan. */
-function numberOf(list: readonly string[], label: string): string {
-  const at = list.indexOf(label)
-  if (at < 0) throw new Error(`unknown label in the plan: ${label}`)
-  return String(at + 1)
+  await using feed = await startDemoFeed(seed, context.clock)
+  return await readPastMarkets(context, feed.url)
 }

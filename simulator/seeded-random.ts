@@ -15,6 +15,8 @@ export interface SeededRandom {
   fork(name: string): SeededRandom
 }
 
+const hexDigits = '0123456789abcdef'
+
 export function createSeededRandom(seed: string): SeededRandom {
   let [a, b, c, d] = scramble(seed)
   const next = () => {
@@ -43,7 +45,7 @@ export function createSeededRandom(seed: string): SeededRandom {
         .map(({ item }) => item),
     hex: (digits) => {
       let text = ''
-      while (text.length < digits) text += Math.floor(next() * 16).toString(16)
+      while (text.length < digits) text += hexDigits[Math.floor(next() * 16)]
       return text
     },
     fork: (name) => createSeededRandom(`${seed}/${name}`),

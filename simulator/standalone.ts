@@ -2,8 +2,8 @@
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { startDemo } from './demo.ts'
 import { demoSeed } from './demo-seed.ts'
-import { SimulatedNode } from './evm/node.ts'
-import { demoChains } from './explorer.ts'
+import type { SimulatedNode } from './evm/node.ts'
+import { createDemoNode, demoChains } from './explorer/chains.ts'
 
 /** New blocks come as fast as on the real chain. Those of the demo's past are 90 minutes apart. */
 const blockSeconds = 12
@@ -19,7 +19,7 @@ export async function startStandaloneSimulator(clock: Clock = systemClock): Prom
   opened.defer(() => demo.close())
   const [chain] = demoChains(demoSeed)
   chain.blockSeconds = blockSeconds
-  const node = opened.use(new SimulatedNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 }))
+  const node = opened.use(createDemoNode(chain))
   node.laterSeconds = Math.floor(clock.now() / 1000) - chain.head.timeUnix
   const url = await node.listen()
   const stopping = new AbortController()

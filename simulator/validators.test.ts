@@ -24,9 +24,10 @@ import { openFollower } from '#validators/ingest/start.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import type { Truth } from './beacon/truth.ts'
 import { demoSeed } from './demo-seed.ts'
-import { demoAccounts, demoChains, loadExplorer } from './explorer.ts'
+import { demoAccounts, demoChains } from './explorer/chains.ts'
+import { loadExplorer } from './explorer.ts'
+import { openDemoNodes } from './nodes.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
-import { openDemoNodes } from './validators/nodes.ts'
 import {
   type DemoValidators,
   type LoadOptions,

@@ -19,10 +19,10 @@ import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
 import { readGroups } from '#validators/ingest/summary-groups.ts'
 import { importEntities, parseEntityRecords } from '#validators/registry/entities.ts'
-import { demoAccounts } from './explorer.ts'
+import { demoAccounts } from './explorer/chains.ts'
+import type { DemoNodes, NodeUrls } from './nodes.ts'
 import { daysBefore, roles } from './validators/behaviour.ts'
 import { entityFile, poolNames } from './validators/entities.ts'
-import type { DemoNodes, NodeUrls } from './validators/nodes.ts'
 import { type DemoNetwork, demoNetworks, demoWindows } from './validators/windows.ts'
 
 export interface DemoValidators {

@@ -2,8 +2,9 @@
 // (template.ts): nodes of its own would make each server simulate the chains from their start, which takes three seconds of
 // CPU time.
 import { demoSeed } from '#simulator/demo-seed.ts'
-import type { DemoNodes, NodeUrls } from '#simulator/validators/nodes.ts'
-import { openNodesThread } from '#simulator/validators/open-nodes-thread.ts'
+import { openChainNodes } from '#simulator/explorer/chains.ts'
+import type { DemoNodes, NodeUrls } from '#simulator/nodes.ts'
+import { openNodesThread } from '#simulator/open-nodes-thread.ts'
 
 /** The addresses of the nodes as JSON; test/run.ts sets it. */
 const shared = process.env.TEST_DEMO_NODES
@@ -15,7 +16,9 @@ export const openDemoNodes = (): DemoNodes => (shared ? shareNodes(JSON.parse(sh
 export const shareNodes = (urls: NodeUrls): DemoNodes => ({
   urls: async () => urls,
   setGenesis: async () => {},
+  setCreated: async () => {},
   simulatePast: async () => {},
   forgetPast: async () => {},
+  openChains: (nowUnix) => openChainNodes(demoSeed, nowUnix),
   [Symbol.asyncDispose]: async () => {},
 })

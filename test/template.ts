@@ -12,7 +12,7 @@ import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
-import type { DemoNodes, NodeUrls } from '#simulator/validators/nodes.ts'
+import type { DemoNodes, NodeUrls } from '#simulator/nodes.ts'
 import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
 import { openStores } from '#storage/open.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
@@ -108,7 +108,7 @@ async function createDemo(dir: string, nodes?: DemoNodes): Promise<void> {
 }
 
 if (import.meta.main) {
-  const { openNodesThread } = await import('#simulator/validators/open-nodes-thread.ts')
+  const { openNodesThread } = await import('#simulator/open-nodes-thread.ts')
   const nodes = openNodesThread(demoSeed)
   await templateOf(demoName, (dir) => createDemo(dir, { ...nodes, [Symbol.asyncDispose]: async () => {} }))
   process.once('disconnect', () => process.exit())

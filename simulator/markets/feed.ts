@@ -1,4 +1,5 @@
-// A simulated market feed over HTTP: paging by offset or by cursor, changes since a time, and simulated failures.
+// A simulated market feed over HTTP: paging by offset or by cursor, changes since a time, the state at a past time, and
+// simulated failures.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
@@ -12,7 +13,8 @@ export interface FeedEntry {
 
 /** What a feed lists, in the order of ids. */
 export interface FeedListing {
-  entries(): FeedEntry[]
+  /** `atMs`: as of a past time, if the listing supports it. Default: now. */
+  entries(atMs?: number): FeedEntry[] | Promise<FeedEntry[]>
 }
 
 /**
@@ -82,7 +84,7 @@ class Feed {
     this.#chances = chances
   }
 
-  respond(request: IncomingMessage, response: ServerResponse) {
+  async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requestCount += 1
     const url = new URL(request.url ?? '/', 'http://feed')
     if (url.pathname !== '/markets') return send(response, 404, '{"error":"not found"}')
@@ -91,7 +93,7 @@ class Feed {
     if (this.#hasFault('busy')) return send(response, 429, '{"error":"slow down"}', { 'retry-after': '1' })
     if (this.#hasFault('drop')) return void request.socket.destroy()
     const repeat = this.#hasFault('repeat') ? this.#before : undefined
-    const body = repeat ?? JSON.stringify(this.#page(url.searchParams))
+    const body = repeat ?? JSON.stringify(await this.#page(url.searchParams))
     this.#before = body
     if (this.#hasFault('garbage')) return send(response, 200, body.slice(0, body.length / 2))
     send(response, 200, body)
@@ -103,9 +105,10 @@ class Feed {
   }
 
   /** `style=wrapped` returns an object with the list and the cursor of the next page. */
-  #page(query: URLSearchParams): unknown {
+  async #page(query: URLSearchParams): Promise<unknown> {
     const since = Date.parse(query.get('updated_since') ?? '')
-    let entries = this.#options.listing.entries()
+    const asOf = query.get('as_of')
+    let entries = await this.#options.listing.entries(asOf === null ? undefined : Number(asOf))
     if (!Number.isNaN(since)) entries = entries.filter(({ updatedMs }) => updatedMs >= since)
     if (query.get('order') === 'newest') entries.sort((a, b) => b.updatedMs - a.updatedMs)
     const after = query.get('cursor')

@@ -16,6 +16,8 @@ export class TradingListing implements FeedListing {
   readonly #markets: ReadonlyMap<string, Record<string, unknown>>
   readonly #events: readonly TradedEvent[]
   readonly #nowMs: () => number
+  /** Of each event as of its last trade: the pages of a pass and most polls need the same ones. */
+  readonly #latest = new Map<TradedEvent, { readonly tradeMs: number; readonly entries: readonly FeedEntry[] }>()
 
   constructor(records: readonly MarketRecord[], events: readonly TradedEvent[], nowMs: () => number) {
     const flat = records.map(({ kind, id, fields, links = {} }) => ({
@@ -31,21 +33,28 @@ export class TradingListing implements FeedListing {
     this.#nowMs = nowMs
   }
 
-  entries(): FeedEntry[] {
-    const nowMs = this.#nowMs()
-    return this.#events.flatMap(({ trading, marketIds }) => {
-      // As of the last trade: a record must not change without its updatedAt.
-      const tradeMs = trading.lastTradeMs(nowMs)
-      const updatedAt = isoOf(tradeMs)
-      const eventFields = { ...trading.eventFields(tradeMs), updatedAt }
-      return marketIds.map((id, at) => {
-        const value = { ...this.#markets.get(id) }
-        if (value.active === true && value.closed === false) {
-          const events = (value.events as object[]).map((event) => ({ ...event, ...eventFields }))
-          Object.assign(value, trading.marketFields(at, tradeMs), { updatedAt, events })
-        }
-        return { id, value, updatedMs: Date.parse(String(value.updatedAt)) }
-      })
+  entries(nowMs = this.#nowMs()): FeedEntry[] {
+    return this.#events.flatMap((event) => {
+      const tradeMs = event.trading.lastTradeMs(nowMs)
+      const latest = this.#latest.get(event)
+      if (latest?.tradeMs === tradeMs) return latest.entries
+      const entries = this.#entriesAt(event, tradeMs)
+      this.#latest.set(event, { tradeMs, entries })
+      return entries
+    })
+  }
+
+  /** As of the last trade: a record must not change without its updatedAt. */
+  #entriesAt({ trading, marketIds }: TradedEvent, tradeMs: number): FeedEntry[] {
+    const updatedAt = isoOf(tradeMs)
+    const eventFields = { ...trading.eventFields(tradeMs), updatedAt }
+    return marketIds.map((id, at) => {
+      const value = { ...this.#markets.get(id) }
+      if (value.active === true && value.closed === false) {
+        const events = (value.events as object[]).map((event) => ({ ...event, ...eventFields }))
+        Object.assign(value, trading.marketFields(at, tradeMs), { updatedAt, events })
+      }
+      return { id, value, updatedMs: Date.parse(String(value.updatedAt)) }
     })
   }
 }

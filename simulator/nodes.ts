@@ -1,26 +1,33 @@
-// The simulated nodes of the demo networks: two beacon nodes, one of them with an execution node.
+// The simulated nodes of the demo and its market feed: two beacon nodes, one of them with an execution node, and the
+// nodes of the explorer's chains while they are read.
 import type { Clock } from '#runtime/clock.ts'
-import { openExecution } from '../beacon/execution.ts'
-import { LiveNetwork } from '../beacon/live-network.ts'
-import { openNode } from '../beacon/node.ts'
-import { demoAccounts } from '../explorer.ts'
-import { daysBefore, hoodiScenario, mainnetScenario } from './behaviour.ts'
-import type { DemoNetwork } from './windows.ts'
+import { openExecution } from './beacon/execution.ts'
+import { LiveNetwork } from './beacon/live-network.ts'
+import { openNode } from './beacon/node.ts'
+import { type ChainNodes, demoAccounts, openChainNodes } from './explorer/chains.ts'
+import { startDemoFeed } from './markets/demo-feed.ts'
+import { daysBefore, hoodiScenario, mainnetScenario } from './validators/behaviour.ts'
+import type { DemoNetwork } from './validators/windows.ts'
 
 export interface NodeUrls {
   readonly mainnet: string
   readonly hoodi: string
   readonly execution: string
+  readonly markets: string
 }
 
 export interface DemoNodes extends AsyncDisposable {
   urls(): Promise<NodeUrls>
   /** Continues a chain that was stored by an earlier run. */
   setGenesis(network: DemoNetwork, genesisUnix: number): Promise<void>
+  /** The day on which the demo was created. Call it before the market feed is read. */
+  setCreated(atMs: number): Promise<void>
   /** Simulates the past of mainnet ahead of a reader that begins with the first epoch. */
   simulatePast(): Promise<void>
   /** Releases the memory of past epochs. Call it when they have been read. */
   forgetPast(): Promise<void>
+  /** Opens the nodes of the explorer's chains, whose newest blocks have this time. */
+  openChains(nowUnix: number): Promise<ChainNodes>
 }
 
 const daySeconds = 86_400
@@ -41,10 +48,12 @@ export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Pr
   }
   await using opened = new AsyncDisposableStack()
   const options = { ssz: true, states: true, rewards: true }
+  const feed = opened.use(await startDemoFeed(seed, clock))
   const urls = {
     mainnet: opened.use(await openNode(networks.mainnet, { ...options, chainId: '1' })).url,
     hoodi: opened.use(await openNode(networks.hoodi, { ...options, chainId: '560048' })).url,
     execution: opened.use(await openExecution(networks.mainnet, '1')).url,
+    markets: feed.url,
   }
   const openResources = opened.move()
   return {
@@ -52,8 +61,10 @@ export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Pr
     async setGenesis(network, genesisUnix) {
       networks[network].genesisUnix = genesisUnix
     },
+    setCreated: async (atMs) => feed.setCreated(atMs),
     simulatePast: () => networks.mainnet.simulatePast(),
     forgetPast: async () => networks.mainnet.forgetPast(),
+    openChains: (newestUnix) => openChainNodes(seed, newestUnix),
     [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   }
 }
