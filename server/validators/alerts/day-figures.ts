@@ -1,11 +1,10 @@
 // Figures of watched validators over the last day: the chain hours of one day up to the last complete one. They are
 // computed once per chain hour.
-import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
 import type { DayFigures, Series } from '#runtime/watched-metrics.ts'
 import type { Duties } from '#storage/duties.ts'
 import { addScores, scoreMeasures } from '../ratings/method.ts'
-import { addHourSums } from './hour-sums.ts'
+import { type HourQuery, sumHours } from './hour-sums.ts'
 import { assignSeries } from './series.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
@@ -15,37 +14,22 @@ export const lastCompleteHour = (time: ChainTime, until: number): number => hour
 const dayMeasures = [...scoreMeasures, 'sync_signatures'] as const
 type DaySums = Record<(typeof dayMeasures)[number], number>
 
+interface DayQuery extends Pick<HourQuery, 'network' | 'time'> {
+  readonly watched: ReadonlyMap<number, WatchedValidator>
+  readonly lastHour: number
+}
+
 export async function readDayFigures(
   duties: Duties,
-  {
-    network,
-    time,
-    watched,
-    lastHour,
-  }: {
-    readonly network: Network
-    readonly time: ChainTime
-    readonly watched: ReadonlyMap<number, WatchedValidator>
-    readonly lastHour: number
-  },
+  { network, time, watched, lastHour }: DayQuery,
   signal?: AbortSignal,
 ): Promise<DayFigures[]> {
   const hoursPerDay = Math.ceil(time.epochsPerDay / time.epochsPerHour)
   const hours = { from: Math.max(0, lastHour + 1 - hoursPerDay), until: lastHour + 1 }
-  const byValidator = new Map<number, DaySums>()
-  await addHourSums(
-    duties,
-    { network, time, validators: [...watched.keys()], hours },
-    dayMeasures,
-    ({ validator, sums }) => {
-      const total = byValidator.get(validator) ?? ({ ...sums } as DaySums)
-      if (byValidator.has(validator)) for (const name of dayMeasures) total[name] += sums[name]
-      byValidator.set(validator, total)
-    },
-    signal,
-  )
+  const query = { network, time, validators: [...watched.keys()], hours }
+  const sumsByValidator = await sumHours(duties, query, dayMeasures, signal)
   const seriesOf = assignSeries(watched)
-  const groups = Map.groupBy(byValidator, ([validator]) => seriesOf(validator))
+  const groups = Map.groupBy(sumsByValidator, ([validator]) => seriesOf(validator))
   return [...groups].map(([series, members]) =>
     toFigures(
       series,

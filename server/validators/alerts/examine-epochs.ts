@@ -19,7 +19,7 @@ import type { CheckBlocks, FoundBlockProblem } from './check-blocks.ts'
 import { storeDeliveries } from './deliveries.ts'
 import { type EpochFindings, findAlerts, type OpenAlerts } from './find-alerts.ts'
 import { readHeadAlerts, toDelivery, type WebhookAlert, withdrawAlerts, writeHeadAlerts } from './head-alerts.ts'
-import { addHourSums } from './hour-sums.ts'
+import { sumHours } from './hour-sums.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
 export type ExamineContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'clock' | 'random' | 'log'>
@@ -204,16 +204,9 @@ async function readHourEarnings(
   const hour = hourOf(time, epoch)
   const epochs = epochsOfHour(time, hour)
   if (epochs.until !== epoch + 1 || holes(known, epochs).length > 0) return undefined
-  const earnings = new Map<number, number>()
   const query = { network, time, validators: [...watched.keys()], hours: { from: hour, until: hour + 1 } }
-  await addHourSums(
-    duties,
-    query,
-    ['earnings'],
-    ({ validator, sums }) => earnings.set(validator, (earnings.get(validator) ?? 0) + sums.earnings),
-    signal,
-  )
-  return earnings
+  const sums = await sumHours(duties, query, ['earnings'], signal)
+  return new Map(Array.from(sums, ([validator, { earnings }]) => [validator, earnings]))
 }
 
 // -------------------------------------------------------------------------------------------------------------- open alerts

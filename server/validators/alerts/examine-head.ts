@@ -6,7 +6,7 @@
 //    because the node does not respond, it stays.
 // 3. When the epoch is final, examine-epochs.ts sends the event again, or withdraws it.
 import type { Network } from '#api/wire/validators.ts'
-import type { WebhookEvent, WebhookSettings } from '#runtime/settings/webhooks.ts'
+import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { plainTime } from '../duties/layout.ts'
 import { type MissedDuty, missedDutiesIn, missedKinds } from '../duties/missed.ts'
@@ -90,7 +90,7 @@ export async function examineHead(
   const deliveries = [...added, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'head'))
   const current = toHeadAlerts(found)
   const kept = subtractAlerts(sent, current).filter((alert) => !isKnown(alert))
-  const next = [...current, ...kept.filter(({ webhook }) => isConfigured(webhooks, webhook))]
+  const next = [...current, ...kept.filter(({ webhook }) => webhooks.some(({ id }) => id === webhook))]
   if (subtractAlerts(next, sent).length > 0 || subtractAlerts(sent, next).length > 0) {
     await state.write(async (tx) => {
       await storeDeliveries(tx, deliveries, clock.now())
@@ -101,9 +101,6 @@ export async function examineHead(
     missedKinds[kind] === 'noBlock' || (missedKinds[kind] === 'vote' && delay === 0)
   return { missed: [...missed, ...newest].filter(isShown), deliveries: deliveries.length }
 }
-
-const isConfigured = (webhooks: readonly WebhookSettings[], id: string): boolean =>
-  webhooks.some((webhook) => webhook.id === id)
 
 /** The alerts without validators about which the same was sent. */
 function withoutSent(found: readonly WebhookAlert[], sent: readonly HeadAlert[]): WebhookAlert[] {

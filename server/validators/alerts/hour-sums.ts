@@ -9,20 +9,20 @@ import type { Measure } from '../ratings/measures.ts'
 
 const validatorsPerQuery = 1000
 
-export interface HourSums<M extends Measure> {
-  readonly validator: number
-  readonly hour: number
-  readonly sums: Readonly<Record<M, number>>
+export interface HourQuery {
+  readonly network: Network
+  readonly time: ChainTime
+  readonly validators: readonly number[]
+  readonly hours: Range
 }
 
-/** Calls `add` with the sums of each validator in each hour; twice for an hour that two chain days share. */
-export async function addHourSums<M extends Measure>(
+/** By validator: the measures, added up over the hours. */
+export async function sumHours<M extends Measure>(
   duties: Duties,
   { network, time, validators, hours }: HourQuery,
   measures: readonly M[],
-  add: (sums: HourSums<M>) => void,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<Map<number, Record<M, number>>> {
   const days = chainDays(time)
   const first = epochsOfHour(time, hours.from as ChainHour).from
   const last = epochsOfHour(time, (hours.until - 1) as ChainHour)
@@ -30,23 +30,18 @@ export async function addHourSums<M extends Measure>(
     ...({ network, time: plainTime(time), isUtc: false, grain: 'hours', windowOf: [], byValidator: true } as const),
     days: { from: days.dayOf(first), until: days.dayOf((last.until - 1) as typeof first) + 1 },
   }
+  const zeros = () => Object.fromEntries(measures.map((name) => [name, 0])) as Record<M, number>
+  const totals = new Map<number, Record<M, number>>()
   const sorted = [...validators].sort((a, b) => a - b)
   for (let from = 0; from < sorted.length; from += validatorsPerQuery) {
     const batch = sorted.slice(from, from + validatorsPerQuery)
     const wanted = { measures, scores: [] }
     const records = await queryDuties(duties, 'sumRecords', { query: { ...query, validators: batch }, wanted }, signal)
-    for (let at = 0; at < records.hour.length; at++) {
-      const hour = records.hour[at] as number
+    for (const [at, hour] of records.hour.entries()) {
       if (hour < hours.from || hour >= hours.until) continue
-      const sums = Object.fromEntries(measures.map((name) => [name, records.sums[name]?.[at] as number]))
-      add({ validator: records.validator[at] as number, hour, sums: sums as Record<M, number> })
+      const total = totals.getOrInsertComputed(records.validator[at] as number, zeros)
+      for (const name of measures) total[name] += records.sums[name]?.[at] as number
     }
   }
-}
-
-export interface HourQuery {
-  readonly network: Network
-  readonly time: ChainTime
-  readonly validators: readonly number[]
-  readonly hours: Range
+  return totals
 }
