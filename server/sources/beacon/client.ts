@@ -36,29 +36,27 @@ export interface SingleBeacon {
 
 /** No node returned a usable response; the message is the last error. A later attempt may succeed. */
 export class BeaconError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'BeaconError'
-  }
+  override readonly name: string = 'BeaconError'
 }
 
 /** Responses of a node contradict each other or the consensus rules. Nothing of the epoch is stored. */
 export class ContradictionError extends BeaconError {
+  override readonly name = 'ContradictionError'
   /** The full difference. If two nodes return the same one, it is accepted. Undefined: it is never accepted. */
   readonly remainder: string | undefined
 
   constructor(message: string, remainder?: string) {
     super(message)
-    this.name = 'ContradictionError'
     this.remainder = remainder
   }
 }
 
 /** The chain has reached a fork that this version does not support (behaviour/validators.md#unknown-forks). */
 export class UnknownForkError extends BeaconError {
+  override readonly name = 'UnknownForkError'
+
   constructor({ name, epoch }: UnknownFork, prefix = '') {
     super(`${prefix}this version of Tetrad does not support the fork ${name} of epoch ${epoch}; update Tetrad`)
-    this.name = 'UnknownForkError'
   }
 }
 

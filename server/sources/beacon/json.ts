@@ -3,10 +3,7 @@
 import { toFigure } from './consensus.ts'
 
 export class InvalidResponseError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'InvalidResponseError'
-  }
+  override readonly name = 'InvalidResponseError'
 }
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -2,10 +2,7 @@
 // that invalid bytes are an error and not a wrong number.
 
 export class SszError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'SszError'
-  }
+  override readonly name = 'SszError'
 }
 
 export class View {

@@ -11,10 +11,7 @@ import { BeaconQueries } from './beacon-queries.ts'
 
 /** Two nodes return different answers about a final epoch. Nothing of it is stored. */
 export class NodesDisagreeError extends BeaconError {
-  constructor(message: string) {
-    super(message)
-    this.name = 'NodesDisagreeError'
-  }
+  override readonly name = 'NodesDisagreeError'
 }
 
 const restEpochs = 9

@@ -24,10 +24,7 @@ export interface FullState {
 
 /** The epoch cannot be computed: something is not supported, or the data contradicts itself. */
 export class ReplayError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'ReplayError'
-  }
+  override readonly name = 'ReplayError'
 }
 
 /** Blocks in ascending order. */
