@@ -30,8 +30,8 @@ export interface PendingConsolidation {
   readonly target: number
 }
 
-const depositSize = 192
-const consolidationSize = 16
+export const depositSize = 192
+export const consolidationSize = 16
 const uint64 = uintType(8)
 
 const depositList = listType(
@@ -78,10 +78,7 @@ export function pendingChange(before: PendingQueues, after: PendingQueues): Pend
     deposits: deposits.removed.map(depositIn),
     queued: deposits.added.map(depositIn),
     consolidations: recordChange(before.consolidations, after.consolidations, consolidationSize).removed.map(
-      (record) => {
-        const view = new View(record)
-        return { source: view.u64(0), target: view.u64(8) }
-      },
+      consolidationIn,
     ),
   }
 }
@@ -93,9 +90,14 @@ export const queuedDepositsIn = (deposits: Uint8Array): QueuedDeposit[] =>
     return { ...depositIn(record.bytes), address: prefix === 1 || prefix === 2 ? record.hex(60, 20) : undefined }
   })
 
-function depositIn(record: Uint8Array): PendingDeposit {
+export function depositIn(record: Uint8Array): PendingDeposit {
   const view = new View(record)
   return { pubkey: view.hex(0, 48), gwei: view.u64(80), slot: view.u64(184) }
+}
+
+export function consolidationIn(record: Uint8Array): PendingConsolidation {
+  const view = new View(record)
+  return { source: view.u64(0), target: view.u64(8) }
 }
 
 /** How many removed records at the front are tried before comparing all records. */

@@ -1,9 +1,10 @@
 // All validators of a network at one slot, as columns: a million validators take a few dozen megabytes instead of a
 // million objects. They are read from the SSZ of a full state or from the JSON list.
 import { type ConsensusRules, epochAt, forkAt, isForkFrom } from './consensus.ts'
-import { figureOf, InvalidResponseError, readBytes, readFields, readList } from './json.ts'
+import { figureOf, readFields, readList } from './json.ts'
 import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
 import { SszError, type View } from './ssz.ts'
+import { bytesType } from './ssz-type.ts'
 import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from './validator-keys.ts'
 
 export interface Validators extends ValidatorKeys {
@@ -97,6 +98,9 @@ function fromRecords(records: View, balances: View, scores: View, count: number,
   return { ...columns, scores: score }
 }
 
+const pubkeyType = bytesType(pubkeySize)
+const credentialsType = bytesType(credentialsSize)
+
 /** The JSON list must be complete; its order does not matter. */
 export function validatorsFromJson(data: unknown, increment: number): Validators {
   const list = readList(data, 'validators')
@@ -112,8 +116,8 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     if (!(index < count) || seen[index] === 1)
       throw new SszError(`the list of ${count} validators has gaps or duplicates`)
     seen[index] = 1
-    pubkeys.set(sized(validator.pubkey, 'pubkey', pubkeySize), index * pubkeySize)
-    const record = sized(validator.withdrawal_credentials, 'withdrawal_credentials', credentialsSize)
+    pubkeys.set(pubkeyType.fromJson(validator.pubkey, 'pubkey'), index * pubkeySize)
+    const record = credentialsType.fromJson(validator.withdrawal_credentials, 'withdrawal_credentials')
     credentials.set(record, index * credentialsSize)
     columns.balance[index] = figureOf(fields.balance, 'balance')
     columns.increments[index] = figureOf(validator.effective_balance, 'effective_balance') / increment
@@ -124,12 +128,6 @@ export function validatorsFromJson(data: unknown, increment: number): Validators
     columns.withdrawable[index] = figureOf(validator.withdrawable_epoch, 'withdrawable_epoch')
   }
   return { ...columns, pubkeys, credentials }
-}
-
-function sized(value: unknown, name: string, size: number): Uint8Array {
-  const bytes = readBytes(value, name)
-  if (bytes.length !== size) throw new InvalidResponseError(`${name} has ${bytes.length} bytes, not ${size}`)
-  return bytes
 }
 
 export const isActiveAt = (

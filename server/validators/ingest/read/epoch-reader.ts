@@ -18,7 +18,7 @@ import { fillGap } from '../replay/fill-gap.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import { Boundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
-import { LinkedBlocks } from './linked-blocks.ts'
+import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { StatesNotFoundError } from './states-not-found.ts'
 
@@ -75,7 +75,7 @@ export class EpochReader {
     const now = await this.#boundaries.at(epoch)
     const boundary = await this.#boundaries.at(epoch + 1)
     const proposers = await this.#proposersOf(epoch)
-    this.#blocks.verifyProposers(epoch, ownBlocks, proposers)
+    verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
     return {
       epoch,
       blocks,
@@ -110,8 +110,8 @@ export class EpochReader {
     if (!next) return undefined
     this.#boundaries.set(epoch + 1, { validators: next, awaitsRewards: false })
     const header = after && (await this.#source.queries.header(end))
-    if (header) this.#blocks.verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
-    if (after && last) this.#blocks.verifyLink(epoch, last, after)
+    if (header) verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
+    if (after && last) verifyLink(epoch, last, after)
     const sync = await this.#sync(epoch, now.validators)
     return {
       epoch,

@@ -9,6 +9,7 @@ import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/cli
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
 import { EpochReader } from './epoch-reader.ts'
+import { findBlockUpTo } from './linked-blocks.ts'
 import { isFileError, type StateRecords } from './state-records.ts'
 
 export interface HeadRecording {
@@ -127,18 +128,11 @@ export const healthyFirst = (all: readonly SingleBeacon[]): Beacon[] => {
 }
 
 /** The newest block at or before the first slot of an epoch. */
-export async function findAnchor(
+export const findAnchor = (
   queries: BeaconQueries,
   rules: ConsensusRules,
   epoch: number,
-): Promise<BlockLink | undefined> {
-  const first = firstSlotAt(rules, epoch)
-  for (let slot = first; slot >= Math.max(0, first - 2 * rules.slotsPerEpoch); slot--) {
-    const header = await queries.header(slot)
-    if (header) return { slot, root: header.root }
-  }
-  return undefined
-}
+): Promise<BlockLink | undefined> => findBlockUpTo({ queries, rules }, firstSlotAt(rules, epoch))
 
 /**
  * The first epoch of a range that can be processed: it, the epoch before it and the two after it have states, in a

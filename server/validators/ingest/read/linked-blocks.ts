@@ -2,7 +2,7 @@
 // altered and missing blocks (behaviour/validators.md#verification).
 import type { Block } from '#sources/beacon/block.ts'
 import { BeaconError, ContradictionError } from '#sources/beacon/client.ts'
-import { firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { BlockLink, QuerySource } from './beacon-queries.ts'
 
 const blocksAtOnce = 8
@@ -53,7 +53,7 @@ export class LinkedBlocks {
     let before: BlockLink | undefined = await this.#blockBefore(blocks[0], epoch)
     const chain: BlockLink[] = before ? [before, ...blocks] : [...blocks]
     for (const block of blocks) {
-      if (before) this.verifyLink(epoch, before, block)
+      if (before) verifyLink(epoch, before, block)
       before = block
     }
     const lastOwn = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch + 1))
@@ -62,12 +62,12 @@ export class LinkedBlocks {
     for (let slot = end; slot < end + 2 * this.#source.rules.slotsPerEpoch; slot++) {
       const header = await this.#source.queries.header(slot)
       if (!header) continue
-      this.verifyLink(epoch, before, header)
+      verifyLink(epoch, before, header)
       return [...chain, header]
     }
     const header = before.slot === end - 1 ? await this.#source.queries.header(before.slot) : undefined
     if (header) {
-      this.verifyLink(epoch, before, { slot: end, parentRoot: header.root })
+      verifyLink(epoch, before, { slot: end, parentRoot: header.root })
       return chain
     }
     throw new BeaconError(
@@ -80,31 +80,40 @@ export class LinkedBlocks {
     const known = this.#lastBlocks.get(epoch - 1)
     if (known) return known
     const first = firstSlotAt(this.#source.rules, epoch)
-    if (block && block.slot === first) return undefined
-    for (let slot = Math.max(0, first - 1); slot >= Math.max(0, first - 2 * this.#source.rules.slotsPerEpoch); slot--) {
-      const header = await this.#source.queries.header(slot)
-      if (header) return { slot, root: header.root }
-    }
-    return undefined
+    return block?.slot === first ? undefined : findBlockUpTo(this.#source, Math.max(0, first - 1))
   }
+}
 
-  verifyLink(epoch: number, before: BlockLink, after: Pick<Block, 'slot' | 'parentRoot'>): void {
-    if (before.root === after.parentRoot) return
-    const cause =
-      after.slot - before.slot > 1
-        ? 'the node lacks blocks between them, or one of the two was altered'
-        : 'one of the two was altered'
+/** The newest block at or before a slot, at most two epochs earlier. */
+export async function findBlockUpTo({ rules, queries }: QuerySource, slot: number): Promise<BlockLink | undefined> {
+  for (let at = slot; at >= Math.max(0, slot - 2 * rules.slotsPerEpoch); at--) {
+    const header = await queries.header(at)
+    if (header) return { slot: at, root: header.root }
+  }
+  return undefined
+}
+
+export function verifyLink(epoch: number, before: BlockLink, after: Pick<Block, 'slot' | 'parentRoot'>): void {
+  if (before.root === after.parentRoot) return
+  const cause =
+    after.slot - before.slot > 1
+      ? 'the node lacks blocks between them, or one of the two was altered'
+      : 'one of the two was altered'
+  throw new ContradictionError(
+    `epoch ${epoch}, slot ${after.slot}: the parent root of the block is ${after.parentRoot}, but the root of the block of slot ${before.slot} is ${before.root}: ${cause}`,
+  )
+}
+
+export function verifyProposers(
+  rules: ConsensusRules,
+  epoch: number,
+  blocks: readonly Block[],
+  proposers: ArrayLike<number>,
+): void {
+  const first = firstSlotAt(rules, epoch)
+  const mismatch = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
+  if (mismatch)
     throw new ContradictionError(
-      `epoch ${epoch}, slot ${after.slot}: the parent root of the block is ${after.parentRoot}, but the root of the block of slot ${before.slot} is ${before.root}: ${cause}`,
+      `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,
     )
-  }
-
-  verifyProposers(epoch: number, blocks: readonly Block[], proposers: Int32Array): void {
-    const first = firstSlotAt(this.#source.rules, epoch)
-    const mismatch = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
-    if (mismatch)
-      throw new ContradictionError(
-        `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,
-      )
-  }
 }

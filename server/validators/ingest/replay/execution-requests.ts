@@ -1,13 +1,19 @@
 // Reads the requests that the execution layer sends to the beacon chain in a block, and reads and writes the records of
 // queued deposits and consolidations. The layouts are those of the consensus specifications.
 import type { Block } from '#sources/beacon/block.ts'
+import {
+  consolidationIn,
+  consolidationSize,
+  depositIn,
+  depositSize,
+  type PendingConsolidation,
+  type PendingDeposit,
+} from '#sources/beacon/pending.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { pubkeySize } from '#sources/beacon/validator-keys.ts'
 
-export const depositSize = 192
 /** A deposit record without its last field: the slot in the queue, the index in a request. */
 const depositDataSize = depositSize - 8
-export const consolidationSize = 16
 const amountAt = 80
 const signatureAt = 88
 /** Both requests start with the address of the sender and the public key of the validator. */
@@ -56,26 +62,18 @@ export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & 
 export const keysIn = (block: Block): string[] =>
   [...block.deposits, ...withdrawalRequests(block), ...consolidationRequests(block)].map(({ pubkey }) => pubkey)
 
-export interface QueuedDeposit {
-  readonly pubkey: string
-  readonly gwei: number
-  readonly slot: number
-  /** The whole record. */
-  readonly bytes: Uint8Array
-}
-
-/** The first records of the queue. */
-export const readQueuedDeposits = (queue: Uint8Array, countMax: number): QueuedDeposit[] =>
-  new View(queue.subarray(0, countMax * depositSize)).list(depositSize).map((record) => ({
-    pubkey: record.hex(0, pubkeySize),
-    gwei: record.u64(amountAt),
-    slot: record.u64(depositDataSize),
-    bytes: record.bytes,
-  }))
+/** The first records of the queue, each with its bytes. */
+export const readQueuedDeposits = (
+  queue: Uint8Array,
+  countMax: number,
+): (PendingDeposit & { readonly bytes: Uint8Array })[] =>
+  new View(queue.subarray(0, countMax * depositSize))
+    .list(depositSize)
+    .map(({ bytes }) => ({ ...depositIn(bytes), bytes }))
 
 /** All records of the queue. */
-export const readQueuedConsolidations = (queue: Uint8Array): { readonly source: number; readonly target: number }[] =>
-  new View(queue).list(consolidationSize).map((record) => ({ source: record.u64(0), target: record.u64(8) }))
+export const readQueuedConsolidations = (queue: Uint8Array): PendingConsolidation[] =>
+  new View(queue).list(consolidationSize).map(({ bytes }) => consolidationIn(bytes))
 
 /** A record for the queue that the chain creates itself. Its signature is the point at infinity. */
 export function unsignedDeposit(pubkey: Uint8Array, credentials: Uint8Array, gwei: number): Uint8Array {

@@ -324,8 +324,11 @@ test('every altered part of a block leaves the gap', async () => {
   const slashable = validators.findIndex(({ slashed, exit }) => !slashed && exit === Number.POSITIVE_INFINITY)
   const flip = (bits: Uint8Array) => bits.map((byte, at) => (at === 0 ? byte ^ 1 : byte))
   const alterations: [change: (block: Block) => Block[], message: RegExp][] = [
-    [() => [], /the block of slot \d+ does not follow that of slot \d+/],
-    [(block) => [{ ...block, proposer: block.proposer + 1 }], /is of validator \d+, the duty of \d+/],
+    [() => [], /the node lacks blocks between them/],
+    [
+      (block) => [{ ...block, proposer: block.proposer + 1 }],
+      /the proposer of the block is validator \d+, but the duty is of \d+/,
+    ],
     [(block) => [{ ...block, syncBits: flip(block.syncBits) }], /the balance in gwei of validator/],
     [(block) => [{ ...block, attestations: [] }], /the balance in gwei of validator/],
     [(block) => [{ ...block, proposerSlashings: [slashable] }], /the balance in gwei of validator/],

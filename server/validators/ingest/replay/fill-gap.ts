@@ -7,12 +7,13 @@
 
 import type { Block } from '#sources/beacon/block.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import { credentialsSize } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { scoresFrom } from '../epochs/inactivity-scores.ts'
 import type { EpochData } from '../read/epoch.ts'
+import { verifyLink, verifyProposers } from '../read/linked-blocks.ts'
 import { verifyRegistry } from '../read/verify.ts'
 import { ChainReplay, type FullState, ReplayError } from './chain-replay.ts'
 import { computeDuties, type GapDuties } from './gap-duties.ts'
@@ -61,7 +62,10 @@ export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<FilledGa
 function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): FilledGap {
   const { before, after } = gap
   const all = [...byEpoch.values()].flat()
-  verifyLinks(all)
+  for (const [at, block] of all.entries()) {
+    const parent = all[at - 1]
+    if (parent) verifyLink(epochAt(rules, block.slot), parent, block)
+  }
   verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: all })
   const duties = gap.duties ?? computeDuties(rules, before, all)
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
@@ -97,27 +101,6 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
     })),
     finalizedEpochs,
   }
-}
-
-function verifyLinks(blocks: readonly Block[]): void {
-  blocks.forEach((block, at) => {
-    const parent = blocks[at - 1]
-    if (parent && parent.root !== block.parentRoot)
-      throw new ReplayError(`the block of slot ${block.slot} does not follow that of slot ${parent.slot}`)
-  })
-}
-
-function verifyProposers(
-  rules: ConsensusRules,
-  epoch: number,
-  blocks: readonly Block[],
-  proposers: ArrayLike<number>,
-): void {
-  const first = firstSlotAt(rules, epoch)
-  const other = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
-  if (!other) return
-  const { slot, proposer } = other
-  throw new ReplayError(`the block of slot ${slot} is of validator ${proposer}, the duty of ${proposers[slot - first]}`)
 }
 
 /** The first difference between the computed state and that of the node. */

@@ -2,6 +2,7 @@
 // deposits are applied and whether the chain is in an inactivity leak.
 import type { Justification } from '#sources/beacon/transition-state.ts'
 import type { Stake } from '../epochs/stake.ts'
+import { participatingIncrements } from '../epochs/vote-rewards.ts'
 import { flag, type Votes } from '../epochs/votes.ts'
 
 export interface JustificationInput {
@@ -21,7 +22,8 @@ export function justify(
   const { epoch } = stake
   if (epoch <= 1) return before
   const { previousJustified, currentJustified } = before
-  const isJustified = (of: Votes) => 3 * targetIncrements(stake, of, isSlashed) >= 2 * stake.activeIncrements
+  const isJustified = (of: Votes) =>
+    3 * participatingIncrements(stake, of, flag.target, isSlashed) >= 2 * stake.activeIncrements
   const [isPrevious, isCurrent] = [isJustified(previousVotes), isJustified(votes)]
   const bits = [isCurrent, before.bits[0] === true || isPrevious, before.bits[1] === true, before.bits[2] === true]
   const areSet = (from: number, until: number) => bits.slice(from, until).every(Boolean)
@@ -36,13 +38,4 @@ export function justify(
     currentJustified: isCurrent ? epoch : isPrevious ? epoch - 1 : currentJustified,
     finalized,
   }
-}
-
-/** Increments of the validators that voted for the correct target; at least 1. */
-function targetIncrements({ validators }: Stake, { timely }: Votes, isSlashed: Uint8Array): number {
-  let sum = 0
-  for (let index = 0; index < validators.count; index++) {
-    if ((timely[index] as number) & flag.target && isSlashed[index] !== 1) sum += validators.increments[index] as number
-  }
-  return Math.max(1, sum)
 }

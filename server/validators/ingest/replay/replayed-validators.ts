@@ -10,7 +10,7 @@
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, isFrom } from '#sources/beacon/consensus.ts'
-import { emptyPendingQueues, type PendingQueues } from '#sources/beacon/pending.ts'
+import { consolidationSize, depositSize, emptyPendingQueues, type PendingQueues } from '#sources/beacon/pending.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { credentialsSize, indicesOfKeys, pubkeySize } from '#sources/beacon/validator-keys.ts'
@@ -20,9 +20,7 @@ import type { Stake } from '../epochs/stake.ts'
 import type { VoteRewards } from '../epochs/vote-rewards.ts'
 import {
   consolidationRequests,
-  consolidationSize,
   depositRequests,
-  depositSize,
   keysIn,
   readQueuedConsolidations,
   readQueuedDeposits,
