@@ -1,7 +1,7 @@
 // Prometheus metrics. Only this file and watched-metrics.ts import the metrics library. Each server has its own registry,
 // so that servers in one process are counted separately. Label sets are cached to keep counting cheap.
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
-import { createWatchedMetrics, type WatchedMetrics } from './watched-metrics.ts'
+import { createWatchedMetrics } from './watched-metrics.ts'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
@@ -12,31 +12,7 @@ const labelSetsMax = 1000
 export const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const storeSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5]
 
-export interface Metrics {
-  readonly contentType: string
-  /** `outcome`: ok, unchanged, not_found, client_gone, or an error code. */
-  request(endpoint: string, outcome: string, tookMs?: number): void
-  /** A call was refused: `limit.second`, `limit.day`, `key.throttled` and so on. */
-  limited(kind: string): void
-  /** False while Redis is configured and does not respond. */
-  setLimitsShared(is: boolean): void
-  stored(store: 'state' | 'duties', operation: string, tookMs: number): void
-  /** One poll of a source ended: `ok`, `unchanged`, or the kind of failure. */
-  ingested(source: string, outcome: string): void
-  /** Whether this process runs an ingester. */
-  leased(ingester: string, is: boolean): void
-  /** Rewards of a network that were compared with its node, and how many of them differ. */
-  audited(network: string, compared: number, differing: number): void
-  readonly watched: WatchedMetrics
-  ready(is: boolean): void
-  /** Called before every scrape. */
-  setStreams(streams: readonly StreamMetrics[]): void
-  /** Called before every scrape. */
-  setMirror(tables: readonly MirrorMetrics[]): void
-  text(): Promise<string>
-  /** The counters since the start, as in `text`. */
-  totals(): Promise<Totals>
-}
+export type Metrics = ReturnType<typeof openMetrics>
 
 export interface Totals {
   readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
@@ -72,17 +48,21 @@ export interface MirrorMetrics {
   readonly lagSeconds: number
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly version?: string
   /** Memory, CPU, event loop and garbage collection of this process. */
   readonly process?: boolean
 }
 
-export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}): Metrics {
+export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}) {
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `tetrad_${name}`, help, labelNames, registers: [registry] })
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    counterCells(registry, `tetrad_${name}`, help, labelNames)
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+    histogramCells(registry, `tetrad_${name}`, help, buckets, labelNames)
   const build = gauge('build_info', 'Always 1; the labels are the versions of Tetrad and Node.', 'version', 'node')
   build.labels(version, process.version).set(1)
   const readyGauge = gauge('ready', '1 if all readiness checks pass, otherwise 0.')
@@ -90,54 +70,43 @@ export function openMetrics({ version = 'unknown', process: ofProcess = true }: 
   const limitsGauge = gauge('limits_shared', limitsHelp)
   limitsGauge.set(1)
   const leases = gauge('ingest_leased', '1 if this process runs the ingester, 0 if another one does.', 'ingester')
-  const requests = counterCells(registry, 'tetrad_requests_total', 'Requests by endpoint and outcome.', [
-    'endpoint',
-    'outcome',
-  ])
-  const limits = counterCells(registry, 'tetrad_limits_hit_total', 'Calls refused by a limit, by kind.', ['kind'])
-  const rounds = counterCells(registry, 'tetrad_ingest_total', 'Polls of sources by outcome.', ['source', 'outcome'])
-  const audits = counterCells(
-    registry,
-    'tetrad_audit_figures_total',
-    'Rewards compared with the beacon node, by outcome.',
-    ['network', 'outcome'],
-  )
-  const latency = histogramCells(
-    registry,
-    'tetrad_request_seconds',
-    'Duration of requests by endpoint.',
-    requestSeconds,
-    ['endpoint'],
-  )
-  const storeTimes = histogramCells(
-    registry,
-    'tetrad_store_seconds',
-    'Duration of database operations.',
-    storeSeconds,
-    ['store', 'operation'],
-  )
-  const stored = (store: string, operation: string, tookMs: number) => storeTimes(store, operation)(tookMs / 1000)
+  const requests = counter('requests_total', 'Requests by endpoint and outcome.', 'endpoint', 'outcome')
+  const limits = counter('limits_hit_total', 'Calls refused by a limit, by kind.', 'kind')
+  const rounds = counter('ingest_total', 'Polls of sources by outcome.', 'source', 'outcome')
+  const auditHelp = 'Rewards compared with the beacon node, by outcome.'
+  const audits = counter('audit_figures_total', auditHelp, 'network', 'outcome')
+  const latency = histogram('request_seconds', 'Duration of requests by endpoint.', requestSeconds, 'endpoint')
+  const storeTimes = histogram('store_seconds', 'Duration of database operations.', storeSeconds, 'store', 'operation')
 
   return {
     contentType: metricsContentType,
-    request(endpoint, outcome, tookMs) {
+    /** `outcome`: ok, unchanged, not_found, client_gone, or an error code. */
+    request(endpoint: string, outcome: string, tookMs?: number): void {
       requests(endpoint, outcome)(1)
       if (tookMs !== undefined) latency(endpoint, '')(tookMs / 1000)
     },
-    limited: (kind) => limits(kind, '')(1),
-    setLimitsShared: (is) => limitsGauge.set(is ? 1 : 0),
-    stored,
-    ingested: (source, outcome) => rounds(source, outcome)(1),
-    leased: (ingester, is) => leases.labels(ingester).set(is ? 1 : 0),
-    audited(network, compared, differing) {
+    /** A call was refused: `limit.second`, `limit.day`, `key.throttled` and so on. */
+    limited: (kind: string) => limits(kind, '')(1),
+    /** False while Redis is configured and does not respond. */
+    setLimitsShared: (is: boolean) => limitsGauge.set(is ? 1 : 0),
+    stored: (store: 'state' | 'duties', operation: string, tookMs: number) =>
+      storeTimes(store, operation)(tookMs / 1000),
+    /** One poll of a source ended: `ok`, `unchanged`, or the kind of failure. */
+    ingested: (source: string, outcome: string) => rounds(source, outcome)(1),
+    /** Whether this process runs an ingester. */
+    leased: (ingester: string, is: boolean) => leases.labels(ingester).set(is ? 1 : 0),
+    /** Rewards of a network that were compared with its node, and how many of them differ. */
+    audited(network: string, compared: number, differing: number): void {
       audits(network, 'agree')(compared - differing)
       audits(network, 'differ')(differing)
     },
     watched: createWatchedMetrics(registry),
-    ready: (is) => readyGauge.set(is ? 1 : 0),
+    ready: (is: boolean) => readyGauge.set(is ? 1 : 0),
+    /** Called before every scrape, and so is `setMirror`. */
     setStreams: streamGauges(registry),
     setMirror: mirrorGauges(registry),
     text: () => registry.metrics(),
+    /** The counters since the start, as in `text`. */
     totals: () => totalsOf(registry),
   }
 }
@@ -168,7 +137,7 @@ async function totalsOf(registry: Registry): Promise<Totals> {
 /** Values of histograms have a name. */
 type NamedValue = MetricValue<string> & { readonly metricName?: string }
 
-function streamGauges(registry: Registry): Metrics['setStreams'] {
+function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) => void {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `tetrad_stream_${name}`, help, labelNames: ['group', 'stream'], registers: [registry] })
   const age = gauge('age_seconds', 'Age of the newest data of a stream, if known.')
@@ -191,7 +160,7 @@ function streamGauges(registry: Registry): Metrics['setStreams'] {
   }
 }
 
-function mirrorGauges(registry: Registry): Metrics['setMirror'] {
+function mirrorGauges(registry: Registry): (tables: readonly MirrorMetrics[]) => void {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `tetrad_mirror_${name}`, help, labelNames: ['network', 'table'], registers: [registry] })
   const lag = gauge('lag_seconds', 'How long ago the first day or hour that is not in the mirror ended; 0 if none.')

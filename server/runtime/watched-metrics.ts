@@ -40,33 +40,16 @@ export interface DayFigures extends Series {
   readonly syncSignatures: number
 }
 
-export interface WatchedMetrics {
-  /** `count` 0 creates the series, so that Prometheus sees its first increase. */
-  addMissed(network: string, counts: readonly (Series & { readonly duty: WatchedDuty; readonly count: number })[]): void
-  setExamined(network: string, epoch: number): void
-  /** Missed duties of epochs that are not final. */
-  setHead(network: string, counts: readonly (Series & { readonly duty: WatchedDuty; readonly count: number })[]): void
-  setStatuses(
-    network: string,
-    counts: readonly (EntityLabels & { readonly status: string; readonly count: number })[],
-  ): void
-  setDay(network: string, figures: readonly DayFigures[]): void
-  /** Proposals of the current and the next epoch that are still due. */
-  setUpcoming(network: string, counts: readonly (Series & { readonly count: number })[]): void
-  /** The epoch in which the last watched validator leaves a queue. */
-  setQueues(
-    network: string,
-    queues: readonly (EntityLabels & { readonly queue: QueueName; readonly epoch: number })[],
-  ): void
-  /** `ok`, `retried` or `failed`. */
-  addDelivery(webhook: string, outcome: string): void
-  /** This process no longer examines epochs: old values would look current. */
-  clear(): void
+export type WatchedMetrics = ReturnType<typeof createWatchedMetrics>
+
+interface DutyCount extends Series {
+  readonly duty: WatchedDuty
+  readonly count: number
 }
 
 const seriesLabels = ['network', 'pool', 'operator', 'validator']
 
-export function createWatchedMetrics(registry: Registry): WatchedMetrics {
+export function createWatchedMetrics(registry: Registry) {
   const registers = [registry]
   const gauges: NetworkGauge[] = []
   const gauge = (name: string, help: string, labelNames = seriesLabels) => {
@@ -102,23 +85,29 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
     ...['network', 'pool', 'operator', 'queue'],
   ])
   return {
-    addMissed(network, counts) {
+    /** `count` 0 creates the series, so that Prometheus sees its first increase. */
+    addMissed(network: string, counts: readonly DutyCount[]): void {
       for (const { duty, count, ...series } of counts) missed.inc({ network, ...labelsOf(series), duty }, count)
     },
-    setHead(network, counts) {
-      head.replace(
-        network,
-        counts.map(({ duty, count, ...series }) => ({ labels: { ...labelsOf(series), duty }, value: count })),
-      )
+    setExamined: (network: string, epoch: number) => examined.replace(network, [{ labels: {}, value: epoch }]),
+    /** Missed duties of epochs that are not final. */
+    setHead(network: string, counts: readonly DutyCount[]): void {
+      const values = counts.map(({ duty, count, ...series }) => ({
+        labels: { ...labelsOf(series), duty },
+        value: count,
+      }))
+      head.replace(network, values)
     },
-    setExamined: (network, epoch) => examined.replace(network, [{ labels: {}, value: epoch }]),
-    setStatuses(network, counts) {
+    setStatuses(
+      network: string,
+      counts: readonly (EntityLabels & { readonly status: string; readonly count: number })[],
+    ): void {
       statuses.replace(
         network,
         counts.map(({ pool, operator, status, count }) => ({ labels: { pool, operator, status }, value: count })),
       )
     },
-    setDay(network, figures) {
+    setDay(network: string, figures: readonly DayFigures[]): void {
       const replace = (metric: NetworkGauge, figureOf: (figure: DayFigures) => number | undefined) =>
         metric.replace(
           network,
@@ -129,20 +118,27 @@ export function createWatchedMetrics(registry: Registry): WatchedMetrics {
       replace(proposed, (figure) => figure.proposed)
       replace(syncSignatures, (figure) => figure.syncSignatures)
     },
-    setUpcoming(network, counts) {
+    /** Proposals of the current and the next epoch that are still due. */
+    setUpcoming(network: string, counts: readonly (Series & { readonly count: number })[]): void {
       upcoming.replace(
         network,
         counts.map((series) => ({ labels: labelsOf(series), value: series.count })),
       )
     },
-    setQueues(network, queues) {
+    /** The epoch in which the last watched validator leaves a queue. */
+    setQueues(
+      network: string,
+      queues: readonly (EntityLabels & { readonly queue: QueueName; readonly epoch: number })[],
+    ): void {
       queueEpoch.replace(
         network,
         queues.map(({ pool, operator, queue, epoch }) => ({ labels: { pool, operator, queue }, value: epoch })),
       )
     },
-    addDelivery: (webhook, outcome) => deliveries.inc({ webhook, outcome }),
-    clear() {
+    /** `ok`, `retried` or `failed`. */
+    addDelivery: (webhook: string, outcome: string) => deliveries.inc({ webhook, outcome }),
+    /** This process no longer examines epochs: old values would look current. */
+    clear(): void {
       for (const metric of gauges) metric.clear()
     },
   }
