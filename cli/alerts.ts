@@ -4,26 +4,24 @@ import type { Command } from 'commander'
 import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { minuteText, print, printJson, table } from './print.ts'
+import { minuteText, print, printJson, printResult, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ListOptions extends CommonOptions {
   readonly limit: number
 }
 
-/** Call this after the command `validators` was added. */
-export function addAlerts(program: Command): void {
-  const alerts = program.commands
-    .find((command) => command.name() === 'validators')
-    ?.command('alerts')
+export function addAlerts(validators: Command): void {
+  const alerts = validators
+    .command('alerts')
     .description('Show what was sent to the webhooks of `validators.webhooks`, and test them.')
   alerts
-    ?.command('list', { isDefault: true })
+    .command('list', { isDefault: true })
     .description('List deliveries, newest first.')
     .option('--limit <n>', 'deliveries to show', epochNumber, 20)
     .action((_: unknown, command: Command) => list(command.optsWithGlobals()))
   alerts
-    ?.command('test')
+    .command('test')
     .description('Send a signed test event to a webhook, and show the result.')
     .argument('<webhook>', 'id of the webhook')
     .action((id: string, _: unknown, command: Command) => sendTest(id, command.optsWithGlobals()))
@@ -65,8 +63,8 @@ async function sendTest(id: string, options: CommonOptions): Promise<void> {
   const body = JSON.stringify(testBody(deliveryId, nowMs))
   try {
     const status = await postDelivery(webhook, { id: deliveryId, body, nowMs })
-    if (options.json) return printJson({ id: deliveryId, status })
-    print(`${cleanUrl(webhook.url)} accepted test delivery ${deliveryId} with status ${status}.`)
+    const text = `${cleanUrl(webhook.url)} accepted test delivery ${deliveryId} with status ${status}.`
+    printResult(options, { id: deliveryId, status }, text)
   } catch (error) {
     if (!(error instanceof FetchError)) throw error
     throw new CommandFailure('webhook.failed', `The test was not delivered: ${error.message}.`)

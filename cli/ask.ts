@@ -10,7 +10,7 @@ import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
 import { CommandFailure } from './failure.ts'
-import { note, print, printJson } from './print.ts'
+import { note, printResult } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 
 /** Longer lists of choices are not printed in the help. */
@@ -59,15 +59,14 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       >()
       const key = options.key ?? (process.env.TETRAD_KEY || undefined)
       const baseUrl = await addressOf(options)
-      const client = createClient({ baseUrl, ...(key !== undefined && { key }) })
+      const client = createClient({ baseUrl, key })
       let meta: ResponseMeta | undefined
       const onResponse = (received: ResponseMeta) => {
         meta = received
       }
       try {
         const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
-        if (options.json) printJson(reply)
-        else print(stringifyJson(reply, 2))
+        printResult(options, reply, stringifyJson(reply, 2))
       } catch (error) {
         throw error instanceof TransportError ? toConnectionFailure(error, baseUrl) : error
       } finally {

@@ -7,7 +7,7 @@ import type { Manifest } from '#storage/backup.ts'
 import packageManifest from '../package.json' with { type: 'json' }
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { print, printJson } from './print.ts'
+import { printResult } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -78,13 +78,10 @@ function printBackupReport(
   dir: string,
   { madeAt, version, files, rows }: Manifest,
 ): void {
-  if (options.json) {
-    printJson({ dir, madeAt, version, files, rows })
-    return
-  }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const count = [rows.state, rows.duties]
     .flatMap((tables) => Object.values(tables))
     .reduce((sum, rowCount) => sum + rowCount, 0)
-  print(`${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, verified.`)
+  const text = `${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, verified.`
+  printResult(options, { dir, madeAt, version, files, rows }, text)
 }

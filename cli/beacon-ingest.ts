@@ -4,16 +4,24 @@
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
+import { poll } from '#ingest/poll.ts'
+import { callControl } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.ts'
+import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { countEpochs, explainUnfillable, missingEpochs } from '#validators/ingest/gaps.ts'
 import type { IngestProgress } from '#validators/ingest/ingest-progress.ts'
 import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
+import { readProcessorStart } from '#validators/ingest/start.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import type { LeaseOptions } from './lease.ts'
-import { note, print, printJson } from './print.ts'
+import { note, printResult } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, dataDirOf } from './settings.ts'
-import { untilStopped } from './stop.ts'
+import { stopSignal } from './stop.ts'
 
 export interface BeaconCommand extends CommonOptions, LeaseOptions {
   readonly network: Network
@@ -43,17 +51,15 @@ export async function watchServer(options: BeaconCommand): Promise<boolean> {
   if (!existsSync(dataDir)) return false
   const request = await queryServer<IngestStatus>(options, 'ingestStatus', { network, pollNow: true, epochs })
   if (!request) return false
-  const { callControl } = await import('#runtime/control-socket.ts')
-  const stop = new AbortController()
-  if (!isOnce) void untilStopped(clock, async () => stop.abort())
+  const signal = isOnce ? new AbortController().signal : stopSignal(clock)
   if (!options.json) note(`${network}: the running server ingests it; showing its progress`)
   const startMs = clock.monotonicMs()
   const first = request.result
   // A poll that was already running may have started before the newest epoch became final.
   const polls = first.polls + (first.isReading ? 2 : 1)
   let last = first
-  while (!stop.signal.aborted && !(isOnce && last.polls >= polls)) {
-    await clock.sleep(pollIntervalMs, stop.signal)
+  while (!signal.aborted && !(isOnce && last.polls >= polls)) {
+    await clock.sleep(pollIntervalMs, signal)
     const reply = await callControl(dataDir, 'ingestStatus', { network, epochs })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
     const now = reply.result as IngestStatus
@@ -113,19 +119,6 @@ async function fillEpochs(
   epochs: Range,
   signal: AbortSignal,
 ): Promise<Filled> {
-  const [
-    { readProcessorStart },
-    { Follower },
-    { countEpochs, missingEpochs, explainUnfillable },
-    { openEpochProcessors },
-    { coveredEpochs },
-  ] = await Promise.all([
-    import('#validators/ingest/start.ts'),
-    import('#validators/ingest/follow.ts'),
-    import('#validators/ingest/gaps.ts'),
-    import('#validators/ingest/epochs/open-processors.ts'),
-    import('#validators/duties/coverage.ts'),
-  ])
   const { network } = options
   const reason = await explainUnfillable(context.duties, network, epochs)
   if (reason !== undefined) throw new CommandFailure('epochs.unavailable', `No gap was filled: ${reason}.`)
@@ -143,14 +136,6 @@ async function followNetwork(
   signal: AbortSignal,
   report: (progress: IngestProgress) => void,
 ): Promise<void> {
-  const [{ readProcessorStart }, { openDepositReader }, { Follower }, { openEpochProcessors }, { poll }] =
-    await Promise.all([
-      import('#validators/ingest/start.ts'),
-      import('#validators/ingest/deposits/follow-deposits.ts'),
-      import('#validators/ingest/follow.ts'),
-      import('#validators/ingest/epochs/open-processors.ts'),
-      import('#ingest/poll.ts'),
-    ])
   const { network } = options
   const { beacon, execution } = context.settings.validators.networks[network]
   await using processors = openEpochProcessors([await readProcessorStart(context, network, dataDirOf(options))])
@@ -178,17 +163,14 @@ function printIngestReport(
   tookMs: number,
 ): void {
   const seconds = Number((tookMs / 1000).toFixed(3))
-  if (json) printJson({ network, until, finalizedEpoch, written, seconds })
-  else print(`${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`)
+  const text = `${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`
+  printResult({ json }, { network, until, finalizedEpoch, written, seconds }, text)
 }
 
 function printFillReport(options: BeaconCommand, { filled, missing, end }: Filled, tookMs: number): void {
   const { network, json, untilEpoch = 0 } = options
   const seconds = Number((tookMs / 1000).toFixed(3))
-  if (json) {
-    printJson({ network, filled, missing, seconds })
-    return
-  }
-  if (untilEpoch > end) note(`${network}: epochs from ${end} on are not gaps: they have not been read yet`)
-  print(`${network}: ${filled} missing epochs read, ${missing} still missing, in ${seconds.toFixed(1)} s`)
+  if (!json && untilEpoch > end) note(`${network}: epochs from ${end} on are not gaps: they have not been read yet`)
+  const text = `${network}: ${filled} missing epochs read, ${missing} still missing, in ${seconds.toFixed(1)} s`
+  printResult(options, { network, filled, missing, seconds }, text)
 }

@@ -21,16 +21,14 @@ import { integerBetween } from './parse-integer.ts'
 import { print, printJson, table } from './print.ts'
 import { clock, log, random } from './runtime.ts'
 import { configOf, dataDirOf } from './settings.ts'
-import { untilStopped } from './stop.ts'
+import { stopSignal } from './stop.ts'
 
 export const networkOption = () =>
   new Option('--network <name>', 'name of the network').choices(networks).default('mainnet')
 
-/** Requires the command `ingest`. */
-export function addBeacon(program: Command): void {
-  const ingest = program.commands.find((command) => command.name() === 'ingest')
+export function addBeacon(ingest: Command, validators: Command): void {
   ingest
-    ?.command('beacon')
+    .command('beacon')
     .description('Read the finalized epochs of a network, then follow it until stopped. Continues where it stopped.')
     .addOption(networkOption())
     .option('--once', 'exit when all finalized epochs have been read')
@@ -39,9 +37,6 @@ export function addBeacon(program: Command): void {
     .option(...waitOption)
     .action((_: unknown, command: Command) => toCommandFailure(runIngest(command.optsWithGlobals())))
 
-  const validators = program
-    .command('validators')
-    .description('Find validators, explain their scores, audit rewards, show alerts.')
   validators
     .command('audit')
     .description('Compare computed rewards with those that the node reports, and store the differences.')
@@ -181,10 +176,8 @@ export const runStoppable = (options: BeaconCommand, ingester: Ingester): Promis
     ])
     const data = { state: stores.state, duties: dutiesOnThisThread(stores.duties) }
     const context = createContext({ ...data, settings, clock, random, log })
-    const stop = new AbortController()
-    const work = runWithLease(context, options, 'beacon', ingester, stop.signal)
-    await Promise.race([work, untilStopped(clock, async () => stop.abort())])
-    await work.catch((error) => {
-      if (!stop.signal.aborted) throw error
+    const signal = stopSignal(clock)
+    await runWithLease(context, options, 'beacon', ingester, signal).catch((error) => {
+      if (!signal.aborted) throw error
     })
   })

@@ -1,7 +1,7 @@
 // `tetrad config …`: checks the configuration, shows the effective settings, prints the schema.
 import type { Command } from 'commander'
 import type { SchemaNode } from '#runtime/config/leaves.ts'
-import { note, paint, print, printJson } from './print.ts'
+import { note, paint, print, printJson, printResult } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 export function addConfig(program: Command): void {
@@ -37,8 +37,7 @@ export function addConfig(program: Command): void {
         import('#runtime/config/leaves.ts'),
       ])
       const view = toView(settings, settingsNode, presentable)
-      if (options.json) printJson(view)
-      else print(writeYaml(view).trimEnd())
+      printResult(options, view, writeYaml(view).trimEnd())
     })
 
   config

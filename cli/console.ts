@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { SessionContext } from '#admin/sessions.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
-import { minuteText, note, print, printJson } from './print.ts'
+import { counted, minuteText, note, print, printJson, printResult } from './print.ts'
 import { clock, random } from './runtime.ts'
 import { addressOf, type CommonOptions, configOf } from './settings.ts'
 
@@ -40,8 +40,7 @@ async function listeningAt(options: CommonOptions): Promise<string | undefined> 
 async function signOut(options: CommonOptions): Promise<void> {
   const { signOutAll } = await import('#admin/sessions.ts')
   const ended = await withState(options, 'found', (state) => signOutAll({ state }))
-  if (options.json) return printJson({ ended })
-  print(ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`)
+  printResult(options, { ended }, `Ended ${counted(ended, 'session')}.`)
 }
 
 /** Browsers do not send what follows `#`, so the token is in no request, log or referrer. */

@@ -18,11 +18,9 @@ interface EntityOptions extends CommonOptions {
 
 const fileBytesMax = 256 * 1024 * 1024
 
-/** Call this after the command `import` was added. */
-export function addEntities(program: Command): void {
-  program.commands
-    .find((command) => command.name() === 'import')
-    ?.command('entities')
+export function addEntities(importCommand: Command): void {
+  importCommand
+    .command('entities')
     .description('Import pools, operators and DVT data of validators, by index, key, deposit or withdrawal address.')
     .argument('<file>', 'CSV with a header line, or a JSON list')
     .addOption(new Option('--network <name>', 'network').choices(networks).default('mainnet'))

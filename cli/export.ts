@@ -5,9 +5,9 @@ import type { Dataset, DatasetName, Row } from '#operations/export/dataset.ts'
 import type { ExportFormat } from '#operations/export/format.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { writeOut } from './out-file.ts'
+import { writeOut, writeStandardOutput } from './out-file.ts'
 import { parsePastTime } from './parse-time.ts'
-import { counted, note, print, printJson } from './print.ts'
+import { counted, note, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -61,8 +61,7 @@ async function exportDataset(name: DatasetName, options: ExportOptions): Promise
     : untilSignal(out, (signal) => writeDataset(name, { ...target, signal }, options)))
   const report = `${counted(rows, 'row')} of ${name} written`
   if (out === standardOutput) note(`${report}.`)
-  else if (options.json) printJson({ dataset: name, format, file: out, rows })
-  else print(`${report} to ${out}.`)
+  else printResult(options, { dataset: name, format, file: out, rows }, `${report} to ${out}.`)
 }
 
 /** The first signal stops the work after the current batch, so that the incomplete file is deleted. */
@@ -102,7 +101,7 @@ async function writeDataset(
       name === 'duties' ? cleanup.use(await openStoredDuties(options, range)) : openTable(name, state, range)
     // On a terminal, the progress would be between the rows.
     const isQuiet = options.json === true || (out === standardOutput && process.stdout.isTTY)
-    const progress = openProgress(isQuiet, () => clock.monotonicMs(), process.stderr, dataset.unit)
+    const progress = openProgress(isQuiet, dataset.unit)
     cleanup.defer(() => progress.end())
     if (!isQuiet) progress.plan(await dataset.total())
     let rowCount = 0
@@ -130,12 +129,6 @@ async function openStoredDuties(options: ExportOptions, range: Target['range']):
   ])
   const duties = await openDuties(dataDirOf(options), settings.store)
   return { ...openDutiesTable(dutiesOnThisThread(duties), range), [Symbol.asyncDispose]: () => duties.close() }
-}
-
-/** Waits until the reader of the pipe has taken each part. */
-async function writeStandardOutput(parts: AsyncIterable<string | Uint8Array>): Promise<void> {
-  for await (const part of parts)
-    if (!process.stdout.write(part)) await new Promise((resolve) => process.stdout.once('drain', resolve))
 }
 
 function formatOf(out: string): ExportFormat {

@@ -6,7 +6,7 @@ import type { Quote } from '#api/wire/fx.ts'
 import type { KeyContext } from '#fx/receipts/receipt-key.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { note, print, printJson } from './print.ts'
+import { note, print, printJson, printResult } from './print.ts'
 import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -52,15 +52,13 @@ async function receipt(id: string, options: CommonOptions): Promise<void> {
   const { readReceipt } = await import('#fx/endpoints/receipt.ts')
   const signed = await withState(options, 'found', (state) => readReceipt(state, id))
   if (!signed) throw unknownQuote(id)
-  if (options.json) printJson(signed)
-  else print(stringifyJson(signed, 2))
+  printResult(options, signed, stringifyJson(signed, 2))
 }
 
 async function receiptKey(options: CommonOptions): Promise<void> {
   const { readPublicKeys } = await import('#fx/receipts/receipt-key.ts')
   const keys = await withKeys(options, readPublicKeys)
-  if (options.json) printJson(keys)
-  else print(keys.publicKey)
+  printResult(options, keys, keys.publicKey)
 }
 
 async function rotateKey(options: CommonOptions): Promise<void> {

@@ -11,7 +11,7 @@ import { CommandFailure } from './failure.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
 import { integerBetween } from './parse-integer.ts'
 import { parsePastTime } from './parse-time.ts'
-import { note, print, printJson, table } from './print.ts'
+import { note, print, printJson, printResult, table } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -107,8 +107,7 @@ async function setRate(
     })
   })
   const result = { source: stored.source, pair, rate: stored.rate, time: isoTimeOrNull(stored.atMs) }
-  if (options.json) printJson(result)
-  else print(`${result.source} ${pair} ${result.rate} at ${result.time}`)
+  printResult(options, result, `${result.source} ${pair} ${result.rate} at ${result.time}`)
 }
 
 /** Only the demo server knows the sources of the demo, so the error text asks it. */

@@ -14,7 +14,8 @@ import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { unknownFeed } from './markets.ts'
-import { counted, note, print, printJson } from './print.ts'
+import { counted, note, printResult } from './print.ts'
+import { bar, openLine } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -26,14 +27,13 @@ interface ImportOptions extends CommonOptions, LeaseOptions {
   readonly strict?: boolean
 }
 
-const redrawMs = 200
 const logLineMs = 5000
 const rejectsShown = 5
 
-export function addImport(program: Command): void {
-  program
-    .command('import')
-    .description('Import records from files.')
+/** Returns the command `import`, to which other files add kinds of records. */
+export function addImport(program: Command): Command {
+  const importCommand = program.command('import').description('Import records from files.')
+  importCommand
     .command('markets')
     .description('Import markets with their nested records: a JSON list, one record per line, or a single record.')
     .argument('<files...>', 'files, plain or gzipped; - for standard input')
@@ -45,6 +45,7 @@ export function addImport(program: Command): void {
     .option(...waitOption)
     .addHelpText('after', '\nImporting the same file again changes nothing. See docs/markets.md.')
     .action((files: string[], _: unknown, command: Command) => importFiles(files, command.optsWithGlobals()))
+  return importCommand
 }
 
 async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
@@ -105,7 +106,8 @@ async function importFile(
   const name = file === '-' ? 'stdin' : file
   const source = await openSource(file)
   const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
-  const line = createProgressLine(name, source.bytes, options.json === true)
+  const line = openLine(options.json === true, logLineMs)
+  const startMs = performance.now()
   const totals = await importMarkets({ state, clock }, splitRecords(source.chunks, lines), {
     kind: options.record,
     renames: new Renames(table),
@@ -113,7 +115,7 @@ async function importFile(
     file: name,
     signal,
     onReject: (reject) => rejects.write(reject),
-    onBatch: (totalsSoFar) => line.draw(source.read(), totalsSoFar),
+    onBatch: ({ read }) => line.draw(() => formatProgress(name, source, read, performance.now() - startMs)),
   })
   line.end()
   return totals
@@ -207,38 +209,17 @@ class RejectsFile implements AsyncDisposable {
   }
 }
 
-/** A progress bar on a terminal; otherwise a line every few seconds. */
-function createProgressLine(file: string, bytes: number | undefined, quiet: boolean) {
-  const { stderr } = process
-  const startMs = performance.now()
-  let drawnMs = stderr.isTTY ? Number.NEGATIVE_INFINITY : startMs
-  return {
-    draw(read: number, { read: records }: ImportTotals) {
-      const nowMs = performance.now()
-      if (quiet || nowMs - drawnMs < (stderr.isTTY ? redrawMs : logLineMs)) return
-      drawnMs = nowMs
-      const share = bytes ? Math.min(1, read / bytes) : undefined
-      const cells =
-        share === undefined ? '' : `${'█'.repeat(share * 24).padEnd(24, '░')} ${(share * 100).toFixed(1)} %  `
-      const rate = Math.round((records * 1000) / Math.max(1, nowMs - startMs))
-      const text = `${cells}${file}  ${(read / 1e6).toFixed(1)} MB  ${counted(records, 'record')}  ${rate}/s`
-      stderr.write(stderr.isTTY ? `\r\u001b[2K${text}` : `${text}\n`)
-    },
-    end() {
-      if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
-    },
-  }
+function formatProgress(file: string, { bytes, read }: ImportSource, records: number, tookMs: number): string {
+  const share = bytes ? Math.min(1, read() / bytes) : undefined
+  const cells = share === undefined ? '' : `${bar(share)} ${(share * 100).toFixed(1)} %  `
+  const rate = Math.round((records * 1000) / Math.max(1, tookMs))
+  return `${cells}${file}  ${(read() / 1e6).toFixed(1)} MB  ${counted(records, 'record')}  ${rate}/s`
 }
 
-function printImportReport(sum: ImportTotals, seconds: number, { json }: ImportOptions, rejectsFile: string): void {
+function printImportReport(sum: ImportTotals, seconds: number, options: ImportOptions, rejectsFile: string): void {
   const rejects = sum.rejected > 0 ? rejectsFile : null
-  if (json) {
-    printJson({ ...sum, seconds: Number(seconds.toFixed(3)), rejects })
-    return
-  }
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
-  print(
-    `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`,
-  )
-  if (rejects) note(`Rejected records and reasons: ${rejects}`)
+  const text = `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`
+  printResult(options, { ...sum, seconds: Number(seconds.toFixed(3)), rejects }, text)
+  if (rejects && !options.json) note(`Rejected records and reasons: ${rejects}`)
 }

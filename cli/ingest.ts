@@ -14,11 +14,11 @@ import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget-blocks.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
-import { note, print, printJson } from './print.ts'
+import { note, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
-import { untilStopped } from './stop.ts'
+import { stopSignal } from './stop.ts'
 import { whichChain } from './which-chain.ts'
 
 interface IngestOptions extends CommonOptions, LeaseOptions {
@@ -35,7 +35,8 @@ const failuresMax = 5
 const failureWaitMs = 2000
 const blockNumber = integerBetween(0, 999_999_999_999_999, 'It must be a block number.')
 
-export function addIngest(program: Command): void {
+/** Returns the command `ingest`, to which other files add sources. */
+export function addIngest(program: Command): Command {
   const ingest = program.command('ingest').description('Read a source into the store.')
   ingest
     .command('evm')
@@ -72,6 +73,7 @@ export function addIngest(program: Command): void {
       const { isAboutEpochs, repairEpochs } = await import('./repair-epochs.ts')
       await (isAboutEpochs(options) ? repairEpochs(options) : runIngest(options, 'repair'))
     })
+  return ingest
 }
 
 const repairHelp = `
@@ -97,14 +99,14 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
     import('#explorer/nodes.ts'),
     import('#explorer/context.ts'),
   ])
-  const stop = new AbortController()
+  const signal = stopSignal(clock)
   const totals: Totals = { blocks: 0, rows: 0, head: 0, revertedBlocks: 0 }
   const startMs = clock.monotonicMs()
   await withState(options, 'made', async (state) => {
     const explorer = createExplorerCaches()
     const context: ExplorerContext = { state, settings, clock, random, log, explorer }
     const node = requireNode(context, whichChain(settings, options.chain))
-    const progress = openProgress(options.json === true, () => clock.monotonicMs())
+    const progress = openProgress(options.json === true)
     const share = () => nodeShare(node, clock.monotonicMs() - startMs)
     const report = (event: IndexProgress) => {
       addEvent(totals, event)
@@ -128,10 +130,7 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
         return note(`chain ${node.chain.id}: nothing is read again, because the mode is probe.`)
       await runTask(leased, node, options, task, report, signal)
     }
-    const work = runWithLease(context, options, 'chains', run, stop.signal)
-    const stopped = untilStopped(clock, async () => stop.abort())
-    await Promise.race([work, stopped])
-    await work
+    await runWithLease(context, options, 'chains', run, signal)
     progress.end()
     printIngestReport(node.chain.id, options, totals, (clock.monotonicMs() - startMs) / 1000, share())
   })
@@ -206,18 +205,13 @@ const nodeShare = (node: ChainNode, tookMs: number): number =>
 
 function printIngestReport(
   chain: string,
-  { json }: IngestOptions,
+  options: IngestOptions,
   totals: Totals,
   seconds: number,
   share: number,
 ): void {
   const blocksPerSecond = Math.round(totals.blocks / Math.max(seconds, 0.001))
-  if (json) {
-    const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
-    printJson({ chain, ...totals, ...rounded, blocksPerSecond })
-    return
-  }
-  print(
-    `chain ${chain}: ${totals.blocks} final blocks indexed, ${totals.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`,
-  )
+  const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
+  const text = `chain ${chain}: ${totals.blocks} final blocks indexed, ${totals.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`
+  printResult(options, { chain, ...totals, ...rounded, blocksPerSecond }, text)
 }

@@ -9,7 +9,7 @@ import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { momentOf, parseFutureTime } from './parse-time.ts'
-import { minuteText, note, print, printJson, table } from './print.ts'
+import { minuteText, note, print, printJson, printResult, table } from './print.ts'
 import { clock, random } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -22,13 +22,7 @@ interface CreateOptions extends CommonOptions {
 }
 
 /** Options that are not given stay unchanged. */
-interface EditOptions extends CommonOptions {
-  readonly name?: string
-  readonly plan?: Plan
-  readonly groups?: readonly Group[] | 'all'
-  readonly expires?: string
-  readonly admin?: boolean
-}
+type EditOptions = Partial<Omit<CreateOptions, 'groups'>> & { readonly groups?: readonly Group[] | 'all' }
 
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('API keys: create, list, rotate, edit, revoke, usage.')
@@ -66,7 +60,6 @@ export function addKeys(program: Command): void {
     .option('--admin', 'also allow administrative calls')
     .option('--no-admin', 'do not allow administrative calls')
     .option('--expires <when>', 'expiry: 90d, 12h, 2027-01-31, or "never"')
-    .addHelpText('after', '\nExample:\n  $ tetrad keys edit 3f9c2a51d07be846 --plan enterprise --expires never')
     .action((id: string, _: unknown, command: Command) => edit(id, command.optsWithGlobals()))
 
   keys
@@ -84,39 +77,24 @@ export function addKeys(program: Command): void {
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const expiresAtMs = options.expires === undefined ? undefined : momentOf(options.expires, clock.now())
+  const { name, plan, groups: allowed, admin, expires } = options
+  const expiresAtMs = expires === undefined ? undefined : momentOf(expires, clock.now())
   const { createKey } = await import('#storage/keys.ts')
-  const { id, key } = await withState(options, 'made', (state) =>
-    createKey(
-      state,
-      {
-        name: options.name,
-        plan: options.plan,
-        ...(options.groups && { groups: options.groups }),
-        ...(options.admin && { admin: true }),
-        ...(expiresAtMs !== undefined && { expiresAtMs }),
-      },
-      clock,
-      random,
-    ),
-  )
-  printKeyOnce({ id, key }, options)
+  const newKey = { name, plan, groups: allowed, admin, expiresAtMs }
+  const created = await withState(options, 'made', (state) => createKey(state, newKey, clock, random))
+  printKeyOnce(created, options)
 }
 
-function printKeyOnce(created: NewKeyReply, { json }: CommonOptions): void {
-  if (json) {
-    printJson(created)
-    return
-  }
-  print(`id   ${created.id}\nkey  ${created.key}`)
-  note('Save the key now. It is not stored and cannot be shown again.')
+function printKeyOnce(created: NewKeyReply, options: CommonOptions): void {
+  printResult(options, created, `id   ${created.id}\nkey  ${created.key}`)
+  if (!options.json) note('Save the key now. It is not stored and cannot be shown again.')
 }
 
 async function rotate(id: string, options: CommonOptions & { restore?: boolean; overlap?: string }): Promise<void> {
   const { rotateKey } = await import('#storage/keys.ts')
   const { overlap, restore = false } = options
   const oldSecretUntilMs = overlap === undefined ? undefined : parseFutureTime(overlap, clock.now(), '--overlap')
-  const input = { id, restore, ...(oldSecretUntilMs !== undefined && { oldSecretUntilMs }) }
+  const input = { id, restore, oldSecretUntilMs }
   const rotated = await withState(options, 'found', (state) => rotateKey(state, input, clock, random))
   if (!rotated) throw unknownKey(id)
   printKeyOnce(rotatedKeyView(rotated), options)
@@ -127,7 +105,7 @@ async function rotate(id: string, options: CommonOptions & { restore?: boolean; 
 async function edit(id: string, options: EditOptions): Promise<void> {
   const { editKey, findKey } = await import('#storage/keys.ts')
   const change = changeOf(options, clock.now())
-  if (Object.keys(change).length === 0) {
+  if (Object.values(change).every((value) => value === undefined)) {
     throw new CommandFailure(
       'key.nothing_to_change',
       'Nothing to change: pass at least one option. See: tetrad keys edit --help',
@@ -137,18 +115,13 @@ async function edit(id: string, options: EditOptions): Promise<void> {
     (await editKey(state, id, change, clock)) ? findKey(state, id) : undefined,
   )
   if (!edited) throw unknownKey(id)
-  if (options.json) printJson(keyView(edited, clock.now()))
-  else print(`Changed key ${id}. See: tetrad keys list`)
+  printResult(options, keyView(edited, clock.now()), `Changed key ${id}. See: tetrad keys list`)
 }
 
 function changeOf({ name, plan, groups: allowed, admin, expires }: EditOptions, nowMs: number): KeyChange {
-  return {
-    ...(name !== undefined && { name }),
-    ...(plan !== undefined && { plan }),
-    ...(allowed !== undefined && { groups: allowed === 'all' ? null : allowed }),
-    ...(admin !== undefined && { admin }),
-    ...(expires !== undefined && { expiresAtMs: expires === 'never' ? null : momentOf(expires, nowMs) }),
-  }
+  const givenMs = expires === undefined || expires === 'never' ? undefined : momentOf(expires, nowMs)
+  const expiresAtMs = expires === 'never' ? null : givenMs
+  return { name, plan, admin, groups: allowed === 'all' ? null : allowed, expiresAtMs }
 }
 
 async function list(options: CommonOptions): Promise<void> {
@@ -170,8 +143,7 @@ async function list(options: CommonOptions): Promise<void> {
 async function revoke(id: string, options: CommonOptions): Promise<void> {
   const { revokeKey } = await import('#storage/keys.ts')
   if (!(await withState(options, 'found', (state) => revokeKey(state, id, clock)))) throw unknownKey(id)
-  if (options.json) printJson({ id, revoked: true })
-  else print(`Revoked key ${id}.`)
+  printResult(options, { id, revoked: true }, `Revoked key ${id}.`)
 }
 
 async function usage(id: string | undefined, options: CommonOptions & { days: number }): Promise<void> {

@@ -8,7 +8,7 @@ import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
-import { writeOut } from './out-file.ts'
+import { writeOut, writeStandardOutput } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -160,17 +160,10 @@ async function exportLabels(options: ExportOptions): Promise<void> {
     const chunks =
       format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
     const { out } = options
-    if (out === undefined) await writeStdout(joinChunks(chunks))
+    if (out === undefined) await writeStandardOutput(joinChunks(chunks))
     else await writeOut(out, joinChunks(chunks))
   })
   if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
-}
-
-/** Leaves standard output open. */
-async function writeStdout(chunks: AsyncIterable<string>): Promise<void> {
-  for await (const chunk of chunks) {
-    if (!process.stdout.write(chunk)) await new Promise((resolve) => process.stdout.once('drain', resolve))
-  }
 }
 
 /** Combines small chunks into larger ones. */

@@ -9,7 +9,7 @@ import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
 import { authorOf, chainOption, chainsOf, parsePercent, subjectOf, warnUnservedChains } from './labels-options.ts'
 import { addLabelLists } from './labels-show.ts'
-import { print, printJson } from './print.ts'
+import { printResult } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface FieldOptions extends CommonOptions {
@@ -47,13 +47,6 @@ function onAdd(labels: Command): void {
     .option('--address <address>', 'address to tag: 0x and 40 hexadecimal digits')
   fieldOptions(add)
     .option('--source <source>', 'source of the tag (default: own)')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ tetrad labels add --chain 1,137 --name "Quayside Exchange" --description "Centralised exchange."
-  $ tetrad labels add --chain 1 --address 0x28c6… --name "Hot wallet 14" --entity quayside-exchange --confidence 95`,
-    )
     .action((_: unknown, command: Command) => addOne(command.optsWithGlobals()))
 }
 
@@ -99,13 +92,13 @@ async function addOne(options: FieldOptions): Promise<void> {
   if (tag) {
     const patches = checked(toTagPatches(record, defaults))
     await withState(options, 'made', (state) => addTags(state, author, patches))
-    printResult(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
+    printChange(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
     return warnUnservedChains(options, chainList(patches))
   }
   await requireSlug(options)
   const patches = checked(toEntityPatches(record, defaults))
   await withState(options, 'made', (state) => addEntities(state, author, patches))
-  printResult(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
+  printChange(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
   await warnUnservedChains(options, chainList(patches))
 }
 
@@ -133,7 +126,7 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
     const { matched, changed } = await withState(options, 'found', (state) =>
       editTag(state, author, { address, chains, source }, changes),
     )
-    return printResult(options, { edited: changed, address, chains: chainList(matched) })
+    return printChange(options, { edited: changed, address, chains: chainList(matched) })
   }
   const { record } = recordOf({ ...options, chain: ['1'], slug })
   const [patch] = checked(toEntityPatches(record, { source: 'own' }))
@@ -142,7 +135,7 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
   const { matched, changed } = await withState(options, 'found', (state) =>
     editLabel(state, author, { slug, chains }, changes),
   )
-  printResult(options, { edited: changed, slug, chains: chainList(matched) })
+  printChange(options, { edited: changed, slug, chains: chainList(matched) })
 }
 
 async function remove(what: string, options: FieldOptions & { readonly addresses?: boolean }): Promise<void> {
@@ -152,13 +145,13 @@ async function remove(what: string, options: FieldOptions & { readonly addresses
   const { chain: chains, source } = options
   if (address !== undefined) {
     const tags = await withState(options, 'found', (state) => removeAddress(state, author, { address, chains, source }))
-    return printResult(options, { removed: tags.length, address, chains: chainList(tags) })
+    return printChange(options, { removed: tags.length, address, chains: chainList(tags) })
   }
   const addressesToo = options.addresses ?? false
   const { entities, addresses } = await withState(options, 'found', (state) =>
     removeEntity(state, author, { slug, chains, addressesToo }),
   )
-  printResult(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
+  printChange(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
 }
 
 /** Converts the options to a record. Throws if an option belongs to the other kind of record. */
@@ -192,17 +185,14 @@ const chainList = (rows: readonly { readonly chain: string }[]): string[] => [
   ...new Set(rows.map(({ chain }) => chain)),
 ]
 
-function printResult(options: CommonOptions, result: Readonly<Record<string, unknown>>): void {
-  if (options.json) {
-    printJson(result)
-    return
-  }
+function printChange(options: CommonOptions, result: Readonly<Record<string, unknown>>): void {
   const [[verb, count] = []] = Object.entries(result)
   const { slug, address, chains, addresses } = result
-  if (count === 0) {
-    print(`nothing changed: ${slug ?? address} already has these values`)
-    return
-  }
+  const subject = slug ?? address
   const also = addresses ? `, with ${addresses} tagged addresses` : ''
-  print(`${verb} ${slug ?? address} on chain ${(chains as string[]).join(', ')} (${count})${also}`)
+  const text =
+    count === 0
+      ? `nothing changed: ${subject} already has these values`
+      : `${verb} ${subject} on chain ${(chains as string[]).join(', ')} (${count})${also}`
+  printResult(options, result, text)
 }

@@ -1,6 +1,8 @@
 // `tetrad markets …` searches markets and lists drift, rejects, vanished markets and feeds. `tetrad ingest markets` reads
 // the configured feeds. Both work while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
+
 import type { Command } from 'commander'
+import { errorMessage } from '#core/error-message.ts'
 import type { MarketsContext } from '#markets/context.ts'
 import type { PassReport } from '#markets/feeds/read-feed.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
@@ -9,6 +11,7 @@ import { CommandFailure } from './failure.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
 import { counted, minuteText, note, print, printJson, table } from './print.ts'
+import { redrawLine } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -25,10 +28,7 @@ const searchMax = 50
 const parseCount = integerBetween(1, 999_999, 'It must be an integer above 0.')
 const maxOption = ['--max <n>', 'maximum number of rows', parseCount, 100] as const
 
-export function addMarkets(program: Command): void {
-  const ingest =
-    program.commands.find((command) => command.name() === 'ingest') ??
-    program.command('ingest').description('Read a source into the store.')
+export function addMarkets(program: Command, ingest: Command): void {
   ingest
     .command('markets')
     .description('Read the configured market feeds once. Continues an interrupted pass.')
@@ -106,8 +106,9 @@ async function readFeedOnce(
   signal: AbortSignal,
 ): Promise<PassReport> {
   const { readFeed, FeedLocked } = await import('#markets/feeds/read-feed.ts')
-  const line = pageLine(feed.id, options.json === true)
-  const work = { holder: context.random.uuid(), full: options.full === true, signal, onPage: line.draw }
+  const draw = (text: string) => (options.json ? undefined : redrawLine(text))
+  const onPage = ({ pages, records }: PassReport) => draw(`${feed.id}: page ${pages}, ${counted(records, 'record')}`)
+  const work = { holder: context.random.uuid(), full: options.full === true, signal, onPage }
   try {
     return await readFeed(context, feed, work)
   } catch (error) {
@@ -115,21 +116,7 @@ async function readFeedOnce(
     if (!(error instanceof FeedLocked)) throw new CommandFailure('ingest.failed', `${feed.id}: ${errorMessage(error)}`)
     throw new CommandFailure('feed.locked', `Feed ${feed.id} is being read by another process, such as the server.`)
   } finally {
-    line.end()
-  }
-}
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-function pageLine(feed: string, quiet: boolean) {
-  const { stderr } = process
-  return {
-    draw({ pages, records }: PassReport) {
-      if (!quiet && stderr.isTTY) stderr.write(`\r\u001b[2K${feed}: page ${pages}, ${counted(records, 'record')}`)
-    },
-    end() {
-      if (!quiet && stderr.isTTY) stderr.write('\r\u001b[2K')
-    },
+    draw('')
   }
 }
 

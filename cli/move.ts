@@ -8,11 +8,11 @@ import type { MovedTable, MoveProgress } from '#storage/move.ts'
 import type { State } from '#storage/state.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { print, printJson } from './print.ts'
+import { print, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
-import { untilStopped } from './stop.ts'
+import { stopSignal } from './stop.ts'
 
 interface MoveOptions extends CommonOptions {
   readonly from?: string
@@ -62,8 +62,8 @@ async function moveData(options: MoveOptions): Promise<void> {
   const copy = join(folder, 'copy')
   await copyFolder(options, from, copy)
 
-  const stop = new AbortController()
-  const progress = openProgress(options.json === true, () => clock.monotonicMs(), process.stderr, 'rows')
+  const signal = stopSignal(clock)
+  const progress = openProgress(options.json === true, 'rows')
   const work = (async () => {
     const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
     const shared = { ...settings.store, state: to }
@@ -75,11 +75,10 @@ async function moveData(options: MoveOptions): Promise<void> {
         prefix: 'duties.',
       },
     ]
-    return moveStores(moves, reportTo(progress), stop.signal)
+    return moveStores(moves, reportTo(progress), signal)
   })()
-  await Promise.race([work, untilStopped(clock, async () => stop.abort())])
   const { tables } = await work.catch((error: unknown) => {
-    if (!stop.signal.aborted) throw error
+    if (!signal.aborted) throw error
     throw new CommandFailure('move.stopped', 'Stopped. Run the same command again to continue.')
   })
   progress.end()
@@ -114,15 +113,9 @@ function reportTo(progress: ReturnType<typeof openProgress>): (progress: MovePro
 }
 
 function printMoveReport(options: MoveOptions, tables: readonly MovedTable[], tookSeconds: number): void {
-  if (options.json) {
-    printJson({ tables, tookSeconds })
-    return
-  }
   const sum = (field: 'rows' | 'written') => tables.reduce((total, table) => total + table[field], 0)
-  print(
-    `Moved: ${tables.length} tables, ${sum('rows')} rows, all verified, ${sum('written')} written. ${tookSeconds.toFixed(1)} s.`,
-  )
-  if (sum('written') > 0) {
+  const text = `Moved: ${tables.length} tables, ${sum('rows')} rows, all verified, ${sum('written')} written. ${tookSeconds.toFixed(1)} s.`
+  printResult(options, { tables, tookSeconds }, text)
+  if (!options.json && sum('written') > 0)
     print('If the server was running: stop it, then run the same command again before you start it on PostgreSQL.')
-  }
 }

@@ -1,4 +1,5 @@
-// Writes an output file atomically: the complete file replaces the old one, or the old one stays.
+// Writes the output of a command to a file or to standard output. A file is written atomically: the complete file
+// replaces the old one, or the old one stays.
 import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { PathError, renamePath } from '#runtime/path-error.ts'
 import { CommandFailure } from './failure.ts'
@@ -32,4 +33,10 @@ function toOutFileError(path: string, error: unknown): unknown {
   const { code, message, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
   return new CommandFailure('path.unusable', `${path} cannot be written. Check the path (${message}).`)
+}
+
+/** Waits until the reader of the pipe has taken each part. Leaves standard output open. */
+export async function writeStandardOutput(parts: AsyncIterable<Part>): Promise<void> {
+  for await (const part of parts)
+    if (!process.stdout.write(part)) await new Promise((resolve) => process.stdout.once('drain', resolve))
 }

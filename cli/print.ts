@@ -14,6 +14,10 @@ export const note = (text: string): void => {
 /** One line; integers keep all digits. */
 export const printJson = (value: unknown): void => print(stringifyJson(value))
 
+/** The result of a command. */
+export const printResult = ({ json }: { readonly json?: boolean | undefined }, value: unknown, text: string): void =>
+  json ? printJson(value) : print(text)
+
 const tones = { ok: 'green', warning: 'yellow', error: 'red' } as const
 export type Tone = keyof typeof tones
 

@@ -1,55 +1,59 @@
-// Progress of a long command on standard error: one line that is redrawn on a terminal, a line every 10 seconds in a
+// Progress of a long command on standard error: one line that is redrawn on a terminal, a line every few seconds in a
 // log.
-export interface Progress {
-  /** Adds to the total. */
-  plan(more: number): void
-  /** Adds to what is done, and shows a text. */
-  step(more: number, text: string): void
-  end(): void
-}
+import { clock } from './runtime.ts'
 
 const barCells = 24
 const redrawMs = 200
-const logLineMs = 10_000
+const eraseLine = '\r\u001b[2K'
 
-export function openProgress(
-  quiet: boolean,
-  nowMs: () => number,
-  stream: NodeJS.WriteStream = process.stderr,
-  unit = 'blocks',
-): Progress {
-  const startMs = nowMs()
-  const everyMs = stream.isTTY ? redrawMs : logLineMs
-  let total = 0
-  let done = 0
-  let drawnMs = stream.isTTY ? Number.NEGATIVE_INFINITY : startMs
-  const draw = (text: string) => {
-    const line = formatProgress(done, total, nowMs() - startMs, text, unit)
-    stream.write(stream.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
-  }
+/** Replaces the current line of a terminal. Does nothing elsewhere. */
+export function redrawLine(text: string, stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr): void {
+  if (stream.isTTY) stream.write(`${eraseLine}${text}`)
+}
+
+/** A line that is drawn at most every few milliseconds. */
+export function openLine(quiet: boolean, logEveryMs = 10_000) {
+  const { stderr } = process
+  const everyMs = stderr.isTTY ? redrawMs : logEveryMs
+  let drawnMs = stderr.isTTY ? Number.NEGATIVE_INFINITY : clock.monotonicMs()
   return {
-    plan(more) {
-      total += more
+    draw(format: () => string): void {
+      if (quiet || clock.monotonicMs() - drawnMs < everyMs) return
+      drawnMs = clock.monotonicMs()
+      stderr.write(stderr.isTTY ? `${eraseLine}${format()}` : `${format()}\n`)
     },
-    step(more, text) {
-      done += more
-      if (quiet || nowMs() - drawnMs < everyMs) return
-      drawnMs = nowMs()
-      draw(text)
-    },
-    end() {
-      if (!quiet && stream.isTTY && Number.isFinite(drawnMs)) stream.write('\r\u001b[2K')
+    end(): void {
+      if (!quiet && Number.isFinite(drawnMs)) redrawLine('')
     },
   }
 }
 
-function formatProgress(done: number, total: number, tookMs: number, text: string, unit = 'blocks'): string {
+export function openProgress(quiet: boolean, unit = 'blocks') {
+  const startMs = clock.monotonicMs()
+  const line = openLine(quiet)
+  let total = 0
+  let done = 0
+  return {
+    /** Adds to the total. */
+    plan(more: number): void {
+      total += more
+    },
+    /** Adds to what is done, and shows a text. */
+    step(more: number, text: string): void {
+      done += more
+      line.draw(() => formatProgress(done, total, clock.monotonicMs() - startMs, text, unit))
+    },
+    end: line.end,
+  }
+}
+
+export const bar = (share: number): string => '█'.repeat(Math.round(share * barCells)).padEnd(barCells, '░')
+
+function formatProgress(done: number, total: number, tookMs: number, text: string, unit: string): string {
   const share = total === 0 ? 1 : done / total
-  const filled = Math.round(share * barCells)
-  const bar = `${'█'.repeat(filled)}${'░'.repeat(barCells - filled)}`
   const perSecond = tookMs > 0 ? (done * 1000) / tookMs : 0
   const left = perSecond > 0 ? formatDuration((total - done) / perSecond) : '-'
-  return `${bar} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${text}`
+  return `${bar(share)} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${text}`
 }
 
 function formatDuration(seconds: number): string {

@@ -3,9 +3,14 @@
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
+import { callControl } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
+import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { explainUnrepairable } from '#validators/ingest/gaps.ts'
 import type { RepairProgress } from '#validators/ingest/ingest-status.ts'
 import type { Repaired } from '#validators/ingest/repair.ts'
+import { readProcessorStart } from '#validators/ingest/start.ts'
 import { runStoppable, toCommandFailure } from './beacon.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
@@ -60,7 +65,6 @@ async function repairViaRunningServer(task: RepairTask): Promise<Repaired | unde
   if (!existsSync(dataDirOf(task))) return undefined
   const started = await queryServer<RepairProgress>(task, 'repairEpochs', { network, epochs })
   if (!started) return undefined
-  const { callControl } = await import('#runtime/control-socket.ts')
   const { id } = started.result
   if (!json) note(`${network}: the running server repairs the epochs and continues if you stop this command`)
   let last = started.result
@@ -91,12 +95,6 @@ async function repairInProcess(task: RepairTask): Promise<Repaired> {
 }
 
 async function repairOn(context: AppContext, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
-  const [{ readProcessorStart }, { Follower }, { explainUnrepairable }, { openEpochProcessors }] = await Promise.all([
-    import('#validators/ingest/start.ts'),
-    import('#validators/ingest/follow.ts'),
-    import('#validators/ingest/gaps.ts'),
-    import('#validators/ingest/epochs/open-processors.ts'),
-  ])
   const { network, epochs } = task
   const problem = await explainUnrepairable(context.duties, network, epochs)
   if (problem !== undefined) throw new CommandFailure('epochs.unavailable', `Nothing was replaced: ${problem}.`)

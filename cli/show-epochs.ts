@@ -1,4 +1,5 @@
 // The progress of the first start of the demo.
+import { redrawLine } from './progress.ts'
 
 /** One line on a terminal that is redrawn, and removed at the end. Nothing elsewhere. */
 export function showEpochs(
@@ -6,7 +7,6 @@ export function showEpochs(
   total: number,
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
 ): void {
-  if (!stream.isTTY) return
   const text = read < total ? `Reading ${total} epochs of demo validators: ${Math.floor((100 * read) / total)} %` : ''
-  stream.write(`\r\u001b[2K${text}`)
+  redrawLine(text, stream)
 }

@@ -43,3 +43,10 @@ export function untilStopped(
     for (const signal of signals) process.on(signal, onSignal)
   })
 }
+
+/** Aborts at the first signal that stops the command. */
+export function stopSignal(clock: Clock): AbortSignal {
+  const stop = new AbortController()
+  void untilStopped(clock, async () => stop.abort())
+  return stop.signal
+}

@@ -36,11 +36,9 @@ interface FindOptions extends CommonOptions {
 type Explained = ReplyOf<'validators.explain'> & { readonly coverage?: string }
 type FindReply = ReplyOf<'validators.find'>
 
-/** Call this after the command `validators` was added. */
-export function addValidators(program: Command): void {
-  const validators = program.commands.find((command) => command.name() === 'validators')
+export function addValidators(validators: Command): void {
   validators
-    ?.command('explain')
+    .command('explain')
     .description('Show the duties behind a score: which were missed, late or wrong, and why.')
     .argument('<validator>', 'index or public key')
     .addOption(networkOption())
@@ -53,7 +51,7 @@ export function addValidators(program: Command): void {
     .option('--offset <n>', 'days to skip', epochNumber, 0)
     .action((validator: string, _: unknown, command: Command) => explain(validator, command.optsWithGlobals()))
   validators
-    ?.command('find')
+    .command('find')
     .description('Find validators by one of the options. Without an option, list the pools.')
     .addOption(networkOption())
     .option('--index <n>', 'validator index', epochNumber)

@@ -87,13 +87,8 @@ function pageIn(text: ApiRequest['query'][string] = '1'): number {
 
 async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
-  const newKey = {
-    name,
-    plan,
-    ...(allowed && { groups: allowed }),
-    ...(admin && { admin }),
-    ...(expiresAt !== undefined && { expiresAtMs: parseTime('expiresAt', expiresAt) }),
-  }
+  const expiresAtMs = expiresAt === undefined ? undefined : parseTime('expiresAt', expiresAt)
+  const newKey = { name, plan, groups: allowed, admin, expiresAtMs }
   const created = await createKey(context.state, newKey, context.clock, context.random)
   context.log.info({ keyId: created.id, plan, admin: admin ?? false }, 'key created in the console')
   return created
@@ -108,10 +103,9 @@ function parseTime(name: string, text: string): number {
 
 async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
-  const expires =
-    expiresAt === undefined ? {} : { expiresAtMs: expiresAt === null ? null : parseTime('expiresAt', expiresAt) }
+  const expiresAtMs = typeof expiresAt === 'string' ? parseTime('expiresAt', expiresAt) : expiresAt
   const id = idOf(request)
-  const edited = await editKey(context.state, id, { ...rest, ...expires }, context.clock)
+  const edited = await editKey(context.state, id, { ...rest, expiresAtMs }, context.clock)
   const key = edited ? await findKey(context.state, id) : undefined
   if (!key) throw new Fault('record.not_found')
   context.log.info({ keyId: id, plan: key.plan, admin: key.admin }, 'key changed in the console')
@@ -120,11 +114,14 @@ async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> 
 
 async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
   const { restore = false, oldSecretUntil } = bodyOf(request, RotationBody)
-  const overlap = oldSecretUntil !== undefined && { oldSecretUntilMs: parseTime('oldSecretUntil', oldSecretUntil) }
-  const rotation = { id: idOf(request), restore, ...overlap }
+  const oldSecretUntilMs = oldSecretUntil === undefined ? undefined : parseTime('oldSecretUntil', oldSecretUntil)
+  const rotation = { id: idOf(request), restore, oldSecretUntilMs }
   const rotated = await rotateKey(context.state, rotation, context.clock, context.random)
   if (!rotated) throw new Fault('record.not_found')
-  context.log.info({ keyId: rotated.id, ...(overlap && { oldSecretUntil }) }, 'key rotated in the console')
+  context.log.info(
+    { keyId: rotated.id, ...(oldSecretUntil !== undefined && { oldSecretUntil }) },
+    'key rotated in the console',
+  )
   return rotatedKeyView(rotated)
 }
 

@@ -16,21 +16,21 @@ export interface NewKey {
   readonly name: string
   readonly plan: Plan
   /** Default: all groups. */
-  readonly groups?: readonly Group[]
-  readonly expiresAtMs?: number
+  readonly groups?: readonly Group[] | undefined
+  readonly expiresAtMs?: number | undefined
   /** May call endpoints that change data (behaviour/http.md#admin-keys). */
-  readonly admin?: boolean
+  readonly admin?: boolean | undefined
 }
 
 /** Changes of an existing key; absent members stay unchanged. */
 export interface KeyChange {
-  readonly name?: string
-  readonly plan?: Plan
+  readonly name?: string | undefined
+  readonly plan?: Plan | undefined
   /** Null: all groups. */
-  readonly groups?: readonly Group[] | null
+  readonly groups?: readonly Group[] | null | undefined
   /** Null: never. */
-  readonly expiresAtMs?: number | null
-  readonly admin?: boolean
+  readonly expiresAtMs?: number | null | undefined
+  readonly admin?: boolean | undefined
 }
 
 /** A key without its digest, for operators. */
@@ -128,13 +128,13 @@ export interface Rotation {
   /** Required for a revoked key, which then works again. */
   readonly restore?: boolean
   /** The old secret works until then. Default: it stops working at once. */
-  readonly oldSecretUntilMs?: number
+  readonly oldSecretUntilMs?: number | undefined
 }
 
 export interface RotatedKey {
   readonly id: string
   readonly key: string
-  readonly oldSecretUntilMs?: number
+  readonly oldSecretUntilMs: number | undefined
 }
 
 const overlapMaxMs = 90 * 86_400_000
@@ -160,7 +160,7 @@ export async function rotateKey(
       ...[digestOf(parts), hasOverlap ? key.digest : null, oldSecretUntilMs ?? null, id],
     )
     await tx.run(advanceRevisionSql)
-    return { id, key: keyText(parts), ...(hasOverlap && { oldSecretUntilMs }) }
+    return { id, key: keyText(parts), oldSecretUntilMs }
   })
 }
 
@@ -182,8 +182,7 @@ export async function editKey(state: State, id: string, change: KeyChange, clock
     const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
     if (!row) return false
     const { name = row.name, plan = row.plan as Plan, admin = row.admin === 1, groups: allowed, expiresAtMs } = change
-    const named = { ...(allowed && { groups: allowed }), ...(typeof expiresAtMs === 'number' && { expiresAtMs }) }
-    checkWanted({ id, name, plan, ...named }, clock.now())
+    checkWanted({ id, name, plan, groups: allowed ?? undefined, expiresAtMs: expiresAtMs ?? undefined }, clock.now())
     await tx.run(
       'update keys set name = ?, plan = ?, admin = ?, allowed_groups = ?, expires_ms = ? where id = ?',
       ...[name, plan, admin ? 1 : 0, allowed === undefined ? row.allowed_groups : allowed && groupsText(allowed)],
