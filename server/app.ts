@@ -121,15 +121,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   let url: string | undefined
   const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
   resources.use(await startOperations(context, operations))
-  const ingest = settings.ingest.enabled
-    ? Object.entries(ingesters(context, metrics, progressBoard, options.dataDir))
-    : []
-  const loops = [
-    prepareLists(context, stop.signal),
-    ...ingest.map(([name, work]) => {
-      return runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal)
-    }),
-  ]
+  const loops: Promise<void>[] = []
   resources.defer(async () => {
     stop.abort()
     await Promise.all(loops)
@@ -192,6 +184,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await clock.sleep(settings.server.stopDelayMs)
   })
   log.info({ url: httpServer.url }, 'listening')
+  // After the server listens: their first work would delay it.
+  loops.push(prepareLists(context, stop.signal))
+  if (settings.ingest.enabled)
+    for (const [name, work] of Object.entries(ingesters(context, metrics, progressBoard, options.dataDir)))
+      loops.push(runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
 
   const openResources = resources.move()
   return {
