@@ -44,12 +44,16 @@ export async function auditTotals(
   return row ?? { compared: 0, differing: 0 }
 }
 
-export interface UnexplainedChange {
-  readonly epoch: number
+/** Balance changes by deposits, consolidations and unknown causes. Withdrawals are in blocks and not included. */
+export interface UnexplainedBalanceChanges {
   readonly validators: number
-  /** Increases and decreases, both zero or more. */
+  /** Sums of the increases and of the decreases, both zero or more. */
   readonly inGwei: number
   readonly outGwei: number
+}
+
+export interface UnexplainedChange extends UnexplainedBalanceChanges {
+  readonly epoch: number
 }
 
 export async function writeUnexplained(

@@ -27,15 +27,14 @@ export interface StageInput {
   /** Identifies the repair. */
   readonly id: number
   readonly time: ChainTime
-  readonly segment: Omit<CommitSegment, 'watched'>
+  readonly segment: CommitSegment
 }
 
 const stages = new Map<number, Map<number, StagedSegment>>()
 
 export async function stageSegment(_: StateWriter, { id, time, segment }: StageInput): Promise<void> {
   const { epochs, missed, audits, unexplained } = segment
-  const stage = stages.get(id) ?? new Map<number, StagedSegment>()
-  stages.set(id, stage)
+  const stage = stages.getOrInsertComputed(id, () => new Map())
   const { part } = segmentAt(time, epochs.from)
   stage.set(epochs.from, {
     epochs,

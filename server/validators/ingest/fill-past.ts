@@ -16,7 +16,7 @@ import { updateDuties } from '../duties/store.ts'
 import { everyone, keptThrough, missingPast } from '../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { countEpochs } from './gaps.ts'
-import { type IngestSource, mergeAllDays, prepareIngest } from './ingest-source.ts'
+import { type IngestSource, mergeAllDays, prepareIngest, toCommitSegment } from './ingest-source.ts'
 import { pickValidators } from './pick-validators.ts'
 
 /** What is missing of the past of added validators. */
@@ -89,13 +89,10 @@ export async function fillPast(source: IngestSource, before: number, signal: Abo
   const addedSet = new Set(added)
   const isKept = (validator: number) => kept === 'everyone' || kept.has(validator)
   const isAdded = (validator: number) => addedSet.has(validator) || (addedSet.has(everyone) && !isKept(validator))
-  const picked = pickValidators(segment, isAdded)
+  const picked = { ...pickValidators(segment, isAdded), watched: undefined }
   releaseBuffers(segmentColumns(segment))
-  const { validator, sums, missed } = picked
-  const epochs = { from: range.from as Epoch, until: range.until as Epoch }
-  const commit = { network, time: plainTime(time), segment: { epochs, validator, sums, missed }, validators: added }
-  const transfer = segmentBuffers(picked).filter(({ detached }) => !detached)
-  await updateDuties(duties, 'commitPast', commit, { transfer })
+  const commit = { network, time: plainTime(time), segment: toCommitSegment(range, picked), validators: added }
+  await updateDuties(duties, 'commitPast', commit, { transfer: segmentBuffers(picked) })
   const left = countEpochs(all) - (range.until - range.from)
   if (left === 0) await mergeAllDays(source, signal)
   return { is: 'read', epochs: range, validators: added.length, left }

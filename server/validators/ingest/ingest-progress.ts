@@ -1,5 +1,6 @@
 // What the ingest of a network reports about its progress.
 import type { Range } from '#core/ranges.ts'
+import type { UnexplainedBalanceChanges } from '../duties/audits.ts'
 import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
 export interface IngestProgress {
@@ -27,8 +28,7 @@ export interface IngestStep extends IngestProgress {
   /** Rewards that were compared with those of the node, and how many differ. */
   readonly compared: number
   readonly differing: number
-  /** Balance changes that duties do not explain, such as deposits and consolidations. */
-  readonly unexplainedBalanceChanges: { readonly validators: number; readonly inGwei: number; readonly outGwei: number }
+  readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
 }
 
 export function summarizeStep({

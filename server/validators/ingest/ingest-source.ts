@@ -110,13 +110,12 @@ export function commitSegments(
   head?: EpochCommit['head'],
 ): Promise<Committed> {
   const segments = batch.map(({ epochs, segment }) => toCommitSegment(epochs, segment))
-  const buffers = new Set(batch.flatMap(({ segment }) => segmentBuffers(segment)))
-  const transfer = [...buffers].filter(({ detached }) => !detached)
+  const transfer = [...new Set(batch.flatMap(({ segment }) => segmentBuffers(segment)))]
   const commit: EpochCommit = { network, time: plainTime(time), segments, head }
   return updateDuties(context.duties, 'commitEpochs', commit, { transfer })
 }
 
-const toCommitSegment = (
+export const toCommitSegment = (
   { from, until }: Range,
   { validator, sums, missed, audits, unexplained, watched }: ProcessedSegment,
 ): CommitSegment => ({

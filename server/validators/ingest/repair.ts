@@ -7,7 +7,7 @@
 //    same epochs and validators as the one that it replaces.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
-import type { ChainTime, Epoch } from '#core/chain-time.ts'
+import type { Epoch } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
 import { pastLimits } from '../duties/commit-past.ts'
@@ -17,9 +17,9 @@ import { RepairRefused, spanIsDamaged } from '../duties/replace-days.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
-import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { countEpochs, explainUnrepairable } from './gaps.ts'
+import { type IngestSource, toCommitSegment } from './ingest-source.ts'
 import { omitsStored, pickValidators } from './pick-validators.ts'
 
 export interface Repaired {
@@ -38,12 +38,7 @@ export interface RepairFailure {
   readonly reason: string
 }
 
-export interface RepairSource {
-  readonly duties: Duties
-  readonly processor: EpochProcessor
-  readonly network: Network
-  readonly time: ChainTime
-}
+export type RepairSource = Pick<IngestSource, 'processor' | 'network' | 'time'> & { readonly duties: Duties }
 
 /** Repairs of one process must not share a staging id. */
 let lastId = 0
@@ -130,17 +125,8 @@ async function repairPart(
       const read = await processor.processSegment({ ...range, scores }, signal)
       before = { at: range.until, scores: read.scores }
       const kept = selectKept(read, await keptThrough(duties, network, range), network)
-      const { validator, sums, missed, audits, unexplained } = kept
-      const segment = {
-        epochs: { from: range.from as Epoch, until: range.until as Epoch },
-        validator,
-        sums,
-        missed,
-        audits,
-        unexplained,
-      }
-      const transfer = segmentBuffers(kept).filter(({ detached }) => !detached)
-      await updateDuties(duties, 'stageSegment', { id, time: plainTime(time), segment }, { transfer })
+      const input = { id, time: plainTime(time), segment: toCommitSegment(range, kept) }
+      await updateDuties(duties, 'stageSegment', input, { transfer: segmentBuffers(kept) })
       releaseBuffers(segmentColumns(kept))
       releaseBuffers(segmentColumns(read))
       onSegment(range.until - range.from)

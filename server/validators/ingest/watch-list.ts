@@ -2,26 +2,22 @@
 import { pubkeyOf, withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 
-export interface WatchList {
-  /** 1 for each validator to store; undefined: store all. */
-  kept(validators: Validators): Uint8Array | undefined
-}
+/** Returns 1 for each validator to store; undefined: store all. */
+export type SelectWatched = (validators: Validators) => Uint8Array | undefined
 
-export function createWatchList(names: readonly string[]): WatchList {
-  if (names.length === 0) return { kept: () => undefined }
+export function createWatchList(names: readonly string[]): SelectWatched {
+  if (names.length === 0) return () => undefined
   const indices = names.filter((name) => /^\d+$/.test(name)).map(Number)
   const keys = new ByteSet(names.filter((name) => name.length === 98))
   const addresses = new ByteSet(names.filter((name) => name.length === 42))
-  return {
-    kept(validators) {
-      const kept = new Uint8Array(validators.count)
-      for (const index of indices) if (index < validators.count) kept[index] = 1
-      for (let index = 0; index < validators.count; index++) {
-        const address = withdrawalAddressOf(validators, index)
-        if (keys.has(pubkeyOf(validators, index)) || (address && addresses.has(address))) kept[index] = 1
-      }
-      return kept
-    },
+  return (validators) => {
+    const kept = new Uint8Array(validators.count)
+    for (const index of indices) if (index < validators.count) kept[index] = 1
+    for (let index = 0; index < validators.count; index++) {
+      const address = withdrawalAddressOf(validators, index)
+      if (keys.has(pubkeyOf(validators, index)) || (address && addresses.has(address))) kept[index] = 1
+    }
+    return kept
   }
 }
 

@@ -21,30 +21,27 @@ export interface AuditSample {
 /** After a failed audit, the next one is skipped for this many epochs. */
 const restEpochs = 225
 
+export type AuditEpoch = (
+  epoch: number,
+  processed: ProcessedEpoch,
+  signal: AbortSignal,
+) => Promise<readonly AuditLine[]>
+
 /** Compares a sample of every epoch. A node that does not report rewards does not delay ingest. */
-export class RewardAuditor {
-  readonly #beacon: Beacon
-  readonly #sampleSize: number
-  #fromEpoch = 0
-
-  /** `sampleSize`: validators per epoch. */
-  constructor(beacon: Beacon, sampleSize: number) {
-    this.#beacon = beacon
-    this.#sampleSize = sampleSize
-  }
-
-  async audit(epoch: number, processed: ProcessedEpoch, signal: AbortSignal): Promise<readonly AuditLine[]> {
-    if (epoch < this.#fromEpoch) return []
-    const sample = chooseSample(epoch, processed, this.#sampleSize)
+export function createEpochAudit(beacon: Beacon, validatorsPerEpoch: number): AuditEpoch {
+  let fromEpoch = 0
+  return async (epoch, processed, signal) => {
+    if (epoch < fromEpoch) return []
+    const sample = chooseSample(epoch, processed, validatorsPerEpoch)
     try {
-      const lines = await compareRewards(new RewardQueries(this.#beacon, signal), epoch, processed, sample)
+      const lines = await compareRewards(new RewardQueries(beacon, signal), epoch, processed, sample)
       const compared = lines.filter(({ compared }) => compared > 0)
-      if (compared.length === 0) this.#fromEpoch = epoch + restEpochs
+      if (compared.length === 0) fromEpoch = epoch + restEpochs
       return compared
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof BeaconError)) throw error
-      this.#fromEpoch = epoch + restEpochs
+      fromEpoch = epoch + restEpochs
       return []
     }
   }

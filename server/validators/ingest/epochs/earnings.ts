@@ -13,6 +13,7 @@ import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt, isForkFrom } from '#sources/beacon/consensus.ts'
 import { type PendingChange, pendingChange } from '#sources/beacon/pending.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
+import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { EpochStates } from '../read/epoch.ts'
 import { type BlockEffects, proposerReward } from './block-effects.ts'
 import type { VoteRewards } from './vote-rewards.ts'
@@ -32,14 +33,6 @@ export interface Earnings {
   readonly unexplained: ReadonlyMap<number, number>
   /** Both states list their pending queues, so that every deposit is known. */
   readonly isExact: boolean
-}
-
-/** Balance changes by deposits, consolidations and unknown causes. Withdrawals are in blocks and not included. */
-export interface UnexplainedBalanceChanges {
-  readonly validators: number
-  /** Sums of the increases and of the decreases, both zero or more. */
-  readonly inGwei: number
-  readonly outGwei: number
 }
 
 /** `voteRewards`: for the votes of the previous epoch. `after`: effects of the blocks after the first state. */

@@ -16,7 +16,7 @@ import { describeAnswers, findFirstReadable, HeadRecorder, type HeadRecording } 
 import type { StateRecords } from '../read/state-records.ts'
 import { isStatesNotFound, StatesNotFoundError } from '../read/states-not-found.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
-import { RewardAuditor } from './audit.ts'
+import { createEpochAudit } from './audit.ts'
 import type { AcceptRemainder } from './process-epoch.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { SegmentProcessor, type SegmentSource, warmUpMax } from './segment-processor.ts'
@@ -74,8 +74,8 @@ export class LocalEpochProcessor implements EpochProcessor {
   ) {
     this.#beacon = beacon
     this.#comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
-    const auditor = auditValidators > 0 ? new RewardAuditor(beacon, auditValidators) : undefined
-    this.#segments = new SegmentProcessor({ watch, execution, auditor })
+    const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
+    this.#segments = new SegmentProcessor({ watch, execution, audit })
     this.#records = records
   }
 

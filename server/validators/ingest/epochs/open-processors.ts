@@ -21,33 +21,26 @@ export interface EpochProcessorStart {
 }
 
 /** Runs on the current thread. */
-export function openEpochProcessor(
-  { network, settings, identity, recordsDir }: EpochProcessorStart,
-  clock: Clock = systemClock,
-): LocalEpochProcessor {
-  const { beacon, execution, watch } = settings
-  const { urls, timeoutMs, auditValidators, compareNodes } = beacon
-  return new LocalEpochProcessor(openBeacon({ network, urls, timeoutMs, clock, identity }), {
-    watch,
-    auditValidators,
-    comparesNodes: compareNodes,
-    execution: openExecution(execution, clock),
-    records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
-  })
+export function openEpochProcessor(start: EpochProcessorStart, clock: Clock = systemClock): LocalEpochProcessor {
+  const { auditValidators, compareNodes } = start.settings.beacon
+  const { beacon, ...options } = openSources(start, clock)
+  return new LocalEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
 }
 
 /** For epochs that are not final. It has its own connections to the nodes. */
-export function openHeadProcessor(
-  { network, settings, identity, recordsDir }: EpochProcessorStart,
-  clock: Clock = systemClock,
-): LocalHeadProcessor {
-  const { beacon, execution, watch } = settings
-  const { urls, timeoutMs } = beacon
-  return new LocalHeadProcessor(openBeacon({ network, urls, timeoutMs, clock, identity }), {
-    watch,
-    execution: openExecution(execution, clock),
+export function openHeadProcessor(start: EpochProcessorStart, clock: Clock = systemClock): LocalHeadProcessor {
+  const { beacon, ...options } = openSources(start, clock)
+  return new LocalHeadProcessor(beacon, options)
+}
+
+function openSources({ network, settings, identity, recordsDir }: EpochProcessorStart, clock: Clock) {
+  const { urls, timeoutMs } = settings.beacon
+  return {
+    beacon: openBeacon({ network, urls, timeoutMs, clock, identity }),
+    watch: settings.watch,
+    execution: openExecution(settings.execution, clock),
     records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
-  })
+  }
 }
 
 export interface EpochProcessors extends AsyncDisposable {

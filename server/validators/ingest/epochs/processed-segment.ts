@@ -39,9 +39,8 @@ export const segmentColumns = ({ validator, sums, missed, registry, watched }: P
 ]
 
 /** The buffers that are transferred to another thread instead of being copied. */
-export const segmentBuffers = (segment: ProcessedSegment): ArrayBuffer[] => [
-  ...new Set(segmentColumns(segment).map(({ buffer }) => buffer as ArrayBuffer)),
-]
+export const segmentBuffers = (segment: ProcessedSegment): ArrayBuffer[] =>
+  [...new Set(segmentColumns(segment).map(({ buffer }) => buffer as ArrayBuffer))].filter(({ detached }) => !detached)
 
 /** Frees the memory at once, without waiting for garbage collection. The columns must not be used afterwards. */
 export function releaseBuffers(columns: readonly ArrayBufferView[]): void {

@@ -15,8 +15,8 @@ import type { ExecutionSource } from '../read/execution.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { RecordReader } from '../read/state-records.ts'
 import { StatesNotFoundError } from '../read/states-not-found.ts'
-import { createWatchList, type WatchList } from '../watch-list.ts'
-import type { RewardAuditor } from './audit.ts'
+import { createWatchList, type SelectWatched } from '../watch-list.ts'
+import type { AuditEpoch } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
 import { MissedDutyCollector } from './missed-duties.ts'
 import { type AcceptRemainder, type Carry, processEpoch, verifyVoteRewards } from './process-epoch.ts'
@@ -33,7 +33,7 @@ export interface SegmentProcessorOptions {
   readonly watch: readonly string[]
   readonly execution: ExecutionSource | undefined
   /** Undefined: rewards are not compared with those of the node. */
-  readonly auditor: RewardAuditor | undefined
+  readonly audit: AuditEpoch | undefined
 }
 
 /** The initial state of a segment. */
@@ -50,24 +50,24 @@ export const warmUpMax = 4
 
 export class SegmentProcessor {
   readonly #execution: ExecutionSource | undefined
-  readonly #auditor: RewardAuditor | undefined
+  readonly #audit: AuditEpoch | undefined
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
-  #watch: WatchList
+  #selectWatched: SelectWatched
   #reader: EpochReader | undefined
   #starts: readonly SegmentStart[] = []
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   /** Epochs that were computed from blocks and are not stored yet. */
   readonly #computed = new Map<number, ReadEpoch>()
 
-  constructor({ watch, execution, auditor }: SegmentProcessorOptions) {
-    this.#watch = createWatchList(watch)
+  constructor({ watch, execution, audit }: SegmentProcessorOptions) {
+    this.#selectWatched = createWatchList(watch)
     this.#execution = execution
-    this.#auditor = auditor
+    this.#audit = audit
   }
 
   setWatch(names: readonly string[]): void {
-    this.#watch = createWatchList(names)
+    this.#selectWatched = createWatchList(names)
     // The registry lacks validators that were not on the list.
     this.#starts = this.#starts.map((start) => ({ ...start, knownRegistry: undefined }))
     this.#knownRegistry = undefined
@@ -133,7 +133,7 @@ export class SegmentProcessor {
       const execution = await this.#execution?.read(blocks, addressOf, signal)
       const processed = processEpoch(chain.rules, { ...data, execution }, carry, this.#sums, { accept })
       this.#missedDuties.collect(chain.rules, data, processed.votes, processed.effects)
-      audits.push(...((await this.#auditor?.audit(epoch, processed, signal)) ?? []))
+      audits.push(...((await this.#audit?.(epoch, processed, signal)) ?? []))
       if (processed.unexplainedBalanceChanges.validators > 0)
         unexplained.push({ epoch, ...processed.unexplainedBalanceChanges })
       carry = processed.carry
@@ -144,7 +144,7 @@ export class SegmentProcessor {
     const ahead =
       this.#computed.get(until) ?? (until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined)
     if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
-    const kept = this.#watch.kept(last)
+    const kept = this.#selectWatched(last)
     const registry = findRegistryChanges(last, start.knownRegistry, kept)
     this.#starts = [start, { at: until, carry, scores, knownRegistry: takeRegistrySnapshot(last) }]
     const watched = kept && { validators: listIndices(kept), countBefore, count: kept.length }

@@ -23,29 +23,23 @@ export class RewardQueries {
     validators: readonly number[] = [],
   ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
     const requested = new Set(validators)
-    const rewards = await this.#allVoteRewards(epoch, validators)
-    return rewards && requested.size > 0 ? new Map([...rewards].filter(([index]) => requested.has(index))) : rewards
-  }
-
-  async #allVoteRewards(
-    epoch: number,
-    validators: readonly number[],
-  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
     return this.#data(
       `/eth/v1/beacon/rewards/attestations/${epoch}`,
-      (data) =>
-        new Map(
-          readList(readFields(data, 'data').total_rewards, 'total_rewards').map((member) => {
-            const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
-            const reward = {
-              source: parseGwei(source),
-              target: parseGwei(target),
-              head: parseGwei(head),
-              inactivity: parseGwei(inactivity),
-            }
-            return [figureOf(validator_index, 'validator_index'), reward]
-          }),
-        ),
+      (data) => {
+        const rewards = new Map<number, NodeVoteRewards>()
+        for (const member of readList(readFields(data, 'data').total_rewards, 'total_rewards')) {
+          const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
+          const index = figureOf(validator_index, 'validator_index')
+          const reward = {
+            source: parseGwei(source),
+            target: parseGwei(target),
+            head: parseGwei(head),
+            inactivity: parseGwei(inactivity),
+          }
+          if (requested.size === 0 || requested.has(index)) rewards.set(index, reward)
+        }
+        return rewards
+      },
       stateBytesMax,
       validators.map(String),
     )
