@@ -49,7 +49,7 @@ export interface FetchOptions {
 
 /** The text of a response with status 200. Anything else is a FetchError. */
 export const fetchText = (address: string, options: FetchOptions): Promise<string> =>
-  fetched(address, options, (response, label) => readText(response, label, options.bytesMax))
+  fetched(address, options, (response, label) => readText(response, label, options))
 
 export interface FetchedBytes {
   readonly bytes: Uint8Array
@@ -213,13 +213,13 @@ function redirectTarget(response: IncomingMessage, address: string): string {
 /** Larger responses are read into one buffer. */
 const largeBytes = 1024 * 1024
 
-async function readText(response: IncomingMessage, label: string, bytesMax: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let text = ''
-  await readChunks(response, label, bytesMax, (chunk) => {
-    text += decodeText(decoder, label, chunk)
-  })
-  return text + decodeText(decoder, label)
+async function readText(response: IncomingMessage, label: string, options: FetchOptions): Promise<string> {
+  const bytes = await readBytes(response, label, options)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new FetchError('text', `${label} did not return UTF-8 text`, { cause })
+  }
 }
 
 async function readBytes(
@@ -289,14 +289,6 @@ function createDecoder(encoding: string | undefined): Transform | undefined {
   if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip(options)
   if (encoding === 'deflate') return createInflate(options)
   return encoding === 'br' ? createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }) : undefined
-}
-
-function decodeText(decoder: TextDecoder, label: string, chunk?: Uint8Array): string {
-  try {
-    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
-  } catch (cause) {
-    throw new FetchError('text', `${label} did not return UTF-8 text`, { cause })
-  }
 }
 
 function toFetchError(error: unknown, label: string): FetchError {

@@ -70,14 +70,9 @@ export async function readBlocks(
   const calls = blocks.map((block) => executionCalls(block, form))
   const results = await rpc.results(calls.flat(), { ...options, keepsFailures: true })
   const blocksWithExecution: BlockWithExecution[] = []
-  let from = 0
   for (const [at, block] of blocks.entries()) {
-    const until = from + (calls[at]?.length ?? 0)
-    blocksWithExecution.push({
-      block,
-      execution: await readExecution(rpc, form, block, results.slice(from, until), options),
-    })
-    from = until
+    const ownResults = results.splice(0, calls[at]?.length)
+    blocksWithExecution.push({ block, execution: await readExecution(rpc, form, block, ownResults, options) })
   }
   return blocksWithExecution
 }

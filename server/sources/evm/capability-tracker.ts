@@ -22,22 +22,24 @@ export interface BlockSource {
   readonly rpc: Rpc
 }
 
-interface Entry {
-  readonly index: number
-  readonly rpc: Rpc
-  can: Capabilities | undefined
-  /** Why the last test failed. */
-  failure: unknown
-  retryAtMs: number
-  validMs: number
-  pending: Promise<boolean> | undefined
-}
-
 const clearMs = 3_600_000
 const unclearMs = 5000
 const unclearMaxMs = 60_000
 /** Time for the other nodes after the first has been tested. */
 const graceMs = 2000
+
+const createEntry = (rpc: Rpc, index: number) => ({
+  index,
+  rpc: rpc.of([index]),
+  can: undefined as Capabilities | undefined,
+  /** Why the last test failed. */
+  failure: undefined as unknown,
+  retryAtMs: Number.NEGATIVE_INFINITY,
+  validMs: unclearMs,
+  pending: undefined as Promise<boolean> | undefined,
+})
+
+type Entry = ReturnType<typeof createEntry>
 
 export class CapabilityTracker {
   readonly #rpc: Rpc
@@ -49,15 +51,7 @@ export class CapabilityTracker {
     this.#rpc = rpc
     this.#firstBlock = firstBlock
     this.#clock = clock
-    this.#entries = rpc.health().map((_, index) => ({
-      index,
-      rpc: rpc.of([index]),
-      can: undefined,
-      failure: undefined,
-      pending: undefined,
-      retryAtMs: Number.NEGATIVE_INFINITY,
-      validMs: unclearMs,
-    }))
+    this.#entries = rpc.health().map((_, index) => createEntry(rpc, index))
   }
 
   /** The capabilities of all tested nodes together. Throws if there are none. */
