@@ -264,30 +264,30 @@ export interface SummariesQuery {
   readonly days: Range
 }
 
-/** The days that have a summary, in order, and the number of validators. */
-export const listSummarizedDays = (
+const selectSummaries = <R>(
   duties: StateReader,
+  columns: string,
   { network, kind, name, days }: SummariesQuery,
-): Promise<{ readonly day: number; readonly validators: number }[]> =>
-  duties.all(
-    `select day, validators from duty_summaries
+): Promise<R[]> =>
+  duties.all<R>(
+    `select ${columns} from duty_summaries
      where network = ? and kind = ? and name = ? and day >= ? and day < ? order by day`,
     ...[networkId(network), summaryKinds.indexOf(kind), name, days.from, days.until],
   )
 
-/** In order of days. Days without a summary are missing. */
-export async function readSummaries(
+/** The days that have a summary, in order, and the number of validators. */
+export const listSummarizedDays = (
   duties: StateReader,
-  { network, kind, name, days }: SummariesQuery,
-): Promise<DaySummary[]> {
-  const rows = await duties.all<{ day: number; validators: number; data: Uint8Array }>(
-    `select day, validators, data from duty_summaries
-     where network = ? and kind = ? and name = ? and day >= ? and day < ? order by day`,
-    networkId(network),
-    summaryKinds.indexOf(kind),
-    name,
-    days.from,
-    days.until,
+  query: SummariesQuery,
+): Promise<{ readonly day: number; readonly validators: number }[]> => selectSummaries(duties, 'day, validators', query)
+
+/** In order of days. Days without a summary are missing. */
+export async function readSummaries(duties: StateReader, query: SummariesQuery): Promise<DaySummary[]> {
+  const rows = await selectSummaries<{ day: number; validators: number; data: Uint8Array }>(
+    duties,
+    'day, validators, data',
+    query,
   )
+  const { kind, name } = query
   return rows.map(({ day, validators, data }) => ({ day, kind, name, validators, ...unpackSummary(data) }))
 }

@@ -46,8 +46,7 @@ export async function hourSums(
     for await (const batch of rowsBetween(reader, levels.hours.table, ids)) {
       for (const { id, data } of batch) {
         const group = groupIn(levels.hours, id)
-        const cells = rows.get(group) ?? new Cells(levels.hours.validators, measures.length)
-        rows.set(group, cells)
+        const cells = rows.getOrInsertComputed(group, () => new Cells(levels.hours.validators, measures.length))
         addChunk(chunk, data, cells)
       }
     }

@@ -24,19 +24,10 @@ export const networkId = (network: Network): number => networks.indexOf(network)
 // ------------------------------------------------------------------------------------------------------------------- time
 
 /** Chain time without the other settings of a network, to send it to another thread. */
-export const plainTime = ({
-  genesisUnix,
-  slotSeconds,
-  slotsPerEpoch,
-  epochsPerHour,
-  epochsPerDay,
-}: ChainTime): ChainTime => ({
-  genesisUnix,
-  slotSeconds,
-  slotsPerEpoch,
-  epochsPerHour,
-  epochsPerDay,
-})
+export function plainTime(time: ChainTime): ChainTime {
+  const { genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay } = time
+  return { genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay }
+}
 
 export const partOf = (time: ChainTime, epoch: Epoch): number =>
   chainDays(time).dayOf(epoch) + utcDays(time).dayOf(epoch)

@@ -4,7 +4,7 @@ import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import { ChunkReader } from './chunk.ts'
 import { type DayPart, groupOf, type Level, levels, networkId, presenceLevel, rowId } from './layout.ts'
-import { unpackSet } from './presence.ts'
+import { addValidator, emptySet, membersOf, unpackSet } from './presence.ts'
 import {
   dayIn,
   daySources,
@@ -186,9 +186,9 @@ class Presence {
   }
 }
 
-/** A set of validators: one bitmap per group of 32 768, so that counting goes by words. */
+/** A set of validators: one bitmap per group of 32 768 (presence.ts). */
 class ValidatorSet {
-  readonly #bits = new Map<number, Uint32Array>()
+  readonly #sets = new Map<number, Uint8Array>()
 
   constructor(validators: readonly number[] = []) {
     this.addAll(validators)
@@ -196,52 +196,45 @@ class ValidatorSet {
 
   /** Groups that have a bitmap. */
   get groups(): readonly number[] {
-    return [...this.#bits.keys()]
+    return [...this.#sets.keys()]
   }
 
   addAll(validators: readonly number[]): void {
-    for (const validator of validators) {
-      const words = this.#wordsOf(groupOf(presenceLevel, validator))
-      const number = validator % presenceLevel.validators
-      words[number >> 5] = (words[number >> 5] as number) | (1 << (number & 31))
-    }
+    for (const validator of validators) addValidator(this.#sets, validator)
   }
 
   /** Adds the validators of `other` that are also in the bitmap `set` of this group. */
   addCommon(other: ValidatorSet, group: number, set: Uint8Array | undefined): void {
-    const otherWords = other.#bits.get(group)
-    if (!set || !otherWords) return
-    const [words, setWords] = [this.#wordsOf(group), new Uint32Array(set.buffer)]
+    const otherSet = other.#sets.get(group)
+    if (!set || !otherSet) return
+    const [words, setWords, otherWords] = [
+      wordsOf(this.#sets.getOrInsertComputed(group, emptySet)),
+      wordsOf(set),
+      wordsOf(otherSet),
+    ]
     for (let at = 0; at < words.length; at++)
       words[at] = (words[at] as number) | ((setWords[at] as number) & (otherWords[at] as number))
   }
 
   count(): number {
     let count = 0
-    for (const words of this.#bits.values())
+    for (const set of this.#sets.values()) {
+      const words = wordsOf(set)
       for (let at = 0; at < words.length; at++) count += countBits(words[at] as number)
+    }
     return count
   }
 
   /** In ascending order. */
   *members(): Generator<number> {
-    for (const group of this.groups.toSorted((a, b) => a - b)) {
-      const words = this.#bits.get(group) as Uint32Array
-      for (let at = 0; at < words.length; at++) {
-        const word = words[at] as number
-        if (word === 0) continue
-        for (let bit = 0; bit < 32; bit++)
-          if (((word >>> bit) & 1) === 1) yield group * presenceLevel.validators + at * 32 + bit
-      }
-    }
-  }
-
-  #wordsOf(group: number): Uint32Array {
-    const words = this.#bits.get(group) ?? new Uint32Array(presenceLevel.validators / 32)
-    this.#bits.set(group, words)
-    return words
+    for (const group of this.groups.toSorted((a, b) => a - b))
+      for (const member of membersOf(this.#sets.get(group) as Uint8Array))
+        yield group * presenceLevel.validators + member
   }
 }
+
+/** Combining and counting goes by words, for speed. */
+const wordsOf = (set: Uint8Array): Uint32Array => new Uint32Array(set.buffer)
 
 /** The number of set bits of a 32-bit word. */
 function countBits(word: number): number {

@@ -87,15 +87,18 @@ async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
   }
   await addUnit(tx, network, from + 1, span)
   const groups = [...new Set([...sources.values()].flatMap((rows) => [...rows.keys()]))].sort((a, b) => a - b)
-  const merger = new Merger(from, sources)
+  const merge = createMerger(source, target, sources)
+  const targetsPerSource = source.validators / target.validators
   for (let at = 0; at < groups.length; at += groupsAtOnce) {
-    const targetGroups = groups.slice(at, at + groupsAtOnce).flatMap((group) => merger.targetGroupsOf(group))
+    const targetGroups = groups
+      .slice(at, at + groupsAtOnce)
+      .flatMap((group) => Array.from({ length: targetsPerSource }, (_, part) => group * targetsPerSource + part))
     const ids = targetGroups.map((group) => rowId(target, network, span, group))
     const before = mayHaveRows ? await dataByIds(tx, target.table, ids) : undefined
     const rows: PackedRow[] = []
     for (const [row, group] of targetGroups.entries()) {
       const id = ids[row] as number
-      const data = merger.merge(group, before?.get(id))
+      const data = merge(group, before?.get(id))
       if (data) rows.push({ id, data })
     }
     await putRows(tx, target.table, rows)
@@ -116,50 +119,27 @@ async function mergeSlice(tx: StateWriter, slice: Slice): Promise<void> {
 const groupsAtOnce = 16
 
 /**
- * Builds rows of one level from rows of the level below. A source row holds at least as many validators as a target
- * row.
+ * Returns a function that builds a row of the target level from rows of the level below and from the row that exists
+ * already. The function returns undefined if none of its validators has figures. A source row holds at least as many
+ * validators as a target row.
  */
-class Merger {
-  readonly #source: Level
-  readonly #target: Level
-  readonly #cells: Cells
-  readonly #before = new ChunkReader(measures.length)
-  readonly #inputs: readonly {
-    readonly rows: ReadonlyMap<number, Uint8Array>
+function createMerger(source: Level, target: Level, sources: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>>) {
+  const cells = new Cells(target.validators * target.units, measures.length)
+  const beforeReader = new ChunkReader(measures.length)
+  const inputs = Array.from(sources, ([unit, rows]) => {
+    const offset = (unit * source.units) % target.units
     /** Target cell of each source cell. */
-    readonly to: Int32Array
-    readonly reader: ChunkReader
-    open: number
-  }[]
-
-  constructor(from: Slice['from'], sources: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>>) {
-    const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
-    this.#source = source
-    this.#target = target
-    this.#cells = new Cells(target.validators * target.units, measures.length)
-    this.#inputs = Array.from(sources, ([unit, rows]) => {
-      const offset = (unit * source.units) % target.units
-      const to = Int32Array.from({ length: target.validators * source.units }, (_, cell) => {
-        return Math.floor(cell / source.units) * target.units + offset + (cell % source.units)
-      })
-      return { rows, to, reader: new ChunkReader(measures.length), open: -1 }
+    const to = Int32Array.from({ length: target.validators * source.units }, (_, cell) => {
+      return Math.floor(cell / source.units) * target.units + offset + (cell % source.units)
     })
-  }
-
-  /** The target rows that hold the validators of a source row. */
-  targetGroupsOf(group: number): number[] {
-    const count = this.#source.validators / this.#target.validators
-    return Array.from({ length: count }, (_, at) => group * count + at)
-  }
-
-  /** Undefined: none of its validators has figures. */
-  merge(targetGroup: number, before: Uint8Array | undefined): Uint8Array | undefined {
-    const [source, target, cells] = [this.#source, this.#target, this.#cells]
+    return { rows, to, reader: new ChunkReader(measures.length), open: -1 }
+  })
+  return (targetGroup: number, before: Uint8Array | undefined): Uint8Array | undefined => {
     const first = targetGroup * target.validators
     const group = groupOf(source, first)
     cells.clear()
-    if (before) addChunk(this.#before, before, cells)
-    for (const input of this.#inputs) {
+    if (before) addChunk(beforeReader, before, cells)
+    for (const input of inputs) {
       const data = input.rows.get(group)
       if (!data) continue
       if (input.open !== group) input.reader.open(data)

@@ -145,11 +145,12 @@ export function packMissedDuties(
   return new Map(Array.from(groups, ([group, rows]) => [group, pack(time, startOf(part, group), rows, undefined)]))
 }
 
+const byValidatorAndTime = (a: MissedDuty, b: MissedDuty): number =>
+  a.validator - b.validator || a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot
+
 /** Sorted by validator, epoch, kind and slot. */
 export const unpackMissedDuties = (time: ChainTime, part: DayPart, group: number, data: Uint8Array): MissedDuty[] =>
-  unpack(time, startOf(part, group), data).sort(
-    (a, b) => a.validator - b.validator || a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot,
-  )
+  unpack(time, startOf(part, group), data).sort(byValidatorAndTime)
 
 /** Deletes the missed duties of all chain days before this one. */
 export async function dropMissedDuties(tx: StateWriter, network: Network, time: ChainTime, day: number): Promise<void> {
@@ -166,40 +167,28 @@ export interface MissedInput {
   readonly epochs: Range
 }
 
-/** Of several validators, in no particular order. */
+/** Sorted by validator, epoch, kind and slot. */
 export async function listMissedDuties(
   duties: StateReader,
   { network, time, validators, epochs: { from, until } }: MissedInput,
-  signal?: AbortSignal,
 ): Promise<MissedDuty[]> {
   const wanted = new Set(validators)
   const groups = [...new Set(validators.map((validator) => groupOf(missedLevel, validator)))]
-  const found: MissedDuty[] = []
-  for (const part of partsIn(time, { from, until })) {
-    signal?.throwIfAborted()
-    const ids = groups.map((group) => rowId(missedLevel, networkId(network), part.part, group))
-    for (const { id, data } of await rowsByIds(duties, missedLevel.table, ids))
-      for (const row of unpack(time, startOf(part, groupIn(missedLevel, id)), data))
-        if (wanted.has(row.validator) && row.epoch >= from && row.epoch < until) found.push(row)
-  }
-  return found
+  const partOfRow = new Map(
+    partsIn(time, { from, until }).flatMap((part) =>
+      groups.map((group) => [rowId(missedLevel, networkId(network), part.part, group), part]),
+    ),
+  )
+  return (await rowsByIds(duties, missedLevel.table, [...partOfRow.keys()]))
+    .flatMap(({ id, data }) => unpack(time, startOf(partOfRow.get(id) as DayPart, groupIn(missedLevel, id)), data))
+    .filter((row) => wanted.has(row.validator) && row.epoch >= from && row.epoch < until)
+    .sort(byValidatorAndTime)
 }
 
-/** Of one validator, sorted by epoch, kind and slot. */
-export async function readMissedDuties(
+export const readMissedDuties = (
   duties: StateReader,
   network: Network,
   time: ChainTime,
   validator: number,
-  { from, until }: Range,
-): Promise<MissedDuty[]> {
-  if (from >= until) return []
-  const group = groupOf(missedLevel, validator)
-  const partAt = new Map(
-    partsIn(time, { from, until }).map((part) => [rowId(missedLevel, networkId(network), part.part, group), part]),
-  )
-  return (await rowsByIds(duties, missedLevel.table, [...partAt.keys()]))
-    .flatMap(({ id, data }) => unpack(time, startOf(partAt.get(id) as DayPart, group), data))
-    .filter((row) => row.validator === validator && row.epoch >= from && row.epoch < until)
-    .sort((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
-}
+  epochs: Range,
+): Promise<MissedDuty[]> => listMissedDuties(duties, { network, time, validators: [validator], epochs })

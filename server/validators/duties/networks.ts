@@ -8,7 +8,7 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { networkId } from './layout.ts'
+import { networkId, plainTime } from './layout.ts'
 
 interface NetworkRow {
   readonly genesis_unix: number | null
@@ -95,14 +95,7 @@ export function refuseOtherWindows(reason: string | undefined): void {
 export async function storedTime(duties: StateReader, network: Network): Promise<ChainTime | undefined> {
   const [row, chain] = [await rowOf(duties, network), await storedChain(duties, network)]
   if (!row || !chain || row.epochs_per_hour === null || row.epochs_per_day === null) return undefined
-  const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
-  return {
-    genesisUnix,
-    slotSeconds,
-    slotsPerEpoch,
-    epochsPerHour: row.epochs_per_hour,
-    epochsPerDay: row.epochs_per_day,
-  }
+  return plainTime({ ...chain, epochsPerHour: row.epochs_per_hour, epochsPerDay: row.epochs_per_day })
 }
 
 // --------------------------------------------------------------------------------------------------------------- validators

@@ -7,7 +7,7 @@
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
 import { DamagedChunk } from './chunk.ts'
-import { presenceLevel } from './layout.ts'
+import { groupOf, presenceLevel } from './layout.ts'
 
 const bitmapBytes = presenceLevel.validators / 8
 const kinds = { members: 1, allBut: 2, bitmap: 3 } as const
@@ -20,6 +20,12 @@ export const hasMember = (set: Uint8Array, number: number): boolean =>
 
 export function addMember(set: Uint8Array, number: number): void {
   set[number >> 3] = (set[number >> 3] as number) | (1 << (number & 7))
+}
+
+/** Adds a validator to the set of its group. */
+export function addValidator(sets: Map<number, Uint8Array>, validator: number): void {
+  const group = groupOf(presenceLevel, validator)
+  addMember(sets.getOrInsertComputed(group, emptySet), validator - group * presenceLevel.validators)
 }
 
 /** In ascending order. */

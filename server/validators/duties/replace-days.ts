@@ -8,13 +8,13 @@
 //    transaction deletes it.
 import type { Range } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { executionAmounts, measures } from '../ratings/measures.ts'
 import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
-import { dayLevels, groupOf, type Level, levels, networkId, partOf, presenceLevel, rowId } from './layout.ts'
+import { dayLevels, groupOf, type Level, levels, networkId, partOf, rowId } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
-import { addMember, emptySet } from './presence.ts'
+import { addValidator } from './presence.ts'
 import type { Replacement } from './replace.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { addUnit } from './units.ts'
@@ -91,7 +91,7 @@ function replaceGroup(replacement: Replacement, sources: readonly Source[], grou
   for (const data of staged) addChunk(reader, data, after)
   const first = group * groupSize
   for (let cell = 0; cell < groupSize; cell++)
-    if (after.isPresent[cell] === 1) markPresent(replacement.presence, first + cell)
+    if (after.isPresent[cell] === 1) addValidator(replacement.presence, first + cell)
   const { damaged, isLost } = readBefore(sources, group)
   const differing: number[] = []
   for (let cell = 0; cell < groupSize; cell++) {
@@ -110,13 +110,6 @@ function replaceGroup(replacement: Replacement, sources: readonly Source[], grou
   if (known && !damaged.some(({ source }) => source === days)) addChunk(reader, known, day)
   for (const cell of differing) copyCell(after, day, cell)
   putRow(replacement, days, group, day)
-}
-
-function markPresent(presence: Replacement['presence'], validator: number): void {
-  const group = groupOf(presenceLevel, validator)
-  const set = presence.get(group) ?? emptySet()
-  presence.set(group, set)
-  addMember(set, validator - group * presenceLevel.validators)
 }
 
 /** Rows of a level that hold a group of 64 validators. `first`: the cell of the group that the row begins with. */
@@ -191,9 +184,7 @@ function deleteRow(replacement: Replacement, source: Source, row: number): void 
   if (source.rows.has(row)) source.deleted.push(idOf(replacement, source, row))
 }
 
-const executionColumns = (
-  ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward'] as Measure[]
-).map((name) => measures.indexOf(name))
+const executionColumns = executionAmounts.map((name) => measures.indexOf(name))
 const executionUnknown = measures.indexOf('execution_unknown')
 
 /** Known execution rewards must not become unknown because the execution node is no longer configured. */

@@ -72,11 +72,7 @@ export const dataByIds = async (
   reader: StateReader,
   table: string,
   ids: readonly number[],
-): Promise<Map<number, Uint8Array>> => {
-  const found = new Map<number, Uint8Array>()
-  for (const { id, data } of await rowsByIds(reader, table, ids)) found.set(id, data)
-  return found
-}
+): Promise<Map<number, Uint8Array>> => new Map((await rowsByIds(reader, table, ids)).map(({ id, data }) => [id, data]))
 
 /** All rows of a range of ids, in order, in batches. */
 export async function* rowsBetween(

@@ -24,7 +24,7 @@ import {
   toStored,
 } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
-import { addMember, addSet, emptySet, packSet, unpackSet } from './presence.ts'
+import { addSet, addValidator, packSet, unpackSet } from './presence.ts'
 import { dataByIds, type PackedRow, putRows } from './rows.ts'
 import { addUnit } from './units.ts'
 
@@ -60,14 +60,8 @@ export async function writeSegments(
   })
   for (const [hourPart, ownSegments] of Map.groupBy(withHours ? placed : [], (entry) => entry.hourPart)) {
     const isNew = within(covered, ownSegments[0]?.hourPartEpochs as Epochs).length === 0
-    await addToUnit(
-      tx,
-      levels.hours,
-      network,
-      hourPart,
-      ownSegments.map(({ segment }) => segment),
-      isNew,
-    )
+    const rows = ownSegments.map(({ segment }) => segment)
+    await addToUnit(tx, levels.hours, network, hourPart, rows, isNew)
   }
   for (const [, ownSegments] of Map.groupBy(placed, ({ part }) => part.part)) {
     const { part } = ownSegments[0] as { part: DayPart }
@@ -158,12 +152,7 @@ async function addPresence(
   isNew: boolean,
 ): Promise<void> {
   const sets = new Map<number, Uint8Array>()
-  for (const { segment } of segments) {
-    for (const validator of segment.validator) {
-      const group = groupOf(presenceLevel, validator)
-      addMember(sets.getOrInsertComputed(group, emptySet), validator - group * presenceLevel.validators)
-    }
-  }
+  for (const { segment } of segments) for (const validator of segment.validator) addValidator(sets, validator)
   const ids = Array.from(sets.keys(), (group) => rowId(presenceLevel, networkId(network), part, group))
   const stored = isNew ? undefined : await dataByIds(tx, presenceLevel.table, ids)
   const rows = Array.from(sets.values(), (set, at): PackedRow => {

@@ -10,19 +10,13 @@ import { plainTime } from '../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
 import { queryDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { executionAmounts, type Measure, measures } from '../ratings/measures.ts'
 import { openEpochProcessors } from './epochs/open-processors.ts'
 import type { ProcessedSegment } from './epochs/processed-segment.ts'
 import { readProcessorStart } from './start.ts'
 
-/** Only known with an execution node. If one was added or removed since, these are not compared. */
-const executionMeasures: readonly Measure[] = [
-  'execution_unknown',
-  'missed_execution_reward',
-  'priority_fee',
-  'baseline_mev',
-  'external_reward',
-]
+/** If an execution node was added or removed since, these are not compared. */
+const executionMeasures: readonly Measure[] = ['execution_unknown', ...executionAmounts]
 
 /** Hours that are stored completely. */
 export async function storedHours(

@@ -34,6 +34,9 @@ export const penalties = [
   'sync_penalty',
 ] as const
 
+/** Only known with an execution node. */
+export const executionAmounts = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward'] as const
+
 /** In gwei. */
 export const amounts = [
   ...rewards,
@@ -41,10 +44,7 @@ export const amounts = [
   'missed_attestation_reward',
   'missed_sync_reward',
   'missed_block_reward',
-  'missed_execution_reward',
-  'priority_fee',
-  'baseline_mev',
-  'external_reward',
+  ...executionAmounts,
   'earnings',
 ] as const
 

@@ -46,16 +46,8 @@ export function findRegistryChanges(
     if (kept?.[index] !== 0 && isChanged(validators, before, index)) changed[count++] = index
   }
   const index = changed.slice(0, count)
-  const column = (name: (typeof epochColumns)[number]) =>
-    Float64Array.from(index, (at) => validators[name][at] as number)
-  return {
-    index,
-    ...selectValidatorKeys(validators, index),
-    eligible: column('eligible'),
-    activation: column('activation'),
-    exit: column('exit'),
-    withdrawable: column('withdrawable'),
-  }
+  const columns = epochColumns.map((name) => [name, Float64Array.from(index, (at) => validators[name][at] as number)])
+  return { index, ...selectValidatorKeys(validators, index), ...(Object.fromEntries(columns) as EpochColumns) }
 }
 
 function isChanged(now: Validators, before: RegistrySnapshot | undefined, index: number): boolean {
