@@ -5,7 +5,7 @@ import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { Behaviour } from './behaviour.ts'
 import { type ChainState, eth } from './chain.ts'
 import { type NetworkPlan, rulesOf } from './plan.ts'
-import type { SimulatedValidator } from './records.ts'
+import { type SimulatedValidator, zeroRoot } from './records.ts'
 import { hex } from './ssz-writer.ts'
 import type { Committees } from './votes.ts'
 
@@ -16,16 +16,18 @@ export interface DutyScenario {
 }
 
 /** What duties depend on, and the duties that later epochs need. */
-export interface DutyData {
-  readonly committees: Map<number, Committees>
+export const createDutyData = () => ({
+  committees: new Map<number, Committees>(),
   /** Sync committees by period: the previous and the current one. */
-  readonly seats: Map<number, readonly number[]>
+  seats: new Map<number, readonly number[]>(),
   /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
-  mix: string
-  readonly mixes: Map<number, string>
+  mix: zeroRoot,
+  mixes: new Map<number, string>(),
   /** If duties are derived: the proposers of the current and the next epoch. */
-  readonly lookahead: Map<number, readonly number[]>
-}
+  lookahead: new Map<number, readonly number[]>(),
+})
+
+type DutyData = ReturnType<typeof createDutyData>
 
 export interface Duties {
   readonly proposers: readonly number[]

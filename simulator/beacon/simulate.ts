@@ -2,25 +2,17 @@
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
 import { deserialize, serialize } from 'node:v8'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import { assignDuties, type Duties, type DutyData } from './assign-duties.ts'
+import { assignDuties, createDutyData, type Duties } from './assign-duties.ts'
 import type { Behaviour, SlotContext } from './behaviour.ts'
 import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
-import { type ChainData, ChainState, eth, freshChain } from './chain.ts'
+import { ChainState, eth, freshChain } from './chain.ts'
 import { blockRootOf } from './encode-block.ts'
 import { endEpoch } from './epoch-transition.ts'
 import { makePayload, paidBy, writePayload } from './payload.ts'
 import { forkOf, type NetworkPlan } from './plan.ts'
-import {
-  type EpochRecord,
-  type Identity,
-  type SimulatedBlock,
-  type SimulatedDeposit,
-  type Snapshot,
-  type VotePay,
-  zeroRoot,
-} from './records.ts'
+import type { EpochRecord, Identity, SimulatedBlock, SimulatedDeposit, Snapshot, VotePay } from './records.ts'
 import type { Truth } from './truth.ts'
-import { createVotesData, Votes, type VotesData } from './votes.ts'
+import { createVotesData, Votes } from './votes.ts'
 
 export interface NetworkScenario {
   readonly seed: string
@@ -38,32 +30,22 @@ export interface Branch {
   readonly empty?: readonly number[]
 }
 
-/** The state of a simulation between two epochs. */
-interface SimulationData extends DutyData {
-  /** The next epoch. */
-  epoch: number
-  readonly chain: ChainData
-  readonly votes: VotesData
-  /** Number of execution blocks, including those before genesis. */
-  height: number
-  deposits: readonly SimulatedDeposit[]
-}
-
 /** Deposits of the genesis validators per execution block before genesis. */
 const depositsPerBlock = 8
 
-const createSimulationData = (): SimulationData => ({
+/** The state of a simulation between two epochs. */
+const createSimulationData = () => ({
+  /** The next epoch. */
   epoch: 0,
   chain: freshChain(),
   votes: createVotesData(),
-  committees: new Map(),
-  seats: new Map(),
-  mix: zeroRoot,
-  mixes: new Map(),
-  lookahead: new Map(),
+  ...createDutyData(),
+  /** Number of execution blocks, including those before genesis. */
   height: 0,
-  deposits: [],
+  deposits: [] as SimulatedDeposit[],
 })
+
+type SimulationData = ReturnType<typeof createSimulationData>
 
 /** Undefined for BLS credentials. */
 const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>

@@ -62,15 +62,7 @@ export class Accounts {
   }
 
   at(address: string, block: number): SimulatedAccount {
-    const past = this.#past.get(address) ?? []
-    let low = 0
-    let high = past.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((past[middle] as PastAccount).block <= block) low = middle + 1
-      else high = middle
-    }
-    return past[low - 1]?.account ?? empty
+    return this.#past.get(address)?.findLast((past) => past.block <= block)?.account ?? empty
   }
 
   /** Reverts every block from this one on. */
