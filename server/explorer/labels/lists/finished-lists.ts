@@ -5,11 +5,10 @@
 // 2. Concurrent requests wait for the same list.
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { ExplorerContext } from '#explorer/context.ts'
-import { CompressedBytes } from '#http/compressed-bytes.ts'
+import { type Compress, CompressedBytes } from '#http/compressed-bytes.ts'
 import { type ListHead, readListHead } from '../labels.ts'
-import { openCompressor } from './compress-on-thread.ts'
 import type { ExportForm } from './signed-link.ts'
-import { envelopeStart, type ListInput, writeList, writeListOnThread } from './write-list.ts'
+import { envelopeStart, type ListInput, type WrittenList, withListThread, writeList } from './write-list.ts'
 
 export interface FinishedList {
   /** The download file. */
@@ -77,12 +76,13 @@ export async function prepareEncodings(
   if (!list) return
   const { file } = list
   const isOnThread = context.explorer.listsOnThread !== undefined && file.plain.bytes.length >= threadBytesMin
-  const thread = isOnThread ? openCompressor() : undefined
-  try {
-    for (const encoding of ['gzip', 'br'] as const) await file.encodedAs(encoding, thread?.compress)
-  } finally {
-    await thread?.close()
+  const encode = async (compress?: Compress) => {
+    for (const encoding of ['gzip', 'br'] as const) await file.encodedAs(encoding, compress)
   }
+  // The bytes are in shared memory, so they are not copied.
+  if (isOnThread)
+    await withListThread((thread) => encode((bytes, compression) => thread.call('compress', { bytes, compression })))
+  else await encode()
   evictLists(context.explorer.lists)
 }
 
@@ -103,7 +103,9 @@ const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.si
 async function buildList(context: ExplorerContext, entries: number, input: ListInput): Promise<FinishedList> {
   const { listsOnThread } = context.explorer
   const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
-  const { bytes, etag } = await (isOnThread ? writeListOnThread(listsOnThread, input) : writeList(context.state, input))
+  const { bytes, etag } = isOnThread
+    ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listsOnThread }))
+    : await writeList(context.state, input)
   if (input.form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)
   return { file, envelope: new CompressedBytes(bytes, etag) }

@@ -3,7 +3,7 @@
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import { computeEtag } from '#http/compressed-bytes.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { openThread } from '#runtime/worker-thread.ts'
+import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { listLabels } from '../labels.ts'
@@ -32,11 +32,14 @@ export interface StateLocation {
 export const envelopeStart = '{"status":"1","message":"OK","result":'
 const linesPerChunk = 1000
 
-/** The thread ends with the list, because lists change rarely and an idle thread needs 15 MB. */
-export async function writeListOnThread(location: StateLocation, input: ListInput): Promise<WrittenList> {
-  const thread = openThread(new URL('./write-list-thread.ts', import.meta.url), location, { isBackground: true })
+/**
+ * With a lower priority than requests; the thread pool of Node has theirs. The thread ends with the work, because lists
+ * change rarely and an idle thread needs 15 MB.
+ */
+export async function withListThread<T>(work: (thread: WorkerThread) => Promise<T>): Promise<T> {
+  const thread = openThread(new URL('./list-thread.ts', import.meta.url), undefined, { isBackground: true })
   try {
-    return await thread.call<WrittenList>('write', input)
+    return await work(thread)
   } finally {
     await thread.close()
   }

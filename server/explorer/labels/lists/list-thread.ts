@@ -1,0 +1,22 @@
+// The thread that writes a label list with its own connection, or compresses one.
+import { type Compression, compressOnThisThread } from '#http/compressed-bytes.ts'
+import { serveThread } from '#runtime/worker-thread.ts'
+import type { ListInput, StateLocation } from './write-list.ts'
+
+serveThread({
+  async write({ location, ...input }: ListInput & { location: StateLocation }) {
+    const [{ openState }, { writeList }] = await Promise.all([import('#storage/open.ts'), import('./write-list.ts')])
+    const state = await openState(location.dir, location.options)
+    try {
+      return { value: await writeList(state, input) }
+    } finally {
+      await state.close()
+    }
+  },
+  async compress({ bytes, compression }: { bytes: Uint8Array; compression: Compression }) {
+    const compressed = compressOnThisThread(bytes, compression)
+    const value = new Uint8Array(new SharedArrayBuffer(compressed.length))
+    value.set(compressed)
+    return { value }
+  },
+})
