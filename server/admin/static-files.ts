@@ -31,21 +31,16 @@ const types: Readonly<Record<string, string>> = {
   yml: 'text/plain; charset=utf-8',
 }
 
-class StaticFile {
-  readonly #type: string
-  readonly #content: CompressedBytes
-  readonly #isCompressible: boolean
+type StaticFile = (request: ApiRequest, headers: Record<string, string>, status?: number) => Promise<ApiResponse>
 
-  constructor(name: string, bytes: Uint8Array) {
-    this.#type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
-    this.#content = new CompressedBytes(bytes, etagOf(bytes))
-    this.#isCompressible = bytes.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(this.#type)
-  }
-
-  async toResponse(request: ApiRequest, headers: Record<string, string>, status = 200): Promise<ApiResponse> {
-    const encoding = this.#isCompressible ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
-    const { bytes, etag, headers: encodingHeaders } = await this.#content.encodedAs(encoding)
-    const all = { 'content-type': this.#type, etag, ...headers, ...(this.#isCompressible && encodingHeaders) }
+function createFile(name: string, content: Uint8Array): StaticFile {
+  const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+  const compressed = new CompressedBytes(content, etagOf(content))
+  const isCompressible = content.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(type)
+  return async (request, headers, status = 200) => {
+    const encoding = isCompressible ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
+    const { bytes, etag, headers: encodingHeaders } = await compressed.encodedAs(encoding)
+    const all = { 'content-type': type, etag, ...headers, ...(isCompressible && encodingHeaders) }
     if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
     return { status, headers: all, body: bytes }
   }
@@ -54,46 +49,40 @@ class StaticFile {
 /** `index.html`, `assets/index-4f2a.js`. */
 type FilesByPath = ReadonlyMap<string, StaticFile>
 
-class StaticFiles {
-  readonly #dir: string
-  readonly #folders: readonly string[]
-  #build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
-  #previous: FilesByPath = new Map()
+function createFiles(dir: string, folders: readonly string[]) {
+  let build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
+  let previous: FilesByPath = new Map()
 
-  constructor(dir: string, folders: readonly string[]) {
-    this.#dir = dir
-    this.#folders = folders
-  }
-
-  /** A file of the current build. */
-  async find(path: string): Promise<StaticFile | undefined> {
-    const stamps = ['index.html', ...this.#folders].map((name) => fileStamp(join(this.#dir, name)))
-    const stamp = (await Promise.all(stamps)).join(' ')
-    const known = await this.#build
-    if (!known || known.stamp !== stamp) {
-      if (known && known.files.size > 0) this.#previous = known.files
-      this.#build = this.#read(stamp)
-      // Retry a build that is still being written.
-      this.#build.catch(() => {
-        this.#build = undefined
-      })
-    }
-    return (await this.#build)?.files.get(path)
-  }
-
-  /** A file whose name changes with its content: also of the previous build. */
-  async findAsset(path: string): Promise<StaticFile | undefined> {
-    return (await this.#build)?.files.get(path) ?? (await this.find(path)) ?? this.#previous.get(path)
-  }
-
-  async #read(stamp: string) {
+  async function read(stamp: string) {
     const files = new Map<string, StaticFile>()
-    for (const folder of ['', ...this.#folders]) {
-      for (const [name, bytes] of await readFolder(join(this.#dir, folder), limits))
-        files.set(folder === '' ? name : `${folder}/${name}`, new StaticFile(name, bytes))
+    for (const folder of ['', ...folders]) {
+      for (const [name, bytes] of await readFolder(join(dir, folder), limits))
+        files.set(folder === '' ? name : `${folder}/${name}`, createFile(name, bytes))
     }
     return { stamp, files }
   }
+
+  /** A file of the current build. */
+  async function find(path: string): Promise<StaticFile | undefined> {
+    const stamps = ['index.html', ...folders].map((name) => fileStamp(join(dir, name)))
+    const stamp = (await Promise.all(stamps)).join(' ')
+    const known = await build
+    if (!known || known.stamp !== stamp) {
+      if (known && known.files.size > 0) previous = known.files
+      build = read(stamp)
+      // Retry a build that is still being written.
+      build.catch(() => {
+        build = undefined
+      })
+    }
+    return (await build)?.files.get(path)
+  }
+
+  /** A file whose name changes with its content: also of the previous build. */
+  const findAsset = async (path: string): Promise<StaticFile | undefined> =>
+    (await build)?.files.get(path) ?? (await find(path)) ?? previous.get(path)
+
+  return { find, findAsset }
 }
 
 /** No external or inline content and no frames. Requests to the host names of groups are allowed. */
@@ -113,13 +102,12 @@ export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute
 }
 
 function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
-  const files = new StaticFiles(dir, ['assets'])
+  const files = createFiles(dir, ['assets'])
   return [
     {
       path: '/',
       sameOrigin: true,
-      read: async (request) =>
-        (await files.find('index.html'))?.toResponse(request, pageHeaders) ?? unbuilt(pageHeaders),
+      read: async (request) => (await files.find('index.html'))?.(request, pageHeaders) ?? unbuilt(pageHeaders),
     },
     {
       path: '/favicon.svg',
@@ -148,14 +136,14 @@ const notFoundFile = '404.html'
 
 /** The links between the pages are relative, so the start page needs the slash at its end. */
 function documentationRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
-  const files = new StaticFiles(dir, documentationFolders)
+  const files = createFiles(dir, documentationFolders)
   const read: ExtraRoute['read'] = async (request) => {
     const { folder, subfolder, file = 'index.html' } = request.params
     const path = [folder, subfolder, file].filter((part) => part !== undefined).join('/')
     const found = path === notFoundFile ? undefined : await files.find(path)
-    if (found) return found.toResponse(request, pageHeaders)
+    if (found) return found(request, pageHeaders)
     const notFound = await files.find(notFoundFile)
-    return notFound ? notFound.toResponse(request, pageHeaders, 404) : unbuilt(pageHeaders)
+    return notFound ? notFound(request, pageHeaders, 404) : unbuilt(pageHeaders)
   }
   return [
     { path: '/docs', sameOrigin: true, read: async () => ({ status: 308, headers: { location: '/docs/' }, body: '' }) },
@@ -172,5 +160,5 @@ async function sendFile(
   headers: Record<string, string>,
 ): Promise<ApiResponse> {
   if (!file) throw new Fault('route.unknown')
-  return file.toResponse(request, headers)
+  return file(request, headers)
 }
