@@ -21,17 +21,22 @@ import { receiptKey } from '#fx/receipts/receipt-key.ts'
 import type { Handler } from '#http/handler.ts'
 import { byId } from '#markets/endpoints/by-id.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
-import { eventById, eventBySlug } from '#markets/endpoints/event.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
 import { events, eventsKeyset, eventsPagination } from '#markets/endpoints/list-events.ts'
 import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
 import { series } from '#markets/endpoints/list-series.ts'
 import { tags } from '#markets/endpoints/list-tags.ts'
+import {
+  eventById,
+  eventBySlug,
+  eventTags,
+  marketTags,
+  seriesById,
+  tagById,
+  tagBySlug,
+} from '#markets/endpoints/one-record.ts'
 import { publicSearch } from '#markets/endpoints/public-search.ts'
-import { eventTags, marketTags } from '#markets/endpoints/record-tags.ts'
-import { seriesById } from '#markets/endpoints/series-by-id.ts'
 import { changeStream } from '#markets/endpoints/stream-changes.ts'
-import { tagById, tagBySlug } from '#markets/endpoints/tag.ts'
 import { search } from '#markets/search/search.ts'
 import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { duties } from '#validators/endpoints/duties.ts'

@@ -18,15 +18,12 @@ import { refuseCut } from '../lists/respond.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { bySlug } from './by-slug.ts'
-import { eventById, eventBySlug } from './event.ts'
 import { events, eventsKeyset, eventsPagination } from './list-events.ts'
 import { list, listKeyset } from './list-markets.ts'
 import { series } from './list-series.ts'
 import { tags } from './list-tags.ts'
+import { eventById, eventBySlug, eventTags, marketTags, seriesById, tagById, tagBySlug } from './one-record.ts'
 import { publicSearch } from './public-search.ts'
-import { eventTags, marketTags } from './record-tags.ts'
-import { seriesById } from './series-by-id.ts'
-import { tagById, tagBySlug } from './tag.ts'
 
 const world: readonly MarketRecord[] = [
   { kind: 'tag', id: '7', fields: { label: 'Ports', slug: 'ports', createdAt: '2026-02-01T00:00:00Z' } },
