@@ -4,7 +4,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
-import { VersionLog } from '../history/versions.ts'
+import { openVersionLog } from '../history/versions.ts'
 
 /** Records that the feed lists these markets, and removes "vanished" marks. */
 export async function recordPresence(
@@ -97,7 +97,7 @@ async function logPresenceChange(
   nowMs: number,
 ) {
   if (ids.length === 0) return
-  const log = await VersionLog.open(tx, nowMs)
+  const log = await openVersionLog(tx, nowMs)
   const yielder = new EventLoopYielder(nextEventLoopTurn)
   for (const id of ids) {
     await log.append('market', id, changeType)

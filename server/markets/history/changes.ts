@@ -6,7 +6,7 @@ import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps, yieldInOrder } from '../event-loop-yielder.ts'
 import type { KindName } from '../records/kinds.ts'
 import { currentRecords, loadRecordGraph, marketNames } from '../records/record-graph.ts'
-import { parseVersion, readLogHead, type VersionRow } from './versions.ts'
+import { parseDiff, readLogHead, type VersionRow, versionColumns } from './versions.ts'
 
 /** Versions scanned for one page. */
 const scanMax = 5000
@@ -15,7 +15,7 @@ const relatedMax = 1000
 
 type ChangeRow = VersionRow & { readonly slug: string | null }
 
-const columns = 'select v.seq, v.at_ms, v.kind, v.id, v.change_type, v.diff, r.slug from'
+const columns = `select ${versionColumns}, r.slug from`
 const withSlug = 'left join market_records r on r.kind = v.kind and r.id = v.id'
 
 export interface ChangeFilter {
@@ -24,19 +24,13 @@ export interface ChangeFilter {
   readonly marketIds?: ReadonlySet<string> | undefined
 }
 
-export interface ForwardPage {
-  readonly changes: MarketChange[]
-  readonly next: number
-  readonly more: boolean
-}
-
 /** Changes after a cursor, oldest first. */
 export async function listChangesAfter(
   reader: StateReader,
   after: number,
   limit: number,
   filter: ChangeFilter,
-): Promise<ForwardPage> {
+): Promise<{ changes: MarketChange[]; next: number; more: boolean }> {
   const { kinds, marketIds } = filter
   const { seq: head } = await readLogHead(reader)
   const until = kinds || marketIds ? Math.min(after + scanMax, head) : head
@@ -101,17 +95,12 @@ export const findMarketId = async (reader: StateReader, slug: string): Promise<s
     )
   )?.market_id
 
-export interface BackwardPage {
-  readonly changes: MarketChange[]
-  readonly next: number | undefined
-}
-
 /** Changes of one market from `cursor` backwards, newest first. */
 export async function listMarketChanges(
   reader: StateReader,
   marketId: string,
   options: { cursor?: number | undefined; limit: number; fields?: readonly string[] | undefined; related: boolean },
-): Promise<BackwardPage> {
+): Promise<{ changes: MarketChange[]; next: number | undefined }> {
   const { limit, related, fields } = options
   const names = related ? await listShownRecords(reader, marketId) : [['market', marketId] as const]
   const only = fields && new Set(fields)
@@ -196,8 +185,8 @@ async function listShownRecords(reader: StateReader, marketId: string): Promise<
 const tooManyRelated = `This market has more than ${relatedMax} related records. Repeat the request without \`related\`.`
 
 function toMarketChange(row: ChangeRow, only?: ReadonlySet<string>): MarketChange {
-  const { seq, atMs, kind, id, changeType, diff } = parseVersion(row)
-  const entries = Object.entries(diff).filter(([field]) => !only || only.has(field))
+  const { seq, atMs, kind, id, changeType, diff } = row
+  const entries = Object.entries(parseDiff(diff)).filter(([field]) => !only || only.has(field))
   return {
     cursor: String(seq),
     at: new Date(atMs).toISOString(),

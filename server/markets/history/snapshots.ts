@@ -7,7 +7,7 @@ import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import type { KindName } from '../records/kinds.ts'
 import { currentRecords, parseStoredRecord } from '../records/record-graph.ts'
-import { parseVersion, undoChanges, type VersionRow } from './versions.ts'
+import { parseDiff, undoChanges, type VersionRow, versionColumns } from './versions.ts'
 
 /** Changes between two snapshots. A snapshot takes about a tenth of the space of these changes. */
 export const snapshotEvery = 100
@@ -26,12 +26,6 @@ export async function putSnapshot(
   )
 }
 
-interface SnapshotRow {
-  readonly seq: number
-  readonly fields: string
-  readonly links: string
-}
-
 /** Versions per query. */
 const blockRows = 250
 
@@ -48,7 +42,7 @@ export async function readRecordAfter(
   seq: number,
   spend: (rows: number) => Promise<void>,
 ): Promise<StoredRecord | undefined> {
-  const snapshot = await reader.get<SnapshotRow>(
+  const snapshot = await reader.get<{ seq: number; fields: string; links: string }>(
     'select seq, fields, links from market_snapshots where kind = ? and id = ? and seq >= ? order by seq limit 1',
     ...[kind, id, seq],
   )
@@ -56,7 +50,11 @@ export async function readRecordAfter(
   for (let from = snapshot?.seq ?? Number.MAX_SAFE_INTEGER; stored; ) {
     const rows = await readChangesBack(reader, kind, id, from, seq)
     await spend(rows.length)
-    stored = undoChanges(kind, stored, rows.map(parseVersion))
+    stored = undoChanges(
+      kind,
+      stored,
+      rows.map(({ changeType, diff }) => ({ changeType, diff: parseDiff(diff) })),
+    )
     if (rows.length < blockRows) break
     from = (rows.at(-1)?.seq ?? 0) - 1
   }
@@ -66,7 +64,8 @@ export async function readRecordAfter(
 /** From `from` back to `after` (exclusive), newest first. `vanished` and `returned` do not change the record. */
 const readChangesBack = (reader: StateReader, kind: KindName, id: string, from: number, after: number) =>
   reader.all<VersionRow>(
-    `select * from market_versions where kind = ? and id = ? and seq <= ? and seq > ? and change_type in ('created', 'changed')
+    `select ${versionColumns} from market_versions v
+     where kind = ? and id = ? and seq <= ? and seq > ? and change_type in ('created', 'changed')
      order by seq desc limit ?`,
     ...[kind, id, from, after, blockRows],
   )

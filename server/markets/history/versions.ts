@@ -24,14 +24,8 @@ export interface Version {
   readonly diff: Diff
 }
 
-export interface LogHead {
-  readonly seq: number
-  readonly atMs: number
-  /** Versions before this time have been deleted. */
-  readonly horizonMs: number | undefined
-}
-
-export async function readLogHead(reader: StateReader): Promise<LogHead> {
+/** Versions before `horizonMs` have been deleted. */
+export async function readLogHead(reader: StateReader) {
   const row = await reader.get<{ seq: number; at_ms: number; horizon_ms: number | null }>(
     'select seq, at_ms, horizon_ms from market_revision',
   )
@@ -47,53 +41,31 @@ export async function readHistoryStartMs(reader: StateReader): Promise<number | 
 }
 
 /** Appends versions within one transaction. */
-export class VersionLog {
-  readonly atMs: number
-  readonly #tx: StateWriter
-  #seq: number
-  #count = 0
-
-  static async open(tx: StateWriter, nowMs: number): Promise<VersionLog> {
-    const { seq, atMs } = await readLogHead(tx)
-    return new VersionLog(tx, seq, Math.max(nowMs, atMs))
-  }
-
-  private constructor(tx: StateWriter, seq: number, atMs: number) {
-    this.#tx = tx
-    this.#seq = seq
-    this.atMs = atMs
-  }
-
-  /** The number of the last version. */
-  get seq(): number {
-    return this.#seq
-  }
-
-  async append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): Promise<void> {
-    this.#seq += 1
-    this.#count += 1
-    await this.#tx.run(
-      'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)',
-      this.#seq,
-      this.atMs,
-      kind,
-      id,
-      changeType,
-      stringifyJson(diff),
-    )
-  }
-
-  /** `hasNewDocuments`: cached responses are out of date. */
-  async close(hasNewDocuments: boolean): Promise<void> {
-    if (this.#count === 0 && !hasNewDocuments) return
-    await this.#tx.run(
-      'update market_revision set seq = ?, at_ms = ?, revision = revision + ?',
-      this.#seq,
-      this.atMs,
-      hasNewDocuments ? 1 : 0,
-    )
+export async function openVersionLog(tx: StateWriter, nowMs: number) {
+  const head = await readLogHead(tx)
+  const atMs = Math.max(nowMs, head.atMs)
+  let { seq } = head
+  return {
+    atMs,
+    /** The number of the last version. */
+    seq: () => seq,
+    async append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): Promise<void> {
+      seq += 1
+      await tx.run(
+        'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)',
+        ...[seq, atMs, kind, id, changeType, stringifyJson(diff)],
+      )
+    },
+    /** `hasNewDocuments`: cached responses are out of date. */
+    async close(hasNewDocuments: boolean): Promise<void> {
+      if (seq === head.seq && !hasNewDocuments) return
+      const sql = 'update market_revision set seq = ?, at_ms = ?, revision = revision + ?'
+      await tx.run(sql, seq, atMs, hasNewDocuments ? 1 : 0)
+    },
   }
 }
+
+export type VersionLog = Awaited<ReturnType<typeof openVersionLog>>
 
 /** Compares two states of a record field by field, in the order of the contract. */
 export function diffRecords(kind: KindName, before: StoredRecord, after: StoredRecord): Diff {
@@ -125,23 +97,11 @@ export function undoChanges(
   return { fields, links }
 }
 
-export interface VersionRow {
-  readonly seq: number
-  readonly at_ms: number
-  readonly kind: KindName
-  readonly id: string
-  readonly change_type: ChangeType
-  readonly diff: string
-}
+/** A version as it is stored. `v` is the table. */
+export type VersionRow = Omit<Version, 'diff'> & { readonly diff: string }
+export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_type as "changeType", v.diff'
 
-export const parseVersion = ({ seq, at_ms, kind, id, change_type, diff }: VersionRow): Version => ({
-  seq,
-  atMs: at_ms,
-  kind,
-  id,
-  changeType: change_type,
-  diff: parseJson(diff) as Diff,
-})
+export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
 /** Versions per transaction; few enough not to delay other writers. */
 const dropBatch = 500

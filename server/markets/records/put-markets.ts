@@ -18,7 +18,7 @@ import type { StateWriter } from '#storage/state.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 import { putSnapshot, snapshotEvery } from '../history/snapshots.ts'
-import { diffRecords, VersionLog } from '../history/versions.ts'
+import { diffRecords, openVersionLog, type VersionLog } from '../history/versions.ts'
 import { putListRow } from '../lists/list-rows.ts'
 import type { StoredRecord } from './documents.ts'
 import { DriftCount } from './drift.ts'
@@ -106,7 +106,7 @@ export async function putMarkets(
   nowMs: number,
   { source = 'import', isDeferred = false, documentsMax = unlimited }: PutOptions = {},
 ): Promise<PutReport> {
-  const log = await VersionLog.open(tx, nowMs)
+  const log = await openVersionLog(tx, nowMs)
   const batch: PutBatch = { tx, nowMs, log, touched: new TouchedRecords(), drift: new DriftCount(), known: [] }
   const rejects: Reject[] = []
   let changed = 0
@@ -174,9 +174,9 @@ async function putRecord(
   touched.add(kind, id)
   if (old && kind === 'market') batch.known.push(id)
   await (old ? log.append(kind, id, 'changed', diffRecords(kind, old, next)) : log.append(kind, id, 'created'))
-  if (isSnapshotDue) await putSnapshot(tx, kind, id, log.seq, put)
+  if (isSnapshotDue) await putSnapshot(tx, kind, id, log.seq(), put)
   if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
-  if (kind === 'market') await putSlugs(tx, id, put.slug, parsePastSlugs(next.fields.pastSlugs), log.seq)
+  if (kind === 'market') await putSlugs(tx, id, put.slug, parsePastSlugs(next.fields.pastSlugs), log.seq())
   await putListRow(tx, kind, id, old?.fields, next.fields)
   touchReferences(batch, kind, old, next, row, put)
   return 'changed'

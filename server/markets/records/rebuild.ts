@@ -5,7 +5,7 @@ import { createPause } from '#runtime/pause-while-busy.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
-import { VersionLog } from '../history/versions.ts'
+import { openVersionLog } from '../history/versions.ts'
 import { putSearchRow } from '../search/search.ts'
 import { type Document, type WrittenTexts, writeMarket } from './documents.ts'
 import { type KindName, kindNames } from './kinds.ts'
@@ -119,7 +119,7 @@ async function writeDeferredBatch(tx: StateWriter, nowMs: number): Promise<{ rea
     documentsBatch,
   )
   if (rows.length === 0) return undefined
-  const log = await VersionLog.open(tx, nowMs)
+  const log = await openVersionLog(tx, nowMs)
   const ids = rows.map(({ id }) => id)
   const written = await writeDocuments(tx, ids, log.atMs)
   await log.close(written > 0)
