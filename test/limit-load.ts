@@ -3,7 +3,7 @@
 // of its parent.
 import { once } from 'node:events'
 import { contract } from '#api/contract.ts'
-import { SharedLimits } from '#http/shared-limits.ts'
+import { openSharedLimits } from '#http/shared-limits.ts'
 import { UsageCounter } from '#http/usage-counter.ts'
 import { openContext } from './context.ts'
 
@@ -25,7 +25,7 @@ usage.count = (...call) => {
   acceptedMs[which].push(call[3])
   count(...call)
 }
-const shared = await SharedLimits.open(context, usage, { url })
+const shared = await openSharedLimits(context, usage, { url })
 process.send?.('ready')
 await once(process, 'message')
 let left = callsAfterLimit

@@ -10,9 +10,9 @@ import { type BadKeyThrottle, createBadKeyThrottle } from './bad-key-throttle.ts
 import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import type { Caller, Handler, RawQuery } from './handler.ts'
-import { KeyCache } from './key-cache.ts'
+import { createKeyFinder } from './key-cache.ts'
 import { type LimitedCaller, type Limits, LocalLimits } from './limits.ts'
-import { SharedLimits } from './shared-limits.ts'
+import { openSharedLimits } from './shared-limits.ts'
 import { UsageCounter } from './usage-counter.ts'
 
 /** What a request is authorized by. */
@@ -46,9 +46,9 @@ export async function openAuthorizer(
   const { clock, settings } = context
   const { limits: url } = settings
   const usage = await UsageCounter.open(context)
-  const shared = url === '' ? undefined : await SharedLimits.open(context, usage, { url, reportShared })
+  const shared = url === '' ? undefined : await openSharedLimits(context, usage, { url, reportShared })
   const limits: Limits = shared ?? new LocalLimits(clock, usage)
-  const keyCache = new KeyCache(context)
+  const findKey = createKeyFinder(context)
 
   /** `key` is verified; undefined: a caller without a key. */
   function consumeLimits(
@@ -121,7 +121,7 @@ export async function openAuthorizer(
         requireKeyUnlessOpen(handler.endpoint)
         return consumeLimits(handler, credentials, undefined)
       }
-      return whenReady(keyCache.find(presentedKey), (key) => {
+      return whenReady(findKey(presentedKey), (key) => {
         if (!key) throw countBadKey(networkOf(credentials.address))
         usage.markUsed(key.id, clock.now())
         return consumeLimits(handler, credentials, key)

@@ -1,6 +1,6 @@
 // Finds and verifies keys. Verified keys are cached until any process changes a key, so that a revocation takes effect
 // with the next call.
-import type { Awaitable } from '#core/awaitable.ts'
+import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { digestOf, type KeyParts, sameDigest, splitKey, unknownKeyDigest } from '#core/key.ts'
 import { findKey, type KeyRecord, keyRevision } from '#storage/keys.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
@@ -14,47 +14,36 @@ interface VerifiedKey {
   readonly validUntilMs: number
 }
 
-export class KeyCache {
-  readonly #context: Context
-  readonly #revisions = cacheUntilVersionChanges<number>()
-  readonly #readRevision: () => Promise<number>
-  #revision = Number.NaN
+/** The function returns undefined for malformed, unknown, wrong, revoked and expired keys (behaviour/http.md#invalid-keys). */
+export function createKeyFinder({ state, clock }: Pick<Context, 'state' | 'clock'>) {
+  const revisions = cacheUntilVersionChanges<number>()
+  const readRevision = () => keyRevision(state)
+  let knownRevision = Number.NaN
   /** By the text of the key (decisions/hash-keys-with-one-sha-256.md). */
-  #verified = new Map<string, VerifiedKey>()
+  let verified = new Map<string, VerifiedKey>()
 
-  constructor(context: Context) {
-    this.#context = context
-    this.#readRevision = () => keyRevision(context.state)
-  }
-
-  /** Undefined for malformed, unknown, wrong, revoked and expired keys alike (behaviour/http.md#invalid-keys). */
-  find(text: string): Awaitable<KeyRecord | undefined> {
-    // Read before the record, so that the next call notices a change in between.
-    const revision = this.#revisions(this.#context.state, 'keys', this.#readRevision)
-    return typeof revision === 'number'
-      ? this.#findAt(revision, text)
-      : revision.then((present) => this.#findAt(present, text))
-  }
-
-  #findAt(revision: number, text: string): Awaitable<KeyRecord | undefined> {
-    if (revision !== this.#revision) [this.#revision, this.#verified] = [revision, new Map()]
-    const known = this.#verified.get(text)
-    if (known && this.#context.clock.now() < known.validUntilMs) return known.record
+  function findAt(revision: number, text: string): Awaitable<KeyRecord | undefined> {
+    if (revision !== knownRevision) [knownRevision, verified] = [revision, new Map()]
+    const known = verified.get(text)
+    if (known && clock.now() < known.validUntilMs) return known.record
     const parts = splitKey(text)
-    return parts && this.#verify(parts, text, this.#verified)
+    return parts && verify(parts, text, verified)
   }
 
-  /** `verified` is the map at the start of the lookup. If it was replaced meanwhile, the key is not cached. */
-  async #verify(parts: KeyParts, text: string, verified: Map<string, VerifiedKey>): Promise<KeyRecord | undefined> {
-    const { state, clock } = this.#context
+  /** `keys` is the map at the start of the lookup. If it was replaced meanwhile, the key is not cached. */
+  async function verify(parts: KeyParts, text: string, keys: Map<string, VerifiedKey>): Promise<KeyRecord | undefined> {
     const record = await findKey(state, parts.id)
     const validUntilMs = findSecretEndMs(record, digestOf(parts))
     if (!record || record.revokedAtMs !== undefined || clock.now() >= validUntilMs) return undefined
-    verified.set(text, { record, validUntilMs })
-    const [oldest] = verified.keys()
-    if (verified.size > keysMax && oldest !== undefined) verified.delete(oldest)
+    keys.set(text, { record, validUntilMs })
+    const [oldest] = keys.keys()
+    if (keys.size > keysMax && oldest !== undefined) keys.delete(oldest)
     return record
   }
+
+  // The revision is read before the record, so that the next call notices a change in between.
+  return (text: string): Awaitable<KeyRecord | undefined> =>
+    whenReady(revisions(state, 'keys', readRevision), (revision) => findAt(revision, text))
 }
 
 /**

@@ -12,14 +12,11 @@ const secondMs = 1000
 /** Number of callers within two seconds; further ones must wait (sliding-window.ts, 2). */
 const namesMax = 100_000
 
-/** 0: no limit. */
-export interface CallLimits {
+export interface LimitedCaller {
+  readonly keyId: string
+  /** 0: no limit. */
   readonly perSecond: number
   readonly perDay: number
-}
-
-export interface LimitedCaller extends CallLimits {
-  readonly keyId: string
   /** Network of a caller without a key, by which calls per second are counted. */
   readonly network?: string
 }

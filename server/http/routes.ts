@@ -31,6 +31,7 @@ export interface HttpRoute {
   readonly methods: readonly string[]
   readonly urlBytesMax: number
   readonly query: QueryRules
+  /** With a group for each parameter of the path. */
   readonly pattern: RegExp
   readonly sameOrigin?: true
   handle(request: ApiRequest, method: string): Awaitable<ApiResponse>
@@ -72,7 +73,7 @@ const queryRules = (handlers: readonly Handler[]): QueryRules => ({
 })
 
 const pattern = (template: string): RegExp =>
-  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 
 async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, method: string): Promise<ApiResponse> {
   const startMs = app.context.clock.monotonicMs()

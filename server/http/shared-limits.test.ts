@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { contract } from '#api/contract.ts'
 import type { Endpoint } from '#api/kit.ts'
+import type { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { createScript, Redis } from '#sources/redis.ts'
@@ -15,7 +16,7 @@ import { withOwnImports } from '#test/programs.ts'
 import { noRedis, type RedisServer, startRedis } from '#test/redis.ts'
 import { openAuthorizer } from './authorize.ts'
 import { type LimitedCaller, LocalLimits } from './limits.ts'
-import { SharedLimits } from './shared-limits.ts'
+import { openSharedLimits } from './shared-limits.ts'
 import { UsageCounter } from './usage-counter.ts'
 
 const limitedEndpoint: Endpoint = contract['explorer.fundedBy']
@@ -56,7 +57,7 @@ const still = (clock: ManualClock): Clock => ({
 })
 
 /** The result in one line. */
-const outcomeOf = (fault: Awaited<ReturnType<SharedLimits['consume']>>): string =>
+const outcomeOf = (fault: Fault | undefined): string =>
   fault ? `${fault.code} ${fault.terms.limit} ${fault.retryAfterMs}` : 'accepted'
 
 const until = async (is: () => boolean, tries = 1000): Promise<void> => {
@@ -87,7 +88,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     ]
     const alone = new LocalLimits(clock, localCounter)
     await time.at(clock.now())
-    const shared = await SharedLimits.open({ ...context, clock }, sharedCounter, {
+    const shared = await openSharedLimits({ ...context, clock }, sharedCounter, {
       url: server.url,
       time: timeFromKeys,
     })
@@ -155,7 +156,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys })
+    const shared = await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys })
     const ask = async (atMs: number) => {
       await time.at(atMs)
       return outcomeOf(await shared.consume(callerWith({ perSecond: 1 }), otherEndpoint))
@@ -174,7 +175,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     const counter = await UsageCounter.open(context)
     await time.at(testNowMs)
-    const shared = await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys })
+    const shared = await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys })
     const ask = async (atMs: number, endpoint = otherEndpoint) => {
       await time.at(atMs)
       return outcomeOf(await shared.consume(callerWith({ perSecond: 0, perDay: 3 }), endpoint))
@@ -197,7 +198,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await time.at(testNowMs)
     const open = async () => {
       const counter = await UsageCounter.open(context)
-      return { counter, limits: await SharedLimits.open(context, counter, { url: server.url, time: timeFromKeys }) }
+      return { counter, limits: await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys }) }
     }
     const [one, two, three] = [await open(), await open(), await open()]
     const ask = async ({ limits }: typeof one) =>

@@ -9,7 +9,7 @@ import { Fault } from '#core/fault.ts'
 import { Redis } from '#sources/redis.ts'
 import { dayOf } from '#storage/usage.ts'
 import type { Context } from './context.ts'
-import { dayLimitFault, type LimitedCaller, type Limits, LocalLimits, secondLimitFault } from './limits.ts'
+import { dayLimitFault, type LimitedCaller, LocalLimits, secondLimitFault } from './limits.ts'
 import { limitScript, registerScript, serverTime } from './limits-script.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
@@ -28,77 +28,61 @@ export interface SharedOptions {
   readonly time?: string
 }
 
-export class SharedLimits implements Limits {
-  readonly #redis: Redis
-  readonly #local: LocalLimits
-  readonly #usage: UsageCounter
-  readonly #clock: Context['clock']
-  readonly #decision: ReturnType<typeof limitScript>
+export async function openSharedLimits(context: Context, usage: UsageCounter, options: SharedOptions) {
+  const { clock, log } = context
+  const { url, reportShared = () => {}, time = serverTime } = options
+  const local = new LocalLimits(clock, usage)
+  const register = registerScript(time)
+  const decision = limitScript(time)
+  const redis = await Redis.open({
+    url,
+    clock,
+    onConnect: (run, process) => run(register, [`${prefix}since`, `${prefix}process`], [process]),
+    reportConnected: (shared, reason) => {
+      reportShared(shared)
+      if (shared) return log.info({}, 'using shared limits in Redis')
+      log.error({ reason }, redisDownWarning)
+      usage.flush().catch(() => {})
+    },
+  })
 
-  static async open(context: Context, usage: UsageCounter, options: SharedOptions): Promise<SharedLimits> {
-    const { url, reportShared = () => {}, time = serverTime } = options
-    const register = registerScript(time)
-    const redis = await Redis.open({
-      url,
-      clock: context.clock,
-      onConnect: (run, process) => run(register, [`${prefix}since`, `${prefix}process`], [process]),
-      reportConnected: (shared, reason) => {
-        reportShared(shared)
-        if (shared) return context.log.info({}, 'using shared limits in Redis')
-        context.log.error({ reason }, redisDownWarning)
-        usage.flush().catch(() => {})
-      },
-    })
-    return new SharedLimits(context, usage, redis, limitScript(time))
+  /** Limits of endpoints (spec section 8) must hold at all times (behaviour/operations.md#redis-outages). Others may be exceeded for a while. */
+  function consumeLocally(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
+    if (endpoint.perSecond === undefined) return local.consume(caller, endpoint)
+    return new Fault('limit.unavailable', { retryAfterMs: unknownMs })
   }
 
-  private constructor(context: Context, usage: UsageCounter, redis: Redis, script: ReturnType<typeof limitScript>) {
-    this.#redis = redis
-    this.#local = new LocalLimits(context.clock, usage)
-    this.#usage = usage
-    this.#clock = context.clock
-    this.#decision = script
-  }
-
-  async consume(caller: LimitedCaller, endpoint: Endpoint): Promise<Fault | undefined> {
+  async function consume(caller: LimitedCaller, endpoint: Endpoint): Promise<Fault | undefined> {
     const { keyId, perSecond, perDay } = caller
     const { perSecond: endpointPerSecond = 0 } = endpoint
-    if (perSecond === 0 && endpointPerSecond === 0 && perDay === 0) return this.#local.consume(caller, endpoint)
+    if (perSecond === 0 && endpointPerSecond === 0 && perDay === 0) return local.consume(caller, endpoint)
     const decide = (day: number, restored: 0 | 1) => {
-      const known = this.#usage.acceptedOn(day, keyId)
+      const known = usage.acceptedOn(day, keyId)
       const values = [perSecond, endpointPerSecond, perDay, day, known, restored].map(String)
-      return this.#redis.run(this.#decision, redisKeysOf(caller, endpoint), values)
+      return redis.run(decision, redisKeysOf(caller, endpoint), values)
     }
-    let reply = await decide(dayOf(this.#clock.now()), 0)
+    let reply = await decide(dayOf(clock.now()), 0)
     if (reply?.[0] === 3) {
       const day = dayOf((reply[3] ?? 0) / 1000)
-      await this.#usage.reloadFromStore(day, keyId)
+      await usage.reloadFromStore(day, keyId)
       reply = await decide(day, 1)
     }
-    if (!reply) return this.#consumeLocally(caller, endpoint)
+    if (!reply) return consumeLocally(caller, endpoint)
     const [verdict = 0, waitUs = 0, endpointWaitUs = 0, nowUs = 0, used = 0] = reply
     const nowMs = Math.floor(nowUs / 1000)
     if (verdict === 1) {
-      this.#usage.raiseTo(dayOf(nowMs), keyId, used)
+      usage.raiseTo(dayOf(nowMs), keyId, used)
       return dayLimitFault(caller, nowMs)
     }
     if (verdict === 2)
       return secondLimitFault(caller, endpoint, { waitMs: waitUs / 1000, endpointWaitMs: endpointWaitUs / 1000 })
     // 4, or 3 again if midnight has passed between the two calls.
     if (verdict !== 0) return new Fault('limit.unavailable', { retryAfterMs: endpointWaitUs / 1000 })
-    this.#usage.count(keyId, endpoint.id, 'accepted', nowMs, perDay > 0 ? used : undefined)
+    usage.count(keyId, endpoint.id, 'accepted', nowMs, perDay > 0 ? used : undefined)
     return undefined
   }
 
-  close(): Promise<void> {
-    return this.#redis.close()
-  }
-
-  /** Limits of endpoints (spec section 8) must hold at all times (behaviour/operations.md#redis-outages). Others may be exceeded for a while. */
-  #consumeLocally(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
-    if (endpoint.perSecond === undefined) return this.#local.consume(caller, endpoint)
-    return new Fault('limit.unavailable', { retryAfterMs: unknownMs })
-  }
+  return { consume, close: () => redis.close() }
 }
 
 function redisKeysOf({ keyId, network }: LimitedCaller, { id }: Endpoint): string[] {

@@ -22,9 +22,9 @@ export interface UsageCount {
   calls: number
 }
 
-export interface UsageTotals {
-  readonly accepted: number
-  readonly refused: Readonly<Record<Refusal, number>>
+interface UsageTotals {
+  accepted: number
+  readonly refused: Record<Refusal, number>
 }
 
 /** One key on one day. */
@@ -32,7 +32,7 @@ export interface UsageDay extends UsageTotals {
   readonly keyId: string
   /** UTC, `2026-11-15`. */
   readonly day: string
-  readonly endpoints: Readonly<Partial<Record<AnyId, UsageTotals>>>
+  readonly endpoints: Partial<Record<AnyId, UsageTotals>>
 }
 
 export const dayOf = (atMs: number): number => Math.floor(atMs / dayMs)
@@ -89,15 +89,12 @@ export async function usageOf(
 ): Promise<UsageDay[]> {
   const { keyId, nowMs } = query
   const days = Math.min(query.days, usageDaysKept)
-  const rows = await state.all<{ day: string; key_id: string; endpoint: string; outcome: string; calls: number }>(
+  const rows = await state.all<{ day: string; key_id: string; endpoint: AnyId; outcome: string; calls: number }>(
     `select day, key_id, endpoint, outcome, calls from usage
      where day > ? and day <= ? ${keyId === undefined ? '' : 'and key_id = ?'} order by day desc, key_id, endpoint`,
     ...[dayText(dayOf(nowMs) - days), dayText(dayOf(nowMs)), ...(keyId === undefined ? [] : [keyId])],
   )
-  const byDayAndKey = new Map<
-    string,
-    { keyId: string; day: string; endpoints: Record<string, MutableUsageTotals> } & MutableUsageTotals
-  >()
+  const byDayAndKey = new Map<string, UsageDay>()
   for (const { day, key_id, endpoint, outcome, calls } of rows) {
     const name = `${day} ${key_id}`
     const entry = byDayAndKey.getOrInsertComputed(name, () => ({ keyId: key_id, day, ...emptyTotals(), endpoints: {} }))
@@ -110,12 +107,7 @@ export async function usageOf(
   return [...byDayAndKey.values()]
 }
 
-interface MutableUsageTotals {
-  accepted: number
-  refused: Record<Refusal, number>
-}
-
-const emptyTotals = (): MutableUsageTotals => ({
+const emptyTotals = (): UsageTotals => ({
   accepted: 0,
   refused: { 'key.group': 0, 'plan.too_low': 0, 'limit.second': 0, 'limit.day': 0 },
 })

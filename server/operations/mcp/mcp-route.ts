@@ -20,7 +20,8 @@ const networksMax = 100_000
 
 export function mcpRoute(app: App, version: string): ExtraRoute {
   const { context } = app
-  const routes = createRoutes(app, []).map(toCallableRoute).sort(byParameters)
+  // As in the router, a fixed path wins over a path with a parameter.
+  const routes = createRoutes(app, []).toSorted((a, b) => countParameters(a) - countParameters(b))
   const messages = new SlidingWindows(windowMs, networksMax)
 
   function countMessage({ address }: ApiRequest): void {
@@ -82,30 +83,16 @@ const isToolCall = (message: object): boolean => 'method' in message && message.
 const keyOf = ({ headers }: ApiRequest): string | undefined =>
   /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
 
-/** A route and the expression that reads its path parameters. */
-interface CallableRoute {
-  readonly route: HttpRoute
-  readonly pattern: RegExp
-}
-
-const toCallableRoute = (route: HttpRoute): CallableRoute => ({
-  route,
-  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
-})
-
-const countParameters = ({ route }: CallableRoute): number => route.path.split('{').length
-
-/** As in the router, a fixed path wins over a path with a parameter. */
-const byParameters = (a: CallableRoute, b: CallableRoute): number => countParameters(a) - countParameters(b)
+const countParameters = ({ path }: HttpRoute): number => path.split('{').length
 
 /** A `fetch` for the client that hands the request to the pipeline, on behalf of the caller of /mcp. */
-function callInProcess(routes: readonly CallableRoute[], outer: ApiRequest): typeof fetch {
+function callInProcess(routes: readonly HttpRoute[], outer: ApiRequest): typeof fetch {
   return async (url, { headers, signal } = {}) => {
     const { pathname, search } = new URL(String(url))
-    const found = routes.find(({ pattern }) => pattern.test(pathname))
-    if (!found) throw new Error(`no route for ${pathname}`)
-    const params = Object.entries(found.pattern.exec(pathname)?.groups ?? {})
-    const response = await found.route.handle(
+    const route = routes.find(({ pattern }) => pattern.test(pathname))
+    if (!route) throw new Error(`no route for ${pathname}`)
+    const params = Object.entries(route.pattern.exec(pathname)?.groups ?? {})
+    const response = await route.handle(
       {
         requestId: outer.requestId,
         address: outer.address,
@@ -116,7 +103,7 @@ function callInProcess(routes: readonly CallableRoute[], outer: ApiRequest): typ
         hostname: outer.hostname,
         path: pathname,
         params: Object.fromEntries(params.map(([name, value]) => [name, decodeURIComponent(value)])),
-        query: readQuery([search.slice(1)], found.route.query),
+        query: readQuery([search.slice(1)], route.query),
         headers: headers as Record<string, string>,
         contentType: '',
         body: undefined,
