@@ -37,6 +37,13 @@ export const oneOf = <const V extends string>(values: readonly V[], options: obj
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as unknown as { type: string }).type, 'null'] })
 
+/** A record without a name of its own. */
+export const record = <P extends TProperties>(description: string, members: P) => Type.Object(members, { description })
+
+/** A list of such records. */
+export const recordList = <P extends TProperties>(description: string, members: P) =>
+  Type.Array(Type.Object(members), { description })
+
 /** A parameter that may repeat, `a=1&a=2` or `a=1,2`. */
 export const many = <S extends TSchema>(
   schema: S,

@@ -1,5 +1,5 @@
 // Endpoint of group B beyond the specification: the list of offered currencies.
-import { Address, endpoint, oneOf, Text, Type, Whole } from '../kit.ts'
+import { Address, endpoint, oneOf, recordList, Text, Type, Whole } from '../kit.ts'
 
 export const currencies = endpoint('fx.currencies', {
   summary: 'The currencies that quotes are offered in.',
@@ -9,15 +9,12 @@ export const currencies = endpoint('fx.currencies', {
   reply: Type.Object({
     chainId: { ...Whole, description: 'Chain the typed data is for.' },
     tenors: Type.Array(oneOf(['instant', 'hourly', 'daily']), { description: 'Settlement schedules, fastest first.' }),
-    currencies: Type.Array(
-      Type.Object({
-        currency: { ...Text, description: 'Currency code.' },
-        tracks: { ...Text, description: 'The reference currency of the token.' },
-        decimals: { ...Whole, description: 'Decimals of the token.' },
-        contract: { ...Address, description: 'The token contract on that chain.' },
-      }),
-      { description: 'In the order of the configuration.' },
-    ),
+    currencies: recordList('In the order of the configuration.', {
+      currency: { ...Text, description: 'Currency code.' },
+      tracks: { ...Text, description: 'The reference currency of the token.' },
+      decimals: { ...Whole, description: 'Decimals of the token.' },
+      contract: { ...Address, description: 'The token contract on that chain.' },
+    }),
   }),
   faults: [],
   example: {

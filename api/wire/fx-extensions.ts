@@ -1,6 +1,6 @@
 // Endpoints of group B beyond the specification: read a quote and its receipt, push a rate
 // (behaviour/fx.md#set-a-rate, behaviour/fx.md#receipts, behaviour/fx.md#read-quotes-back).
-import { DateTime, endpoint, nullable, oneOf, PatternText, type Static, Text, Type, Whole } from '../kit.ts'
+import { DateTime, endpoint, nullable, oneOf, PatternText, record, type Static, Text, Type, Whole } from '../kit.ts'
 import { createQuote, Quote } from './fx.ts'
 
 export const quoteId = Type.String({ format: 'uuid', description: 'The `id` of the quote.' })
@@ -39,57 +39,45 @@ const ReceiptSide = Type.Object({
 
 export const Receipt = Type.Object({
   version: oneOf(['1'], { description: 'Version of the receipt format.' }),
-  quote: Type.Object(
-    {
-      id: quoteId,
-      type: oneOf(['reference', 'tradable'], { description: 'As in the request.' }),
-      tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'As in the request.' }),
-      createdAt: { ...DateTime, description: 'Creation time of the quote.' },
-      expiresAt: { ...DateTime, description: 'The quote can be used until this time.' },
-      from: { ...ReceiptSide, description: 'What the taker pays.' },
-      to: { ...ReceiptSide, description: 'What the taker receives.' },
-      rate: Type.String({ description: 'The exact rate, as decimal text.' }),
-      fee: { ...Text, description: 'In units of `to`.' },
-      collateral: Type.String({ description: '`0` without collateral.' }),
-      sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the response body that created it.' }),
-    },
-    { description: 'The quote.' },
-  ),
+  quote: record('The quote.', {
+    id: quoteId,
+    type: oneOf(['reference', 'tradable'], { description: 'As in the request.' }),
+    tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'As in the request.' }),
+    createdAt: { ...DateTime, description: 'Creation time of the quote.' },
+    expiresAt: { ...DateTime, description: 'The quote can be used until this time.' },
+    from: { ...ReceiptSide, description: 'What the taker pays.' },
+    to: { ...ReceiptSide, description: 'What the taker receives.' },
+    rate: Type.String({ description: 'The exact rate, as decimal text.' }),
+    fee: { ...Text, description: 'In units of `to`.' },
+    collateral: Type.String({ description: '`0` without collateral.' }),
+    sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the response body that created it.' }),
+  }),
   givenSide: oneOf(['from', 'to'], { description: 'The side whose amount was given in the request.' }),
   rates: Type.Array(ReceiptRate, { description: 'The rates that the mid was computed from.' }),
   excluded: Type.Array(ReceiptRate, { description: 'Fresh rates that were excluded as outliers.' }),
   via: nullable(Type.String({ description: 'The currency through which the pair was crossed.' })),
-  mid: Type.Object(
-    {
-      numerator: { ...Text, description: 'Decimal text.' },
-      denominator: { ...Text, description: 'Decimal text.' },
+  mid: record('Units of `to` per unit of `from`, as a fraction of two integers.', {
+    numerator: { ...Text, description: 'Decimal text.' },
+    denominator: { ...Text, description: 'Decimal text.' },
+  }),
+  terms: record('The terms that were applied to the mid.', {
+    spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
+    feePpm: { ...Whole, description: 'Fee, in parts per million of `to`.' },
+    collateralPpm: { ...Whole, description: 'Collateral, in parts per million of `from`.' },
+    outlierPpm: {
+      ...Whole,
+      description: 'How far a rate may be from the median of the others, in parts per million.',
     },
-    { description: 'Units of `to` per unit of `from`, as a fraction of two integers.' },
-  ),
-  terms: Type.Object(
-    {
-      spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
-      feePpm: { ...Whole, description: 'Fee, in parts per million of `to`.' },
-      collateralPpm: { ...Whole, description: 'Collateral, in parts per million of `from`.' },
-      outlierPpm: {
-        ...Whole,
-        description: 'How far a rate may be from the median of the others, in parts per million.',
-      },
-    },
-    { description: 'The terms that were applied to the mid.' },
-  ),
-  rounding: Type.Object(
-    {
-      rateDigits: Type.Integer({ description: 'Significant digits of the rate; further digits are cut off.' }),
-      fromPlaces: { ...Whole, description: 'Decimals of amounts of `from`.' },
-      toPlaces: { ...Whole, description: 'Decimals of amounts of `to`.' },
-      to: oneOf(['down'], { description: 'Direction in which a computed `to` is rounded.' }),
-      from: oneOf(['up'], { description: 'Direction in which a computed `from` is rounded.' }),
-      fee: oneOf(['up'], { description: 'Direction in which the fee is rounded.' }),
-      collateral: oneOf(['up'], { description: 'Direction in which the collateral is rounded.' }),
-    },
-    { description: 'How the amounts were rounded.' },
-  ),
+  }),
+  rounding: record('How the amounts were rounded.', {
+    rateDigits: Type.Integer({ description: 'Significant digits of the rate; further digits are cut off.' }),
+    fromPlaces: { ...Whole, description: 'Decimals of amounts of `from`.' },
+    toPlaces: { ...Whole, description: 'Decimals of amounts of `to`.' },
+    to: oneOf(['down'], { description: 'Direction in which a computed `to` is rounded.' }),
+    from: oneOf(['up'], { description: 'Direction in which a computed `from` is rounded.' }),
+    fee: oneOf(['up'], { description: 'Direction in which the fee is rounded.' }),
+    collateral: oneOf(['up'], { description: 'Direction in which the collateral is rounded.' }),
+  }),
 })
 export type Receipt = Static<typeof Receipt>
 

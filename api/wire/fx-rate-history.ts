@@ -1,5 +1,5 @@
 // Endpoint of group B beyond the specification: past rates of a pair (behaviour/fx.md#rate-history).
-import { DateTime, endpoint, Num, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, Num, recordList, Text, Type, withDefault } from '../kit.ts'
 
 const code = (description: string) => Type.String({ minLength: 1, maxLength: 20, description })
 
@@ -15,19 +15,13 @@ export const rateHistory = endpoint('fx.rateHistory', {
   reply: Type.Object({
     base: { ...Text, description: 'As in the request.' },
     quote: { ...Text, description: 'As in the request.' },
-    sources: Type.Array(
-      Type.Object({
-        source: { ...Text, description: 'Id of the source.' },
-        points: Type.Array(
-          Type.Object({
-            at: { ...DateTime, description: 'Time of the rate, according to the source.' },
-            rate: { ...Num, description: 'Units of `quote` per unit of `base`, rounded to a double.' },
-          }),
-          { description: 'Oldest first.' },
-        ),
+    sources: recordList('Sources that have rates of this pair and time.', {
+      source: { ...Text, description: 'Id of the source.' },
+      points: recordList('Oldest first.', {
+        at: { ...DateTime, description: 'Time of the rate, according to the source.' },
+        rate: { ...Num, description: 'Units of `quote` per unit of `base`, rounded to a double.' },
       }),
-      { description: 'Sources that have rates of this pair and time.' },
-    ),
+    }),
   }),
   faults: [],
   example: {

@@ -7,6 +7,8 @@ import {
   Num,
   oneOf,
   PatternText,
+  record,
+  recordList,
   type Static,
   Text,
   Type,
@@ -40,59 +42,41 @@ const TypedField = Type.Object({
 const TypedFields = (description: string) => Type.Array(TypedField, { description })
 
 export const TypedData = Type.Object({
-  domain: Type.Object(
-    {
-      name: { ...Text, description: 'Name of the contract that verifies the signature.' },
-      chainId: { ...Whole, description: 'The chain on which the signature is valid.' },
-      verifyingContract: { ...Address, description: 'The Permit2 contract of that chain.' },
-    },
-    { description: 'The EIP-712 domain.' },
-  ),
-  types: Type.Object(
-    {
-      EIP712Domain: TypedFields('Members of `domain`.'),
-      Consideration: TypedFields('Members of `message.witness.consideration`.'),
-      TakerDetails: TypedFields('Members of `message.witness`.'),
-      MakerDetails: TypedFields('What the other side signs; not part of `message`.'),
-      TokenPermissions: TypedFields('Members of `message.permitted`.'),
-      PermitWitnessTransferFrom: TypedFields('Members of `message`.'),
-    },
-    { description: 'The EIP-712 types.' },
-  ),
+  domain: record('The EIP-712 domain.', {
+    name: { ...Text, description: 'Name of the contract that verifies the signature.' },
+    chainId: { ...Whole, description: 'The chain on which the signature is valid.' },
+    verifyingContract: { ...Address, description: 'The Permit2 contract of that chain.' },
+  }),
+  types: record('The EIP-712 types.', {
+    EIP712Domain: TypedFields('Members of `domain`.'),
+    Consideration: TypedFields('Members of `message.witness.consideration`.'),
+    TakerDetails: TypedFields('Members of `message.witness`.'),
+    MakerDetails: TypedFields('What the other side signs; not part of `message`.'),
+    TokenPermissions: TypedFields('Members of `message.permitted`.'),
+    PermitWitnessTransferFrom: TypedFields('Members of `message`.'),
+  }),
   primaryType: { ...Text, description: 'The type of `message`.' },
-  message: Type.Object(
-    {
-      permitted: Type.Object(
-        {
-          token: { ...Address, description: 'The token that the taker pays.' },
-          amount: { ...BigWhole, description: 'The maximum amount, in the smallest unit of the token.' },
-        },
-        { description: 'What may be transferred.' },
-      ),
-      spender: { ...Address, description: 'The settlement contract, which may transfer the token.' },
-      nonce: { ...BigWhole, description: 'Permits with the same nonce can be used once.' },
-      deadline: { ...Whole, description: 'The permit expires at this time, in Unix seconds.' },
-      witness: Type.Object(
-        {
-          consideration: Type.Object(
-            {
-              quoteId: { ...Text, description: 'The id of the quote as 32 bytes.' },
-              base: { ...Text, description: 'The token that the taker receives.' },
-              quote: { ...Text, description: 'The token that the taker pays.' },
-              baseAmount: { ...Text, description: 'In the smallest unit of `base`.' },
-              quoteAmount: { ...Text, description: 'In the smallest unit of `quote`.' },
-              maturity: { ...Whole, description: 'Settlement time, in Unix seconds.' },
-            },
-            { description: 'The exchange.' },
-          ),
-          fee: { ...BigWhole, description: 'In the smallest unit of the token that the taker receives.' },
-          recipient: { ...Address, description: 'Receives the proceeds.' },
-        },
-        { description: 'The terms that the signature also covers.' },
-      ),
-    },
-    { description: 'The permit to sign.' },
-  ),
+  message: record('The permit to sign.', {
+    permitted: record('What may be transferred.', {
+      token: { ...Address, description: 'The token that the taker pays.' },
+      amount: { ...BigWhole, description: 'The maximum amount, in the smallest unit of the token.' },
+    }),
+    spender: { ...Address, description: 'The settlement contract, which may transfer the token.' },
+    nonce: { ...BigWhole, description: 'Permits with the same nonce can be used once.' },
+    deadline: { ...Whole, description: 'The permit expires at this time, in Unix seconds.' },
+    witness: record('The terms that the signature also covers.', {
+      consideration: record('The exchange.', {
+        quoteId: { ...Text, description: 'The id of the quote as 32 bytes.' },
+        base: { ...Text, description: 'The token that the taker receives.' },
+        quote: { ...Text, description: 'The token that the taker pays.' },
+        baseAmount: { ...Text, description: 'In the smallest unit of `base`.' },
+        quoteAmount: { ...Text, description: 'In the smallest unit of `quote`.' },
+        maturity: { ...Whole, description: 'Settlement time, in Unix seconds.' },
+      }),
+      fee: { ...BigWhole, description: 'In the smallest unit of the token that the taker receives.' },
+      recipient: { ...Address, description: 'Receives the proceeds.' },
+    }),
+  }),
 })
 export type TypedData = Static<typeof TypedData>
 
@@ -113,15 +97,12 @@ export const FxFailure = Type.Object({
   code: { ...Whole, description: 'Number of the error; see the error codes of the group.' },
   message: { ...Text, description: 'What went wrong.' },
   errors: Type.Optional(
-    Type.Array(
-      Type.Object({
-        error: { ...Text, description: 'Kind of the problem.' },
-        message: { ...Text, description: 'What is wrong.' },
-        location: { ...Text, description: 'Path of the parameter, such as `body.tenor`.' },
-        invalidValue: Type.Optional(Type.Unknown({ description: 'The value that was sent.' })),
-      }),
-      { description: 'Problems with parameters; absent for other errors.' },
-    ),
+    recordList('Problems with parameters; absent for other errors.', {
+      error: { ...Text, description: 'Kind of the problem.' },
+      message: { ...Text, description: 'What is wrong.' },
+      location: { ...Text, description: 'Path of the parameter, such as `body.tenor`.' },
+      invalidValue: Type.Optional(Type.Unknown({ description: 'The value that was sent.' })),
+    }),
   ),
 })
 export type FxFailure = Static<typeof FxFailure>

@@ -1,6 +1,6 @@
 // Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
-import { endpoint, many, oneOf, PatternText, type Static, Type, withDefault } from '../kit.ts'
+import { endpoint, many, oneOf, PatternText, record, type Static, Type, withDefault } from '../kit.ts'
 import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
 
 const { events: _events, ...marketMembers } = Market.properties
@@ -171,13 +171,10 @@ export const eventsPagination = endpoint('markets.eventsPagination', {
   input: events.input,
   reply: Type.Object({
     data: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
-    pagination: Type.Object(
-      {
-        hasMore: Type.Boolean({ description: 'There are further pages.' }),
-        totalResults: Type.Integer({ minimum: 0, description: 'Events of the list. At most 100 000 are counted.' }),
-      },
-      { description: 'How many events there are.' },
-    ),
+    pagination: record('How many events there are.', {
+      hasMore: Type.Boolean({ description: 'There are further pages.' }),
+      totalResults: Type.Integer({ minimum: 0, description: 'Events of the list. At most 100 000 are counted.' }),
+    }),
   }),
   etag: true,
   faults: [],

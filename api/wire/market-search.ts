@@ -1,5 +1,5 @@
 // Endpoints of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
-import { DateTime, endpoint, Flag, Num, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, Flag, Num, record, type Static, Text, Type, withDefault } from '../kit.ts'
 import { EventWithMarkets, eventById, tagById } from './market-lists.ts'
 import { Tag } from './markets.ts'
 
@@ -66,13 +66,10 @@ export const publicSearch = endpoint('markets.publicSearch', {
   reply: Type.Object({
     events: Type.Array(EventWithMarkets, { description: 'Events of the best matching markets, best first.' }),
     tags: Type.Array(Tag, { description: 'Tags whose labels match.' }),
-    pagination: Type.Object(
-      {
-        hasMore: { ...Flag, description: 'There are further pages of events.' },
-        totalResults: Type.Integer({ description: 'Events of the 500 best matching markets.' }),
-      },
-      { description: 'How many events there are.' },
-    ),
+    pagination: record('How many events there are.', {
+      hasMore: { ...Flag, description: 'There are further pages of events.' },
+      totalResults: Type.Integer({ description: 'Events of the 500 best matching markets.' }),
+    }),
   }),
   etag: true,
   faults: [],

@@ -1,6 +1,6 @@
 // Endpoint of group A beyond the specification: trace first fundings back to a named address
 // (behaviour/explorer.md#funding-trail). Envelope and field names are those of the group.
-import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
+import { Address, endpoint, oneOf, record, type Static, Text, Type, withDefault } from '../kit.ts'
 import { chainid, envelope, FundingRecord } from './explorer.ts'
 
 /** Why a trail ends. */
@@ -31,17 +31,14 @@ export const Trail = Type.Object({
     description: 'Label of the requested address. It does not end the trail.',
   }),
   hops: Type.Array(TrailHop, { description: 'Fundings, from the requested address back in time.' }),
-  end: Type.Object(
-    {
-      reason: oneOf(trailEnds, {
-        description:
-          '`label`: a labelled address. `genesis`: the balance comes from genesis, a withdrawal or a reward. `none`: the requested address has no incoming transfer. `loop`: the address is already part of the trail. `depth`, `time`: a limit of this call. `unknown`: the next funding could not be determined.',
-      }),
-      address: { ...Address, description: 'The last address of the trail.' },
-      message: { ...Text, description: 'The reason in words, or the label of the last address.' },
-    },
-    { description: 'Where and why the trail ends.' },
-  ),
+  end: record('Where and why the trail ends.', {
+    reason: oneOf(trailEnds, {
+      description:
+        '`label`: a labelled address. `genesis`: the balance comes from genesis, a withdrawal or a reward. `none`: the requested address has no incoming transfer. `loop`: the address is already part of the trail. `depth`, `time`: a limit of this call. `unknown`: the next funding could not be determined.',
+    }),
+    address: { ...Address, description: 'The last address of the trail.' },
+    message: { ...Text, description: 'The reason in words, or the label of the last address.' },
+  }),
 })
 export type Trail = Static<typeof Trail>
 

@@ -1,6 +1,6 @@
 // Endpoint of group C beyond the specification: the present duties of one validator
 // (behaviour/validators.md#current-duties).
-import { Count, DateTime, endpoint, every, Flag, nullable, oneOf, type Static, Type } from '../kit.ts'
+import { Count, DateTime, endpoint, every, Flag, nullable, oneOf, recordList, type Static, Type } from '../kit.ts'
 import { IndexOrPubkey, network } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
@@ -30,13 +30,10 @@ export const duties = endpoint('validators.duties', {
     headSlot: nullable(Type.Integer({ description: 'Slot of the newest block; null: current duties are not known.' })),
     epoch: nullable(Type.Integer({ description: 'The current epoch: that of the newest block.' })),
     attestations: Type.Array(CurrentAttestation, { description: 'In order of their slots.' }),
-    proposals: Type.Array(
-      Type.Object({
-        slot: { ...Count, description: 'Slot of the block to propose.' },
-        timestamp: { ...DateTime, description: 'Start time of the slot.' },
-      }),
-      { description: 'Blocks to propose after the newest block, until the end of the next epoch.' },
-    ),
+    proposals: recordList('Blocks to propose after the newest block, until the end of the next epoch.', {
+      slot: { ...Count, description: 'Slot of the block to propose.' },
+      timestamp: { ...DateTime, description: 'Start time of the slot.' },
+    }),
     inSyncCommittee: {
       ...nullable(Flag),
       description: 'Whether it is in the sync committee of the current epoch; null: not known.',

@@ -1,6 +1,19 @@
 // Endpoint of group C beyond the specification: the ratings of pools and node operators
 // (behaviour/validators.md#pools-and-operators).
-import { Count, endpoint, every, Num, nullable, oneOf, type Static, Text, Type, Whole, withDefault } from '../kit.ts'
+import {
+  Count,
+  endpoint,
+  every,
+  Num,
+  nullable,
+  oneOf,
+  record,
+  type Static,
+  Text,
+  Type,
+  Whole,
+  withDefault,
+} from '../kit.ts'
 import { network, pageSizeMax } from './validators.ts'
 import { figureDescriptions, sumDescriptions } from './validators-descriptions.ts'
 
@@ -78,17 +91,14 @@ export const entities = endpoint('validators.entities', {
     endDay: { ...nullable(Count), description: 'Last chain day.' },
     startDate: { ...nullable(Text), description: 'UTC date at the start of `startDay`.' },
     endDate: { ...nullable(Text), description: 'UTC date at the start of `endDay`.' },
-    network: Type.Object(
-      {
-        ...figures,
-        percentiles: Type.Array(Num, { description: 'Which percentiles `distribution` has.' }),
-        distribution: Type.Array(nullable(Type.Array(Num)), {
-          description:
-            'By day: for each of `percentiles`, the validator effectiveness that this share of the validators does not exceed; null: not known.',
-        }),
-      },
-      { description: 'All validators of the network.' },
-    ),
+    network: record('All validators of the network.', {
+      ...figures,
+      percentiles: Type.Array(Num, { description: 'Which percentiles `distribution` has.' }),
+      distribution: Type.Array(nullable(Type.Array(Num)), {
+        description:
+          'By day: for each of `percentiles`, the validator effectiveness that this share of the validators does not exceed; null: not known.',
+      }),
+    }),
     entities: Type.Array(RatedEntity, { description: 'In the requested order.' }),
     total: { ...Count, description: 'Number of entities on all pages.' },
   }),

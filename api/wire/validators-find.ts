@@ -8,6 +8,7 @@ import {
   nullable,
   oneOf,
   PatternText,
+  recordList,
   type Static,
   Text,
   Type,
@@ -56,13 +57,10 @@ export const find = endpoint('validators.find', {
   }),
   reply: Type.Object({
     validators: Type.Array(FoundValidator, { description: 'Ordered by index.' }),
-    pools: Type.Array(
-      Type.Object({
-        pool: { ...Text, description: 'Name of the pool.' },
-        validators: { ...Count, description: 'Number of its validators.' },
-      }),
-      { description: 'The requested pool, or all pools.' },
-    ),
+    pools: recordList('The requested pool, or all pools.', {
+      pool: { ...Text, description: 'Name of the pool.' },
+      validators: { ...Count, description: 'Number of its validators.' },
+    }),
     next: { ...nullable(Text), description: 'Path and query of the next page; null on the last page.' },
   }),
   faults: [],
