@@ -3,8 +3,8 @@
 // and path.
 import type { InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
-import { type AnyId, allRoutes, type Route } from './routes.ts'
-import type { CallEndpoint, SendOptions } from './send.ts'
+import type { AnyId } from './routes.ts'
+import { type CallEndpoint, contextOf, type SendOptions } from './send.ts'
 
 /** How the next page is requested. Undefined and null in a reply mean that there is none. */
 type NextPage =
@@ -138,8 +138,5 @@ function queryOf(id: AnyId, link: unknown): URLSearchParams {
   return new URLSearchParams((link as string).slice(mark + 1))
 }
 
-const unreadable = (id: AnyId, message: string): TransportError => {
-  const { group }: Route = allRoutes[id]
-  const at = { group, endpoint: id, status: 200, requestId: undefined, retryAfterMs: undefined }
-  return new TransportError(at, 'unreadable', message)
-}
+const unreadable = (id: AnyId, message: string): TransportError =>
+  new TransportError(contextOf(id, 200), 'unreadable', message)

@@ -101,13 +101,6 @@ async function attemptOnce(
   attempt: number,
 ): Promise<unknown> {
   signal?.throwIfAborted()
-  const noResponse = {
-    group: allRoutes[id].group,
-    endpoint: id,
-    status: 0,
-    requestId: undefined,
-    retryAfterMs: undefined,
-  }
   const stop = new AbortController()
   const follow = () => stop.abort(signal?.reason)
   signal?.addEventListener('abort', follow, { once: true })
@@ -125,14 +118,15 @@ async function attemptOnce(
     text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    if (late) throw new TransportError(noResponse, 'timeout', `no response within ${timeoutMs} ms`)
-    throw new TransportError(noResponse, 'network', scrub(chainOf(error)))
+    if (late) throw new TransportError(contextOf(id, 0), 'timeout', `no response within ${timeoutMs} ms`)
+    throw new TransportError(contextOf(id, 0), 'network', scrub(messagesOf(error) || 'the network failed'))
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', follow)
   }
-  onResponse?.(metaOf(id, response, attempt, environment.now()))
-  return parseReply(id, toFailureContext(id, response, environment.now()), text, scrub)
+  const context = contextOf(id, response.status, response.headers, environment.now())
+  onResponse?.(metaOf(context, response.headers, attempt))
+  return parseReply(id, context, text, scrub)
 }
 
 function parseReply(id: AnyId, context: FailureContext, text: string, scrub: (text: string) => string): unknown {
@@ -150,7 +144,8 @@ function parseReply(id: AnyId, context: FailureContext, text: string, scrub: (te
   throw new TransportError(context, 'unreadable', `${message}; check the base URL`)
 }
 
-function readBody(text: string): unknown {
+/** Undefined if the text is not JSON. */
+export function readBody(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
@@ -158,25 +153,21 @@ function readBody(text: string): unknown {
   }
 }
 
-function toFailureContext(id: AnyId, { status, headers }: Response, nowMs: number): FailureContext {
-  return {
-    group: allRoutes[id].group,
-    endpoint: id,
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
-  }
-}
+/** The context of a failure. Status 0: there was no response. */
+export const contextOf = (id: AnyId, status: number, headers = new Headers(), nowMs = 0): FailureContext => ({
+  group: allRoutes[id].group,
+  endpoint: id,
+  status,
+  requestId: headers.get('x-request-id') ?? undefined,
+  retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
+})
 
-function metaOf(id: AnyId, { status, headers }: Response, attempt: number, nowMs: number): ResponseMeta {
+function metaOf({ group: _group, ...context }: FailureContext, headers: Headers, attempt: number): ResponseMeta {
   return {
-    endpoint: id,
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
+    ...context,
     asOf: headers.get('x-tetrad-as-of') ?? undefined,
     finality: headers.get('x-tetrad-finality') ?? undefined,
     coverage: headers.get('x-tetrad-coverage') ?? undefined,
-    retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
     attempt,
     headers,
   }
@@ -191,8 +182,8 @@ export function retryAfterMs(header: string | null, nowMs: number): number | und
 }
 
 /** The messages of an error and its causes. The error itself may contain the key (invariant 3). */
-function chainOf(error: unknown): string {
+export function messagesOf(error: unknown): string {
   const messages: string[] = []
   for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)
-  return messages.join(': ') || 'the network failed'
+  return messages.join(': ')
 }

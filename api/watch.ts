@@ -9,7 +9,7 @@ import type { InputOf, ReplyOf } from './calls.ts'
 import { retryableStatuses, TetradError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { HttpCall } from './request.ts'
-import type { CallEndpoint, ClientEnvironment } from './send.ts'
+import { type CallEndpoint, type ClientEnvironment, contextOf } from './send.ts'
 
 type StreamEndpoint = 'markets.changeStream'
 
@@ -28,12 +28,7 @@ export interface WatchMethods {
 }
 
 const eventCharsMax = 4_194_304
-const streamContext = {
-  group: 'markets',
-  endpoint: 'markets.changeStream',
-  requestId: undefined,
-  retryAfterMs: undefined,
-} as const
+const failureAt = (status: number) => contextOf('markets.changeStream', status)
 
 export function watchMethods(
   requestFor: (input: object) => HttpCall,
@@ -73,8 +68,7 @@ export function watchMethods(
           if (isRefusal(error)) await throwRefusal({ ...wanted, after }, signal)
           failures += 1
           const message = error instanceof Error ? error.message : String(error)
-          if (failures > failuresMax)
-            throw new TransportError({ ...streamContext, status: 0 }, 'network', scrub(message))
+          if (failures > failuresMax) throw new TransportError(failureAt(0), 'network', scrub(message))
         }
         await environment.sleep(Math.min(environment.waitMaxMs, 250 * 2 ** failures), signal)
       }
@@ -108,7 +102,7 @@ async function* openStream(
     )
     if (response.status !== 200 || !response.body) {
       await response.body?.cancel()
-      throw new TransportError({ ...streamContext, status: response.status }, 'network', `HTTP ${response.status}`)
+      throw new TransportError(failureAt(response.status), 'network', `HTTP ${response.status}`)
     }
     yield* eventsIn(response.body.getReader(), idleMs)
   } finally {
@@ -126,11 +120,7 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
       if (done) return
       text += decoder.decode(value, { stream: true })
       if (text.length > eventCharsMax)
-        throw new TransportError(
-          { ...streamContext, status: 200 },
-          'unreadable',
-          `an event is longer than ${eventCharsMax} characters`,
-        )
+        throw new TransportError(failureAt(200), 'unreadable', `an event is longer than ${eventCharsMax} characters`)
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const event = eventIn(text.slice(0, end))
         text = text.slice(end + 2)
@@ -146,7 +136,7 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
 async function withIdleTimeout<T>(work: Promise<T>, idleMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    const failure = new TransportError({ ...streamContext, status: 0 }, 'timeout', `no data for ${idleMs} ms`)
+    const failure = new TransportError(failureAt(0), 'timeout', `no data for ${idleMs} ms`)
     timer = setTimeout(() => reject(failure), idleMs)
   })
   try {

@@ -1,6 +1,7 @@
 // Runs the checks against a server, one after another, and reports the results. This folder depends on the contract in
 // api/, never on a server (behaviour/operations.md#conformance).
 import { type AnyId, allRoutes } from '#api/routes.ts'
+import { messagesOf } from '#api/send.ts'
 import { type Check, CheckFailed, Skipped } from './check.ts'
 import { checks } from './checks.ts'
 import { type Samples, type ServerEnvironment, type ServerOptions, ServerUnderTest } from './server-under-test.ts'
@@ -101,14 +102,8 @@ async function runCheck(check: Check, server: ServerUnderTest, options: Conforma
   } catch (error) {
     if (error instanceof Skipped) return createResult('skipped', [error.message])
     if (error instanceof CheckFailed) return createResult('failed', error.problems)
-    return createResult('failed', [`request failed: ${describeError(error)}`])
+    return createResult('failed', [`request failed: ${messagesOf(error) || 'network error'}`])
   }
-}
-
-function describeError(error: unknown): string {
-  const messages: string[] = []
-  for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)
-  return messages.join(': ') || 'network error'
 }
 
 /** Reports are passed on to others. Group A's key is in URLs, which errors may repeat. */

@@ -2,10 +2,9 @@
 // a check requires. Calls respect the rate limits of the specification, and a rate-limited call is repeated, so that
 // checks do not disturb each other.
 import type { FaultCode } from '#api/faults.ts'
-import { parseJson } from '#api/json.ts'
 import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
-import { retryAfterMs } from '#api/send.ts'
+import { readBody, retryAfterMs } from '#api/send.ts'
 import { expect, expectFailure, expectList, expectReply, type Members, requireExtension } from './check.ts'
 
 /** Data that exists on the server. Samples that are not given are searched for. */
@@ -174,12 +173,4 @@ function isTooFast(group: Group, { status, body }: ServerResponse): boolean {
   if (status === 429) return true
   const { result } = (typeof body === 'object' && body !== null ? body : {}) as { result?: unknown }
   return group === 'explorer' && typeof result === 'string' && /calls per sec|invalid api key attempts/i.test(result)
-}
-
-function readBody(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }
