@@ -1,7 +1,8 @@
 // The HTML around the content of every page: head, header with search, sidebar, and the list of sections.
+import { groups } from '#api/routes.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { Heading } from './markdown.ts'
-import { endpointGroups, pathOf, relativeLink, sidebar } from './site-map.ts'
+import { pathOf, relativeLink, sidebar } from './site-map.ts'
 
 export interface LayoutInput {
   /** Relative to the root of the site. */
@@ -63,7 +64,7 @@ function renderSidebar(path: string, link: Link, endpointIds: readonly string[])
   const current = path.startsWith('decisions/') ? 'decisions/index.html' : path
   const item = (label: string, to: string) =>
     `<li><a href="${link(to)}"${to === current ? ' aria-current="page"' : ''}>${escapeHtml(label)}</a></li>\n`
-  const endpoints = endpointGroups
+  const endpoints = groups
     .map((group) => {
       const ids = endpointIds.filter((id) => id.startsWith(`${group}.`))
       const isOpen = path.startsWith(`endpoints/${group}.`)

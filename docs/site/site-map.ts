@@ -1,5 +1,4 @@
 // The sidebar of the documentation site, and the address of each page.
-import { groups } from '#api/routes.ts'
 
 /** A label and the source file, relative to docs/. */
 type Entry = readonly [label: string, source: string]
@@ -88,9 +87,6 @@ export const sidebar: readonly SidebarSection[] = [
     ],
   },
 ]
-
-/** Groups of endpoint pages, in the order of the contract. */
-export const endpointGroups = groups
 
 /** Address of a page, relative to the root of the site: `errors.html`, `behaviour/index.html`. */
 export const pathOf = (source: string): string =>

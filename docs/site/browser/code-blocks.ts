@@ -1,4 +1,5 @@
 // Code blocks: copy buttons, and tabs for samples in several languages. The chosen language applies to all pages.
+import { element } from './element.ts'
 import { readItem, storeItem } from './stored-items.ts'
 
 const itemName = 'tetrad-docs-language'
@@ -29,17 +30,12 @@ async function copyText(code: HTMLElement): Promise<boolean> {
 export function addSampleTabs(): void {
   const groups = [...document.querySelectorAll<HTMLElement>('.samples')].map((group) => {
     const blocks = [...group.querySelectorAll<HTMLElement>('.code')]
-    const bar = document.createElement('div')
-    bar.className = 'tabs'
     const buttons = blocks.map((block) => {
-      const button = document.createElement('button')
-      button.type = 'button'
-      button.textContent = block.querySelector('.code-bar span')?.textContent ?? ''
+      const button = element('button', { type: 'button' }, block.querySelector('.code-bar span')?.textContent ?? '')
       button.addEventListener('click', () => choose(block.dataset.language ?? ''))
       return button
     })
-    bar.append(...buttons)
-    group.prepend(bar)
+    group.prepend(element('div', { class: 'tabs' }, ...buttons))
     return { blocks, buttons }
   })
   const choose = (language: string) => {

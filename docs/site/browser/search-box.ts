@@ -1,6 +1,7 @@
 // The search box: `/` focuses it, the arrow keys choose a result, Enter opens it, Escape closes the list. The index loads
 // on first use, as a script, because browsers do not fetch files from the file system.
 import { Searcher, type SearchIndex, type SearchResult } from '../search.ts'
+import { element } from './element.ts'
 
 declare global {
   var tetradSearchIndex: SearchIndex | undefined
@@ -91,8 +92,7 @@ export function addSearch(siteRoot: URL): void {
 
 function loadIndex(siteRoot: URL): Promise<SearchIndex> {
   return new Promise((resolve, reject) => {
-    const script = document.createElement('script')
-    script.src = new URL('search-index.js', siteRoot).href
+    const script = element('script', { src: new URL('search-index.js', siteRoot).href })
     script.onload = () => (globalThis.tetradSearchIndex ? resolve(globalThis.tetradSearchIndex) : reject(new Error()))
     script.onerror = () => reject(new Error(`${script.src} could not be loaded.`))
     document.head.append(script)
@@ -100,23 +100,13 @@ function loadIndex(siteRoot: URL): Promise<SearchIndex> {
 }
 
 function renderResult({ path, anchor, title, heading, excerpt }: SearchResult, at: number, siteRoot: URL): HTMLElement {
-  const link = document.createElement('a')
-  link.href = new URL(`${path}${anchor === '' ? '' : `#${anchor}`}`, siteRoot).href
-  link.id = `docs-search-result-${at}`
-  link.tabIndex = -1
-  link.setAttribute('role', 'option')
-  link.append(
-    element('span', 'result-title', heading),
-    ...(heading === title ? [] : [' ', element('span', 'result-page', title)]),
+  const { href } = new URL(`${path}${anchor === '' ? '' : `#${anchor}`}`, siteRoot)
+  return element(
+    'a',
+    { href, id: `docs-search-result-${at}`, tabindex: '-1', role: 'option' },
+    element('span', { class: 'result-title' }, heading),
+    ...(heading === title ? [] : [' ', element('span', { class: 'result-page' }, title)]),
     ' ',
-    element('span', 'result-text', excerpt),
+    element('span', { class: 'result-text' }, excerpt),
   )
-  return link
-}
-
-function element(name: string, className: string, text: string): HTMLElement {
-  const created = document.createElement(name)
-  created.className = className
-  created.textContent = text
-  return created
 }

@@ -4,6 +4,7 @@ import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
 import { toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
+import { element } from './element.ts'
 import { indentJson } from './indent-json.ts'
 import { readItem, storeItem } from './stored-items.ts'
 
@@ -114,35 +115,28 @@ async function send(id: AnyId, form: HTMLFormElement): Promise<void> {
     const text = await response.text()
     result.replaceChildren(...renderResponse(response, text, performance.now() - startMs))
   } catch (error) {
-    const note = document.createElement('div')
-    note.className = 'note bad'
-    note.setAttribute('role', 'alert')
-    note.textContent = `The request failed: ${(error as Error).message}`
-    result.replaceChildren(note)
+    const message = `The request failed: ${(error as Error).message}`
+    result.replaceChildren(element('div', { class: 'note bad', role: 'alert' }, message))
   }
   button.disabled = false
   button.textContent = 'Send'
 }
 
 function renderResponse(response: Response, text: string, tookMs: number): HTMLElement[] {
-  const summary = document.createElement('p')
-  summary.setAttribute('role', 'status')
-  const status = document.createElement('span')
-  status.className = `badge ${response.status < 400 ? 'good' : 'bad'}`
-  status.textContent = String(response.status)
-  const size = document.createElement('span')
-  size.className = 'soft small'
-  size.textContent = ` ${tookMs.toFixed(0)} ms, ${text.length.toLocaleString('en')} characters`
-  summary.append(status, size)
-
-  const region = document.createElement('div')
-  region.className = 'scroll'
-  region.tabIndex = 0
-  region.setAttribute('role', 'region')
-  region.setAttribute('aria-label', 'Response body')
   const shownHeaders = [...response.headers].filter(([name]) => /^(x-|etag|retry|content-type|cache)/.test(name))
-  const content = document.createElement('pre')
-  content.textContent = `${shownHeaders.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${indentJson(text)}`
-  region.append(content)
-  return [summary, region]
+  const content = `${shownHeaders.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${indentJson(text)}`
+  const size = ` ${tookMs.toFixed(0)} ms, ${text.length.toLocaleString('en')} characters`
+  return [
+    element(
+      'p',
+      { role: 'status' },
+      element('span', { class: `badge ${response.status < 400 ? 'good' : 'bad'}` }, String(response.status)),
+      element('span', { class: 'soft small' }, size),
+    ),
+    element(
+      'div',
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Response body' },
+      element('pre', {}, content),
+    ),
+  ]
 }
