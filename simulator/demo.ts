@@ -15,6 +15,7 @@ import { demoFxSettings, loadPastRates, startRateFeed } from './fx.ts'
 import { demoMarketSettings, readPastMarkets } from './markets.ts'
 import type { DemoNodes } from './nodes.ts'
 import { openNodesThread } from './open-nodes-thread.ts'
+import type { PastSources } from './past-sources.ts'
 import { stoppedAt } from './stopped-clock.ts'
 import { demoNetworks } from './validators/windows.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
@@ -100,15 +101,13 @@ async function loadDemo(
   await nodes.setCreated(atMs)
   if ((await cursorOf(state, finishedCursor)) === undefined) {
     await state.write((tx) => moveCursor(tx, startedCursor, atMs))
-    const { markets } = await nodes.urls()
     const fixedContext = { ...context, clock: stoppedAt(clock, atMs) }
-    // In parallel, because other threads simulate the nodes and read the validators. Wait for all before throwing.
-    const results = await Promise.allSettled([
+    // In parallel, because other threads simulate the sources and read the validators.
+    await waitForAll([
       validators.load(fixedContext, options),
-      loadExplorer(fixedContext, demoSeed, nodes.openChains),
-      readPastMarkets(fixedContext, markets).then(() => loadPastRates(fixedContext, demoSeed)),
+      loadPastRates(fixedContext, demoSeed),
+      loadPastSources(fixedContext, () => nodes.openPast(atMs)),
     ])
-    for (const result of results) if (result.status === 'rejected') throw result.reason
     await state.write((tx) => moveCursor(tx, finishedCursor, atMs))
   }
   return {
@@ -116,4 +115,14 @@ async function loadDemo(
     slug: contract['markets.bySlug'].example.input.slug ?? '',
     ...validatorSamples,
   }
+}
+
+async function loadPastSources(context: AppContext, open: () => Promise<PastSources>): Promise<void> {
+  await using past = await open()
+  await waitForAll([loadExplorer(context, demoSeed, past.chains), readPastMarkets(context, past.markets)])
+}
+
+/** Waits for all of them even if one fails, so that none keeps running. */
+async function waitForAll(loads: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(loads)) if (result.status === 'rejected') throw result.reason
 }

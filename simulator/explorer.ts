@@ -13,8 +13,8 @@ import { putTags, type Tag } from '#explorer/labels/tags.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import {
-  type ChainNodes,
   type ChainPlan,
+  type ChainUrls,
   chainWithGap,
   completeChain,
   demoAccounts,
@@ -27,23 +27,14 @@ import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import { depositorsOf } from './validators/behaviour.ts'
 
 /**
- * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. `openNodes`:
- * opens the nodes; default: on the current thread.
+ * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. `urls`: those
+ * of the nodes; default: nodes on the current thread.
  */
-export async function loadExplorer(
-  context: ExplorerContext,
-  seed: string,
-  openNodes = (nowUnix: number): Promise<ChainNodes> => openChainNodes(seed, nowUnix),
-): Promise<void> {
-  // Another thread simulates the chains while the labels are written.
-  const [opened, labelled] = await Promise.allSettled([
-    openNodes(Math.floor(context.clock.now() / 1000)),
-    writeLabels(context, seed),
-  ])
-  if (opened.status === 'rejected') throw opened.reason
-  await using nodes = opened.value
-  if (labelled.status === 'rejected') throw labelled.reason
-  for (const plan of plans) await readChain(context, plan, nodes.urls[plan.id])
+export async function loadExplorer(context: ExplorerContext, seed: string, urls?: ChainUrls): Promise<void> {
+  await writeLabels(context, seed)
+  await using nodes = urls ? undefined : await openChainNodes(seed, Math.floor(context.clock.now() / 1000))
+  const { urls: used } = nodes ?? { urls: urls as ChainUrls }
+  for (const plan of plans) await readChain(context, plan, used[plan.id])
 }
 
 const plans = [completeChain, chainWithGap]

@@ -1,12 +1,10 @@
 // The thread of the simulated nodes of the demo.
 import { systemClock } from '#runtime/clock.ts'
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
-import type { ChainNodes } from './explorer/chains.ts'
 import { openDemoNodes } from './nodes.ts'
 import type { DemoNetwork } from './validators/windows.ts'
 
 const opening = openDemoNodes(threadStart<string>(), systemClock)
-let chains: ChainNodes | undefined
 
 serveThread({
   urls: async () => ({ value: await (await opening).urls() }),
@@ -16,13 +14,4 @@ serveThread({
   setCreated: async (atMs: number) => ({ value: await (await opening).setCreated(atMs) }),
   simulatePast: async () => ({ value: await (await opening).simulatePast() }),
   forgetPast: async () => ({ value: await (await opening).forgetPast() }),
-  openChains: async (nowUnix: number) => {
-    chains = await (await opening).openChains(nowUnix)
-    return { value: chains.urls }
-  },
-  closeChains: async () => {
-    const closing = chains
-    chains = undefined
-    return { value: await closing?.[Symbol.asyncDispose]() }
-  },
 })

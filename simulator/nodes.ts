@@ -1,11 +1,12 @@
-// The simulated nodes of the demo and its market feed: two beacon nodes, one of them with an execution node, and the
-// nodes of the explorer's chains while they are read.
+// The simulated nodes of the demo and its market feed: two beacon nodes, one of them with an execution node. Others are
+// open during the first start only (past-sources.ts).
 import type { Clock } from '#runtime/clock.ts'
 import { openExecution } from './beacon/execution.ts'
 import { LiveNetwork } from './beacon/live-network.ts'
 import { openNode } from './beacon/node.ts'
-import { type ChainNodes, demoAccounts, openChainNodes } from './explorer/chains.ts'
+import { demoAccounts } from './explorer/chains.ts'
 import { startDemoFeed } from './markets/demo-feed.ts'
+import { openPastSources, type PastSources } from './past-sources.ts'
 import { daysBefore, hoodiScenario, mainnetScenario } from './validators/behaviour.ts'
 import type { DemoNetwork } from './validators/windows.ts'
 
@@ -26,8 +27,8 @@ export interface DemoNodes extends AsyncDisposable {
   simulatePast(): Promise<void>
   /** Releases the memory of past epochs. Call it when they have been read. */
   forgetPast(): Promise<void>
-  /** Opens the nodes of the explorer's chains, whose newest blocks have this time. */
-  openChains(nowUnix: number): Promise<ChainNodes>
+  /** Opens what only the first start reads. `atMs`: when the demo is created. */
+  openPast(atMs: number): Promise<PastSources>
 }
 
 const daySeconds = 86_400
@@ -64,7 +65,7 @@ export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Pr
     setCreated: async (atMs) => feed.setCreated(atMs),
     simulatePast: () => networks.mainnet.simulatePast(),
     forgetPast: async () => networks.mainnet.forgetPast(),
-    openChains: (newestUnix) => openChainNodes(seed, newestUnix),
+    openPast: (atMs) => openPastSources(seed, atMs),
     [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   }
 }

@@ -18,15 +18,13 @@ test('the nodes on the thread respond, and continue a stored chain from its gene
   assert.deepEqual([await genesisOf(mainnet), await genesisOf(hoodi)], [1_700_000_000, hoodiGenesis])
 })
 
-test('the thread also serves the chains of the explorer, until they are closed, and the markets as of a past time', async () => {
+test('the sources of the first start respond until they are closed', async () => {
   await using nodes = openNodesThread(demoSeed)
   const createdMs = 1_790_000_000_000
-  await nodes.setCreated(createdMs)
-  const { markets } = await nodes.urls()
+  const { chains, markets, [Symbol.asyncDispose]: close } = await nodes.openPast(createdMs)
   const options = { timeoutMs: 60_000, bytesMax: 10_000_000 }
-  const page = await fetchJson(`${markets}?limit=500&as_of=${createdMs}`, options)
-  const dates = new DemoDates(createdMs)
-  const expected = createDemoListing(demoSeed, dates, () => createdMs)
+  const page = await fetchJson(`${markets}?limit=500&as_of=${createdMs - 3_600_000}`, options)
+  const expected = createDemoListing(demoSeed, new DemoDates(createdMs), () => createdMs - 3_600_000)
     .entries()
     .map(({ value }) => value)
   assert.deepEqual(page, JSON.parse(JSON.stringify(expected)))
@@ -36,9 +34,7 @@ test('the thread also serves the chains of the explorer, until they are closed, 
     const reply = await fetchJson(url, { ...options, method: 'POST', body })
     return Number((reply as { result: { timestamp: string } }).result.timestamp)
   }
-  const chains = await nodes.openChains(1_790_000_000)
-  const urls = Object.values(chains.urls)
-  assert.deepEqual(await Promise.all(urls.map(newestOf)), [1_790_000_000, 1_790_000_000])
-  await chains[Symbol.asyncDispose]()
-  await assert.rejects(newestOf(chains.urls[1]), { failure: 'network' })
+  assert.deepEqual(await Promise.all(Object.values(chains).map(newestOf)), [createdMs / 1000, createdMs / 1000])
+  await close()
+  await assert.rejects(newestOf(chains[1]), { failure: 'network' })
 })

@@ -2,9 +2,9 @@
 // (template.ts): nodes of its own would make each server simulate the chains from their start, which takes three seconds of
 // CPU time.
 import { demoSeed } from '#simulator/demo-seed.ts'
-import { openChainNodes } from '#simulator/explorer/chains.ts'
 import type { DemoNodes, NodeUrls } from '#simulator/nodes.ts'
 import { openNodesThread } from '#simulator/open-nodes-thread.ts'
+import { openPastSources } from '#simulator/past-sources.ts'
 
 /** The addresses of the nodes as JSON; test/run.ts sets it. */
 const shared = process.env.TEST_DEMO_NODES
@@ -19,6 +19,6 @@ export const shareNodes = (urls: NodeUrls): DemoNodes => ({
   setCreated: async () => {},
   simulatePast: async () => {},
   forgetPast: async () => {},
-  openChains: (nowUnix) => openChainNodes(demoSeed, nowUnix),
+  openPast: (atMs) => openPastSources(demoSeed, atMs),
   [Symbol.asyncDispose]: async () => {},
 })

@@ -62,9 +62,11 @@ export const exchangeAccounts = (plan: ChainPlan, seed: string): readonly string
 /** The end of the final blocks. */
 export const finalUntil = ({ blocks, finalLag }: ChainPlan): number => blocks - finalLag + 1
 
+/** By the id of the chain. */
+export type ChainUrls = Readonly<Record<ChainPlan['id'], string>>
+
 export interface ChainNodes extends AsyncDisposable {
-  /** By the id of the chain. */
-  readonly urls: Readonly<Record<ChainPlan['id'], string>>
+  readonly urls: ChainUrls
 }
 
 /** The newest block of each chain has this time. */
