@@ -116,6 +116,25 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.close()
   })
 
+  test('many rows can be inserted with some columns, then with others', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const ids = Array.from({ length: 60 }, (_, id) => id)
+    for (const [name, value, first] of [
+      ['words', 'a', 0],
+      ['raw', Uint8Array.of(1), 60],
+    ] as const) {
+      const rows = ids.map((id) => [first + id, value])
+      await state.write((tx) => tx.insertMany('things', ['id', name], rows))
+    }
+    const found = await state.all('select words, raw, count(*) as n from things group by words, raw order by words')
+    assert.deepEqual(found, [
+      { words: 'a', raw: null, n: 60 },
+      { words: null, raw: Uint8Array.of(1), n: 60 },
+    ])
+    await state.close()
+  })
+
   test('U+0000 is replaced by U+FFFD (storage/state.ts, rule 9)', async () => {
     await using location = await createLocation()
     const state = await location.open()

@@ -31,7 +31,7 @@ export function transaction(session: PostgresSession, guard: TransactionGuard): 
         }
         const stage = `${into}_stage`
         await session.script(
-          `create temp table if not exists ${stage} on commit delete rows as select ${list} from ${into} with no data`,
+          `create temp table if not exists ${stage} on commit delete rows as select * from ${into} with no data`,
           `delete from ${stage}`,
         )
         await session.copyIn(`copy ${stage} (${list}) from stdin`, rows)
