@@ -1,6 +1,5 @@
 // `tetrad markets …` searches markets and lists drift, rejects, vanished markets and feeds. `tetrad ingest markets` reads
 // the configured feeds. Both work while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
-
 import type { Command } from 'commander'
 import { errorMessage } from '#core/error-message.ts'
 import type { MarketsContext } from '#markets/context.ts'

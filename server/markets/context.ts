@@ -1,23 +1,17 @@
 // In-memory state of the markets group.
 import type { Context } from '#http/context.ts'
-import { cacheUntilVersionChanges, type VersionCache } from '#storage/version-cache.ts'
+import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import { StreamSlots } from './endpoints/stream-slots.ts'
 import type { FeedCoverage } from './feeds/feed-coverage.ts'
 import type { ResponseForms } from './records/market-response.ts'
 import { ResponseCache } from './records/response-cache.ts'
 
-export interface MarketsCaches {
-  readonly coverage: VersionCache<FeedCoverage>
-  /** By slug or id. */
-  readonly responses: ResponseCache<ResponseForms>
-  readonly streamSlots: StreamSlots
-}
-
 /** The group does not use the duties database. */
-export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: MarketsCaches }
+export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: ReturnType<typeof createMarketsCaches> }
 
-export const createMarketsCaches = (): MarketsCaches => ({
-  coverage: cacheUntilVersionChanges(),
-  responses: new ResponseCache(),
+export const createMarketsCaches = () => ({
+  coverage: cacheUntilVersionChanges<FeedCoverage>(),
+  /** By slug or id. */
+  responses: new ResponseCache<ResponseForms>(),
   streamSlots: new StreamSlots(),
 })

@@ -97,19 +97,7 @@ const encodeFields = (fields: object | undefined): string | null =>
 /** `(?, ?)`: a list of this many values. */
 export const placeholders = (count: number): string => `(${Array(count).fill('?').join(', ')})`
 
-interface StoredEdit {
-  readonly change: number
-  readonly at_ms: number
-  readonly author: string
-  readonly via: string
-  readonly kind: EditKind
-  readonly chain: string
-  readonly subject: string
-  readonly source: string
-  readonly action: Edit['action']
-  readonly before: string | null
-  readonly after: string | null
-}
+type StoredEntry = Omit<HistoryEntry, 'before' | 'after'> & { before: string | null; after: string | null }
 
 /** Newest first. Without `subject`, of everything. */
 export async function readHistory(
@@ -117,8 +105,8 @@ export async function readHistory(
   filter: { readonly subject?: string; readonly chain?: string; readonly limit: number },
 ): Promise<HistoryEntry[]> {
   const { subject = '', chain = '', limit } = filter
-  const rows = await state.all<StoredEdit>(
-    `select change, at_ms, author, via, kind, chain, subject, source, action, before, after
+  const rows = await state.all<StoredEntry>(
+    `select change, via, kind, chain, subject, source, action, at_ms as "atMs", author as "by", before, after
      from label_history join label_changes using (change)
      where ${subject === '' ? "? = ''" : 'subject = ?'} and (? = '' or chain = ?)
      order by change desc, item desc limit ?`,
@@ -127,10 +115,8 @@ export async function readHistory(
     chain,
     limit,
   )
-  return rows.map(({ at_ms, author, before, after, ...row }) => ({
+  return rows.map(({ before, after, ...row }) => ({
     ...row,
-    atMs: at_ms,
-    by: author,
     ...(before !== null && { before: JSON.parse(before) as object }),
     ...(after !== null && { after: JSON.parse(after) as object }),
   }))

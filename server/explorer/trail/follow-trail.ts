@@ -13,11 +13,6 @@ import { findFirstFunding, toFundingRecord } from '../endpoints/funded-by.ts'
 import { type Funding, isBefore } from '../funding/fundings.ts'
 import { findBestTag, type Tag } from '../labels/tags.ts'
 
-export interface TrailBounds {
-  readonly depth: number
-  readonly timeoutMs: number
-}
-
 /** The result of 4.3 for one address. */
 type TrailStep =
   | { readonly is: 'funding'; readonly funding: Funding; readonly confidence: Confidence }
@@ -41,7 +36,7 @@ export async function followTrail(
   context: ExplorerContext,
   chainid: string,
   address: string,
-  bounds: TrailBounds,
+  bounds: { readonly depth: number; readonly timeoutMs: number },
 ): Promise<TrailResult> {
   const untilMs = context.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []

@@ -11,16 +11,9 @@ export const receipt = createHandler(extensions['fx.receipt'], fxErrorFormat, as
   return body ? { is: 'body', body } : { is: 'nothing' }
 })
 
-interface ReceiptRow {
-  readonly text: string
-  readonly keyId: string
-  readonly publicKey: Uint8Array
-  readonly signature: Uint8Array
-}
-
 /** With `keyId`, only if the quote belongs to this key. */
 export async function readReceipt(reader: StateReader, id: string, keyId?: string): Promise<SignedReceipt | undefined> {
-  const row = await reader.get<ReceiptRow>(
+  const row = await reader.get<{ text: string; keyId: string; publicKey: Uint8Array; signature: Uint8Array }>(
     `select q.priced_from as "text", k.id as "keyId", k.public_key as "publicKey", q.receipt_signature as "signature"
      from fx_quotes q join fx_receipt_keys k on k.id = q.receipt_key
      where q.id = ? and (cast(? as text) is null or q.key_id = ?)`,

@@ -22,22 +22,17 @@ const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
 /** The confirmation of a rate that its source has contradicted. */
 const contradictedMs = 0
 
-export interface StoreResult {
-  /** How many rates were new. */
-  readonly stored: number
-  readonly rejected: readonly RejectedRate[]
-  /** Different prices with the time of a stored rate. */
-  readonly contradictions: readonly Rate[]
-}
-
-/** Stores new rates and confirms known ones. The rates must be of one source, oldest first. */
+/**
+ * Stores new rates and confirms known ones. The rates must be of one source, oldest first. Returns how many rates were
+ * new, and as contradictions the different prices with the time of a stored rate.
+ */
 export async function storeRates(
   state: State,
   source: string,
   rates: readonly Rate[],
   receivedMs: number,
   historyDays = Number.POSITIVE_INFINITY,
-): Promise<StoreResult> {
+) {
   const latest = await state.all<StoredRate>(`select ${latestColumns} from fx_latest where source = ?`, source)
   const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
   const newRates: Rate[] = []

@@ -1,7 +1,6 @@
 // Reads every source once and compares its rates with the stored ones, for the doctor (behaviour/operations.md#doctor).
 // Sources return only current rates. A rate with the same time must be equal; a newer one is compared with the latest
 // stored rate within the outlier limit.
-
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { FxContext } from '../context.ts'

@@ -105,16 +105,8 @@ export function afterLastPage(feedState: FeedState, newestMs: number | undefined
   }
 }
 
-export interface FeedProblem {
-  readonly message: string
-  readonly todo: string
-}
-
 /** Why a feed is incomplete although it is read regularly. */
-export function findFeedProblem({
-  absent,
-  rejected,
-}: Pick<FeedStateWithRejects, 'absent' | 'rejected'>): FeedProblem | undefined {
+export function findFeedProblem({ absent, rejected }: Pick<FeedStateWithRejects, 'absent' | 'rejected'>) {
   if (absent > 0) {
     return {
       message: `${absent} markets are missing from the last full pass, more than vanishShareMax allows; none is marked as vanished`,

@@ -19,20 +19,15 @@ export interface FieldProblem {
   readonly problem: DriftProblem
 }
 
-export interface Drift {
-  readonly source: string
+type Count = {
   readonly kind: KindName
   readonly field: string
   readonly problem: DriftProblem
   /** New or changed records with this problem. */
-  readonly records: number
-  readonly firstMs: number
-  readonly lastMs: number
+  records: number
   /** The beginning of one value. */
   readonly sample: string
 }
-
-type Count = { kind: KindName; field: string; problem: DriftProblem; records: number; sample: string }
 
 export class DriftCount {
   readonly #counts = new Map<string, Count>()
@@ -74,9 +69,8 @@ const updateOnly = `
   update market_drift set records = records + ?, last_ms = ?, sample = ?
   where source = ? and kind = ? and field = ? and problem = ?`
 
-export async function listDrift(reader: StateReader): Promise<Drift[]> {
-  return reader.all<Drift & Record<string, string | number>>(
+export const listDrift = (reader: StateReader) =>
+  reader.all<Count & { source: string; firstMs: number; lastMs: number }>(
     `select source, kind, field, problem, records, first_ms as "firstMs", last_ms as "lastMs", sample
      from market_drift order by source, kind, records desc, field, problem`,
   )
-}

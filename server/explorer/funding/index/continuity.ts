@@ -28,7 +28,7 @@ export async function coverLinkedRange(tx: StateWriter, chain: string, range: Li
     { at: from, hash: parentHash },
     { at: until, hash: lastHash },
   ]
-  for (const end of ends) await verifyBoundary(tx, chain, end)
+  for (const { at, hash } of ends) await verifyBoundary(tx, chain, at, hash)
   await addCoverage(tx, blocksStream(chain), from, until)
   const covered = await coverageOf(tx, blocksStream(chain))
   const merged = covered.find((covering) => covering.from <= from && until <= covering.until) ?? range
@@ -44,15 +44,10 @@ async function putBoundaryHash(tx: StateWriter, chain: string, at: number, hash:
 }
 
 /** Throws if the stored hash of block `at - 1` differs. */
-async function verifyBoundary(reader: StateReader, chain: string, { at, hash }: RangeBoundary): Promise<void> {
+async function verifyBoundary(reader: StateReader, chain: string, at: number, hash: string): Promise<void> {
   const sql = 'select hash from range_boundaries where chain = ? and at = ?'
   const known = await reader.get<{ hash: Uint8Array }>(sql, chain, at)
   if (known && toHex(known.hash) !== hash) throw new ChainContradiction(chain, at - 1, toHex(known.hash))
-}
-
-interface RangeBoundary {
-  readonly at: number
-  readonly hash: string
 }
 
 const headersPerRequest = 16

@@ -14,13 +14,8 @@ import { blocksStream } from '../chain-coverage.ts'
 import { toHex } from '../fundings.ts'
 import { revertBlocksFrom } from './unfinalized.ts'
 
-export interface ForgetResult {
-  /** Final blocks that are no longer covered. */
-  readonly blocks: number
-  readonly rows: number
-}
-
-export function forgetFrom(state: State, chain: string, block: number): Promise<ForgetResult> {
+/** Returns the number of final blocks that are no longer covered, and of removed rows. */
+export function forgetFrom(state: State, chain: string, block: number): Promise<{ blocks: number; rows: number }> {
   return state.write(async (tx) => {
     const covered = await coverageOf(tx, blocksStream(chain))
     const rows = await tx.run('delete from fundings where chain = ? and block >= ?', chain, block)

@@ -178,21 +178,15 @@ function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[]
   ]
 }
 
-export interface IndexProblemReport {
-  readonly chain: string
-  readonly message: string
-  readonly todo: string
-}
-
 const unreadableShownMax = 5
 
 /** Longest wait for the node of each chain. */
 const checkTimeoutMs = 5000
 
 /** For the doctor. Checks for a contradiction as well, because another process may be indexing the chain. */
-export async function reportIndexProblems(context: ExplorerContext): Promise<readonly IndexProblemReport[]> {
+export async function reportIndexProblems(context: ExplorerContext) {
   const indexed = configuredNodes(context).filter(({ chain }) => chain.mode !== 'probe')
-  const reports = indexed.map(async (node): Promise<IndexProblemReport[]> => {
+  const reports = indexed.map(async (node) => {
     const chain = node.chain.id
     const { stopped, notCompared = [], unreadable } = getIndexProblems(context, chain)
     const contradiction = stopped ?? (await findContradiction(context, node))
