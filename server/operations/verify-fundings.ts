@@ -1,6 +1,13 @@
 // Verifies first fundings against a node: the transfer must be in its block, and a search must find no earlier one.
 import { Fault } from '#core/fault.ts'
-import { type Funding, isBefore, type StoredFunding, toFunding, toHex } from '#explorer/funding/fundings.ts'
+import {
+  type Funding,
+  fundingColumns,
+  isBefore,
+  type StoredFunding,
+  toFunding,
+  toHex,
+} from '#explorer/funding/fundings.ts'
 import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
 import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
 import { fundingsOf, transfersOf } from '#explorer/funding/transfers.ts'
@@ -17,18 +24,13 @@ import {
 
 const probeMs = 30_000
 
-interface FundingSample {
-  readonly node: ChainNode
-  readonly stored: Funding
-}
-
 export const fundingVerification: Verification = {
   name: 'first fundings against a node',
   todo: 'compare with a second node; if it agrees with the first, delete the row and read the blocks again (tetrad repair)',
   async run(context, count) {
     const nodes = context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
     if (nodes.length === 0) return nothingToVerify('no chain has a node')
-    const items = await sampleOf<FundingSample>(count, {
+    const items = await sampleOf(count, {
       first: async (limit) => {
         const found = await Promise.all(nodes.map((node) => fundingsFrom(context, node, new Uint8Array(20), limit)))
         return found.flat().slice(0, limit)
@@ -51,15 +53,9 @@ export const fundingVerification: Verification = {
 }
 
 /** Rows in the order of their addresses, from `from` on. */
-async function fundingsFrom(
-  { state }: AppContext,
-  node: ChainNode,
-  from: Uint8Array,
-  limit: number,
-): Promise<FundingSample[]> {
-  const columns = 'address, block, tx_index, position, time_unix, funder, tx, value_wei'
+async function fundingsFrom({ state }: AppContext, node: ChainNode, from: Uint8Array, limit: number) {
   const rows = await state.all<StoredFunding & { address: Uint8Array }>(
-    `select ${columns} from fundings where chain = ? and address >= ? order by address limit ?`,
+    `select address, ${fundingColumns} from fundings where chain = ? and address >= ? order by address limit ?`,
     ...[node.chain.id, from, limit],
   )
   return rows.map((row) => ({ node, stored: toFunding(node.chain.id, toHex(row.address), row) }))

@@ -5,18 +5,16 @@ import { verifySources } from '#fx/rates/verify-sources.ts'
 import { checkReceipt } from '#fx/receipts/check-receipt.ts'
 import { compareEach, nothingToVerify, optionalNotes, sampleOf, type Verification } from './verification.ts'
 
-interface QuoteRow {
-  readonly id: string
-  readonly reply: Uint8Array
-}
-
 export const quotePriceVerification: Verification = {
   name: 'quotes against their rates',
   todo: 'keep the quote and its receipt: the price was computed wrongly, or the row was changed',
   async run(context, count) {
     const from = (id: string, limit: number) =>
-      context.state.all<QuoteRow>('select id, reply from fx_quotes where id >= ? order by id limit ?', ...[id, limit])
-    const items = await sampleOf<QuoteRow>(count, {
+      context.state.all<{ id: string; reply: Uint8Array }>(
+        'select id, reply from fx_quotes where id >= ? order by id limit ?',
+        ...[id, limit],
+      )
+    const items = await sampleOf(count, {
       first: (limit) => from('', limit),
       any: async () => (await from(context.random.uuid(), 1))[0] ?? (await from('', 1))[0],
       keyOf: ({ id }) => id,

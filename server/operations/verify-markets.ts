@@ -13,28 +13,22 @@ import {
   type Verification,
 } from './verification.ts'
 
-interface DocumentRow {
-  readonly market_id: string
-  readonly etag: string
-  readonly body: Uint8Array
-}
-
 export const marketDocumentVerification: Verification = {
   name: 'market documents against their records',
   todo: 'the document was changed outside the server, or a record was written without it; read the whole feed again (tetrad ingest markets --full)',
   async run(context, count) {
     const from = (limit: number, offset: number) =>
-      context.state.all<DocumentRow>(
-        'select market_id, etag, body from market_documents order by market_id limit ? offset ?',
+      context.state.all<{ id: string; etag: string; body: Uint8Array }>(
+        'select market_id as id, etag, body from market_documents order by market_id limit ? offset ?',
         ...[limit, offset],
       )
     const all = await context.state.get<{ count: number }>('select count(*) as count from market_documents')
-    const items = await sampleOf<DocumentRow>(count, {
+    const items = await sampleOf(count, {
       first: (limit) => from(limit, 0),
       any: async () => (await from(1, randomBelow(context, all?.count ?? 0)))[0],
-      keyOf: (row) => row.market_id,
+      keyOf: ({ id }) => id,
     })
-    return compareEach(items, async ({ market_id: id, etag, body }) => {
+    return compareEach(items, async ({ id, etag, body }) => {
       const graph = await loadRecordGraph(currentRecords(context.state), marketNames([id]))
       const document = writeMarket(graph, id, new Map())
       if (!document) return `market ${id}: it has a document but no record`

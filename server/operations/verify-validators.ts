@@ -1,6 +1,5 @@
 // Verifies daily duties against hourly ones, one hour of duties against a beacon node, and public keys against a beacon
 // node.
-
 import { type Network, networks } from '#api/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { errorMessage } from '#core/error-message.ts'
@@ -26,12 +25,6 @@ import {
   type Verification,
 } from './verification.ts'
 
-interface DutyDay {
-  readonly network: Network
-  readonly day: number
-  readonly validator: number
-}
-
 /** Days are sums of hours, so only days whose hours are still stored can be verified. */
 export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
   name: `${kind} days of validators against their hours`,
@@ -45,7 +38,7 @@ export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
       networks.map(async (network) => ({ network, ranges: await hourEpochs(duties, network) })),
     )
     const candidates = known.filter(({ ranges }) => ranges.length > 0)
-    const any = async (): Promise<DutyDay | undefined> => {
+    const any = async () => {
       const candidate = candidates[randomBelow(context, candidates.length)]
       if (!candidate) return undefined
       const { network, ranges } = candidate

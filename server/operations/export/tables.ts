@@ -1,4 +1,5 @@
 // The datasets that are read from tables of the state: fundings, labels, markets and quotes.
+import type { Receipt } from '#api/wire/fx-extensions.ts'
 import { toHex } from '#explorer/funding/fundings.ts'
 import type { State, Row as StoredRow, Value } from '#storage/state.ts'
 import {
@@ -134,21 +135,6 @@ interface QuoteRow {
   readonly priced_from: string
 }
 
-/** The members of a receipt that become columns. */
-interface QuoteReceipt {
-  readonly givenSide: string
-  readonly quote: {
-    readonly type: string
-    readonly tenor: string
-    readonly expiresAt: string
-    readonly from: { readonly currency: string; readonly amount: string }
-    readonly to: { readonly currency: string; readonly amount: string }
-    readonly rate: string
-    readonly fee: string
-    readonly collateral: string
-  }
-}
-
 const quotesTable: Table = {
   select: 'id, key_id, created_ms, as_of_ms, priced_from',
   from: 'fx_quotes',
@@ -156,7 +142,7 @@ const quotesTable: Table = {
   timeUnitMs: 1,
   order: 'created_ms, id',
   toRow: ({ id, key_id, created_ms, as_of_ms, priced_from }: QuoteRow) => {
-    const { quote, givenSide } = JSON.parse(priced_from) as QuoteReceipt
+    const { quote, givenSide } = JSON.parse(priced_from) as Receipt
     const { type, tenor, from, to, rate, fee, collateral } = quote
     return [
       ...[id, key_id, type, tenor, created_ms, Date.parse(quote.expiresAt), as_of_ms, givenSide],

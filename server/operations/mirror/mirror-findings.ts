@@ -1,6 +1,5 @@
 // Doctor checks of the ClickHouse mirror: whether it can be reached, and how far it is behind. They only warn, because
 // responses do not depend on the mirror.
-
 import { ageText } from '#core/age.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Context } from '#http/context.ts'

@@ -22,6 +22,7 @@ import { createStatement, dailyTable, hourlyTable, type MirrorTable } from './mi
 import { sendUnit } from './send-unit.ts'
 
 export type MirrorContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
+type SendContext = MirrorContext & { readonly clickhouse: ClickhouseClient; readonly signal: AbortSignal }
 
 export const mirrorTables = ({ settings }: Pick<Context, 'settings'>): readonly MirrorTable[] =>
   settings.mirrors.clickhouse.hours ? [dailyTable, hourlyTable] : [dailyTable]
@@ -71,10 +72,9 @@ export async function sendNext(
   clickhouse: ClickhouseClient,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  const sendContext = { ...context, clickhouse, signal }
   for (const stream of await findStreams(context)) {
-    const rows =
-      (await sendNextUnit(context, clickhouse, stream, signal)) ??
-      (await sendNextChange(context, clickhouse, stream, signal))
+    const rows = (await sendNextUnit(sendContext, stream)) ?? (await sendNextChange(sendContext, stream))
     if (rows !== undefined) return rows
   }
   return undefined
@@ -89,26 +89,16 @@ async function findStreams(context: Pick<Context, 'duties' | 'settings'>): Promi
   return streams
 }
 
-async function sendNextUnit(
-  context: MirrorContext,
-  clickhouse: ClickhouseClient,
-  stream: Stream,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const cursors = await openCursors(context, clickhouse, stream, signal)
+async function sendNextUnit(context: SendContext, stream: Stream): Promise<number | undefined> {
+  const cursors = await openCursors(context, stream)
   const unit = cursors && (await findNextUnit(context, stream, cursors.nextUnit))
   if (unit === undefined) return undefined
-  const rows = await send(context, clickhouse, stream, cursors as Cursors, unit, signal)
+  const rows = await send(context, stream, cursors as Cursors, unit)
   await context.state.write((tx) => moveCursor(tx, cursorName(stream, 'nextUnit'), unit + 1))
   return rows
 }
 
-async function sendNextChange(
-  context: MirrorContext,
-  clickhouse: ClickhouseClient,
-  stream: Stream,
-  signal: AbortSignal,
-): Promise<number | undefined> {
+async function sendNextChange(context: SendContext, stream: Stream): Promise<number | undefined> {
   const { table, network, time } = stream
   const cursors = await readCursors(context.state, stream)
   const change = cursors && (await nextChange(context.duties, network, cursors.changes))
@@ -118,20 +108,14 @@ async function sendNextChange(
   let rows = 0
   for (let unit = table.unitOf(time, epochs.from); unit <= table.unitOf(time, epochs.until - 1); unit++)
     // Later units are sent with the change when it is their turn.
-    if (unit < nextUnit) rows += await send(context, clickhouse, stream, cursors as Cursors, unit, signal)
+    if (unit < nextUnit) rows += await send(context, stream, cursors as Cursors, unit)
   await context.state.write((tx) => moveCursor(tx, cursorName(stream, 'changes'), change.revision))
   return rows
 }
 
 /** Reads the revision before the rows: a change in between gets a higher version. */
-async function send(
-  { duties }: MirrorContext,
-  clickhouse: ClickhouseClient,
-  stream: Stream,
-  { baseVersion }: Cursors,
-  unit: number,
-  signal: AbortSignal,
-): Promise<number> {
+async function send(context: SendContext, stream: Stream, { baseVersion }: Cursors, unit: number): Promise<number> {
+  const { duties, clickhouse, signal } = context
   const version = baseVersion + (await lastRevision(duties, stream.network))
   const isStored = () => hasAllFigures(duties, stream, unit)
   return sendUnit(duties, clickhouse, { ...stream, unit, version }, isStored, signal)
@@ -159,12 +143,8 @@ async function readCursors(state: StateReader, stream: Stream): Promise<Cursors 
 }
 
 /** Creates the cursors with the first step. Undefined: nothing has been read of this network. */
-async function openCursors(
-  { state, duties }: MirrorContext,
-  clickhouse: ClickhouseClient,
-  stream: Stream,
-  signal: AbortSignal,
-): Promise<Cursors | undefined> {
+async function openCursors(context: SendContext, stream: Stream): Promise<Cursors | undefined> {
+  const { state, duties, clickhouse, signal } = context
   const existing = await readCursors(state, stream)
   if (existing) return existing
   const { table, network, time } = stream

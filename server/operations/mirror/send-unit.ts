@@ -43,7 +43,7 @@ export async function sendUnit(
   if (!(await isStored())) return 0
   const epochs = table.epochsOf(time, unit)
   const validators = await findValidators(duties, network, partsIn(time, epochs))
-  const inserter = new RowInserter(clickhouse, unitToSend, await countRead(duties, network, epochs), signal)
+  const inserter = createInserter(clickhouse, unitToSend, await countRead(duties, network, epochs), signal)
   const isSent = new Uint8Array((validators.at(-1) ?? -1) + 1)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
     const { validator, sums } = await queryDuties(
@@ -101,46 +101,32 @@ async function findOlderRows(
 }
 
 /** Collects rows as text and inserts them in large batches. */
-class RowInserter {
-  readonly #clickhouse: ClickhouseClient
-  readonly #table: MirrorTable
-  readonly #start: string
-  readonly #end: string
-  readonly #epochs: number
-  readonly #signal: AbortSignal
-  #text = ''
-  #count = 0
-
-  constructor(
-    clickhouse: ClickhouseClient,
-    { table, network, time, unit, version }: UnitToSend,
-    epochs: number,
-    signal: AbortSignal,
-  ) {
-    this.#clickhouse = clickhouse
-    this.#table = table
-    this.#start = [network, ...table.unitValues(time, unit)].join('\t')
-    this.#end = `${version}\n`
-    this.#epochs = epochs
-    this.#signal = signal
-  }
-
-  add(validator: number, values: readonly number[]): void {
-    let row = `${this.#start}\t${validator}\t${this.#epochs}\t`
-    for (const value of values) row += Number.isNaN(value) ? '\\N\t' : `${value}\t`
-    this.#text += row + this.#end
-    this.#count += 1
-  }
-
-  async insertIfLarge(): Promise<void> {
-    if (this.#text.length >= insertCharsMin) await this.insert()
-  }
-
+function createInserter(
+  clickhouse: ClickhouseClient,
+  { table, network, time, unit, version }: UnitToSend,
+  epochs: number,
+  signal: AbortSignal,
+) {
+  const start = [network, ...table.unitValues(time, unit)].join('\t')
+  let text = ''
+  let count = 0
   /** Returns the number of all rows so far. */
-  async insert(): Promise<number> {
-    const rows = this.#text
-    this.#text = ''
-    if (rows !== '') await this.#clickhouse.insert(this.#table.name, columnNames(this.#table), rows, this.#signal)
-    return this.#count
+  const insert = async (): Promise<number> => {
+    const rows = text
+    text = ''
+    if (rows !== '') await clickhouse.insert(table.name, columnNames(table), rows, signal)
+    return count
+  }
+  return {
+    add(validator: number, values: readonly number[]): void {
+      let row = `${start}\t${validator}\t${epochs}\t`
+      for (const value of values) row += Number.isNaN(value) ? '\\N\t' : `${value}\t`
+      text += `${row}${version}\n`
+      count += 1
+    },
+    insert,
+    insertIfLarge: async () => {
+      if (text.length >= insertCharsMin) await insert()
+    },
   }
 }
