@@ -4,7 +4,6 @@
 // 1. The socket is created after the databases are open, which only one process can do. So a socket that already exists
 //    was left by a killed server and is replaced.
 // 2. One call per connection: POST /name with JSON, answered with JSON. Inputs are small; results may be large.
-
 import { chmod, rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
@@ -20,17 +19,13 @@ const responseBytesMax = 64 * 1024 * 1024
 
 export type ControlHandlers = Readonly<Record<string, (input: unknown) => Promise<unknown>>>
 
-export interface ControlServer {
-  close(): Promise<void>
-}
-
 /** The server reported an error, or could not be called. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
 }
 
 /** Throws if the socket cannot be created. The server works without it. */
-export async function startControlServer(dataDir: string, handlers: ControlHandlers): Promise<ControlServer> {
+export async function startControlServer(dataDir: string, handlers: ControlHandlers) {
   const path = socketPath(dataDir)
   if (Buffer.byteLength(path) > pathBytesMax) {
     throw new Error(`the path ${path} is too long for a socket; use a shorter data folder`)
@@ -48,7 +43,7 @@ export async function startControlServer(dataDir: string, handlers: ControlHandl
   server.unref()
   return {
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -48,13 +48,9 @@ export interface MirrorMetrics {
   readonly lagSeconds: number
 }
 
-interface MetricsOptions {
-  readonly version?: string
-  /** Memory, CPU, event loop and garbage collection of this process. */
-  readonly process?: boolean
-}
-
-export function openMetrics({ version = 'unknown', process: ofProcess = true }: MetricsOptions = {}) {
+/** `process`: also memory, CPU, event loop and garbage collection of this process. */
+export function openMetrics(options: { readonly version?: string; readonly process?: boolean } = {}) {
+  const { version = 'unknown', process: ofProcess = true } = options
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const gauge = (name: string, help: string, ...labelNames: string[]) =>

@@ -2,13 +2,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export interface FolderLimits {
-  readonly filesMax: number
-  readonly bytesMax: number
-}
-
 /** Name → bytes of the files directly in the folder. */
-export async function readFolder(dir: string, limits: FolderLimits): Promise<ReadonlyMap<string, Uint8Array>> {
+export async function readFolder(
+  dir: string,
+  limits: { filesMax: number; bytesMax: number },
+): Promise<ReadonlyMap<string, Uint8Array>> {
   const entries = await readdir(dir, { withFileTypes: true }).catch(emptyIfMissing)
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
   if (names.length > limits.filesMax) throw new Error(`${dir} has more than ${limits.filesMax} files`)

@@ -1,5 +1,4 @@
 // Parses YAML and reports problems with line and column. The only file that imports the YAML library.
-
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import { errorMessage } from '#core/error-message.ts'
 
@@ -11,13 +10,9 @@ export interface YamlPosition {
   readonly column: number
 }
 
-export interface YamlProblem extends YamlPosition {
-  readonly message: string
-}
-
 export interface YamlFile {
   readonly value: unknown
-  readonly problems: readonly YamlProblem[]
+  readonly problems: readonly (YamlPosition & { readonly message: string })[]
   /** Position of the value or the name of a setting; for a missing setting, that of its section. */
   positionOf(path: readonly string[], part: 'name' | 'value'): YamlPosition
 }
